@@ -44,7 +44,7 @@ from scraping import Used, engine, workers
 from foliot.cli.process import calm_memory
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
-from foliot.engine.model.node import Role
+from foliot.engine.model.node import NodeRole
 from foliot.features.articles.model.article import MOST_ARTICLES
 from foliot.features.articles.usecases import Articles
 from foliot.features.runs.usecases.runs import Runs
@@ -66,7 +66,7 @@ async def ours(base: BenchDatabase, where: str, count: int, report: Report, *, r
     await base.empty(*TABLES)
     many = 1 if read else CORES
     async with AsyncExitStack() as stack:
-        cases = await engine(stack, base.url, Role.UP)
+        cases = await engine(stack, base.url, NodeRole.UP)
         hands = stack.enter_context(workers(many, base.url, read=read))
         await _through(base, cases, [f"{where}{number}" for number in range(count, count + WARM)])
         await base.settle(*TABLES[:2])

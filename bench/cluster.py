@@ -37,14 +37,14 @@ from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
-from foliot.engine.model.node import Role
+from foliot.engine.model.node import NodeRole
 from foliot.engine.model.views import RunRequest
-from foliot.engine.pace import Pace
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.pace import EnginePace
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.across_processes import SharedFeed
 from foliot.wakeups.feed import RUNS_TOPIC
-from foliot.wakeups.postgres import PostgresLine
+from foliot.wakeups.postgres import PostgresTransport
 
 QUEUE = "foliot_bench_runs"
 """No other house's worker takes from it: on a shared broker one that takes every queue would take ours too."""
@@ -57,13 +57,13 @@ def request() -> RunRequest:
     return replace(any_request(), queue=QUEUE)
 
 
-async def part(role: Role, database: str, broker: str, slots: int) -> None:
+async def part(role: NodeRole, database: str, broker: str, slots: int) -> None:
     """One process of the cluster, until its input ends."""
     from foliot.cluster.celery.publisher import CeleryBroker
     from foliot.cluster.celery.worker import CeleryIntake
 
-    feed = SharedFeed(PostgresLine(database))
-    scheduler = role is Role.SCHEDULER
+    feed = SharedFeed(PostgresTransport(database))
+    scheduler = role is NodeRole.SCHEDULER
 
     def workers(executor: Executor) -> EmbeddedWorkers:
         return EmbeddedWorkers(executor, slots)
@@ -74,7 +74,7 @@ async def part(role: Role, database: str, broker: str, slots: int) -> None:
         store=Database(database),
         feed=feed,
         actions=OneAction(Noop()),
-        pace=Pace(),
+        pace=EnginePace(),
         workers_of=workers,
         queues=[QUEUE],
         role=role,
@@ -88,7 +88,7 @@ async def part(role: Role, database: str, broker: str, slots: int) -> None:
     await feed.close()
 
 
-def started(role: Role, database: str, broker: str, slots: int) -> subprocess.Popen[bytes]:
+def started(role: NodeRole, database: str, broker: str, slots: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, __file__, "--part", role, "--database", database, "--rabbitmq", broker]
     return subprocess.Popen(
         [*command, "--slots", str(slots)],
@@ -101,7 +101,7 @@ def started(role: Role, database: str, broker: str, slots: int) -> subprocess.Po
 @asynccontextmanager
 async def processes(database: str, broker: str, slots: int) -> AsyncIterator[None]:
     """A worker and a scheduler, which end when their input does."""
-    running = [started(role, database, broker, slots) for role in (Role.WORKER, Role.SCHEDULER)]
+    running = [started(role, database, broker, slots) for role in (NodeRole.WORKER, NodeRole.SCHEDULER)]
     try:
         yield
     finally:
@@ -129,7 +129,7 @@ class Seen:
 
     async def ended(self) -> int:
         async with self.store.glance() as tx:
-            return int((await SqlUpkeep(tx).gone())["runs"].get("success", 0))
+            return int((await SqlRetention(tx).gone())["runs"].get("success", 0))
 
     async def rate(self, count: int, before: int) -> float:
         """From the first tenth to the last."""
@@ -164,10 +164,10 @@ class Seen:
 async def ours(base: BenchDatabase, name: str, broker: str, given: argparse.Namespace, report: Report) -> None:
     await base.empty(*TABLES, "nodes")
     store, clock = Database(base.url), StoreClock()
-    feed = SharedFeed(PostgresLine(base.url))
+    feed = SharedFeed(PostgresTransport(base.url))
     await feed.start()
     async with store.read() as tx:
-        clock.adjust(await SqlUpkeep(tx).time(), clock.monotonic())
+        clock.adjust(await SqlRetention(tx).time(), clock.monotonic())
     seen = Seen(base, store, clock, feed)
     try:
         before = await seen.ended()
@@ -248,7 +248,7 @@ def main() -> None:
     parser.add_argument("--part", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part:
-        uvloop.run(part(Role(given.part), given.database, given.rabbitmq, given.slots))
+        uvloop.run(part(NodeRole(given.part), given.database, given.rabbitmq, given.slots))
     else:
         uvloop.run(measure(given))
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.columns import moment_out
 from foliot.db.migrate import migrate
-from foliot.engine.model.schedule import Catchup, Overlap, Spec
+from foliot.engine.model.schedule import Catchup, Overlap, ScheduleSpec
 
 POSTGRESQL = "postgresql+asyncpg://postgres@127.0.0.1:5432/foliot_bench"
 HOUR = timedelta(hours=1)
@@ -169,7 +169,7 @@ class BenchDatabase:
         action, born = orjson.dumps(ACTION).decode(), now - timedelta(days=30)
         for minute in range(60):
             trigger = Trigger(Cron(f"{minute} * * * *", "UTC"))
-            spec = Spec(
+            spec = ScheduleSpec(
                 trigger=trigger,
                 kind="webhook",
                 overlap=overlap,

@@ -31,7 +31,7 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.model.run import Origin
 from foliot.engine.model.views import RunRequest
-from foliot.engine.ports import Context
+from foliot.engine.ports import ActionContext
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.feed import RUNS_TOPIC
 from foliot.wakeups.memory import MemoryFeed
@@ -74,7 +74,7 @@ async def ours(base: BenchDatabase, count: int, slots: int, report: Report) -> N
     store, clock, feed = Database(base.url), StoreClock(), MemoryFeed()
     started: dict[str, float] = {}
 
-    def note(ctx: Context) -> None:
+    def note(ctx: ActionContext) -> None:
         if ctx.run_id in started:
             started[ctx.run_id] = perf_counter()
 

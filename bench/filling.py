@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.columns import moment_out
-from foliot.engine.model.schedule import Spec
+from foliot.engine.model.schedule import ScheduleSpec
 
 STEP_MS = 600
 QUIET = timedelta(hours=2)
@@ -96,7 +96,7 @@ class Filler:
         specs, following = [], []
         for minute in range(60):
             trigger = Trigger(Cron(f"{minute} * * * *", "UTC"))
-            specs.append(Spec(trigger=trigger, kind="webhook").dump())
+            specs.append(ScheduleSpec(trigger=trigger, kind="webhook").dump())
             due = trigger.next_after(self.now + QUIET)
             assert due is not None
             following.append(self._written(due))

@@ -32,9 +32,9 @@ from raw import BATCH, NARROW, RAW, RawLoop
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from foliot.db.database import Database
-from foliot.engine.meter import Meter
+from foliot.engine.counters import EngineCounters
 from foliot.engine.model.schedule import Overlap
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.tables import runs, schedules
 from foliot.engine.ticker import Ticker
 from foliot.testing import StoppedClock
@@ -72,8 +72,8 @@ def ticker(store: Database, now: datetime) -> Ticker:
         clock=StoppedClock(now),
         store=store,
         feed=MemoryFeed(),
-        meter=Meter(),
-        alarm=Alarm(),
+        meter=EngineCounters(),
+        alarm=ReadyTimes(),
         batch=BATCH,
         longest_rest=1.0,
     )

@@ -11,7 +11,7 @@ from measuring import Report
 
 from foliot.cluster.celery.app import TASK, make_app, options, queue_of
 from foliot.cluster.celery.publisher import CeleryBroker
-from foliot.cluster.parcel import PARCEL, Parcel
+from foliot.cluster.parcel import PARCEL, BrokerMessage
 from foliot.core.ids import RUN, new_id
 
 QUEUE = "foliot_bench_parcels"
@@ -21,8 +21,8 @@ HANDED, SINGLY, CONFIRMED = 20_000, 1000, 300
 async def hand_over(name: str, url: str, report: Report) -> None:
     """The marks in the database are not part of it."""
     now, run_ids = datetime.now(UTC), [new_id(RUN) for _ in range(HANDED)]
-    parcels = [Parcel(QUEUE, 5, run_ids[start : start + PARCEL], now) for start in range(0, HANDED, PARCEL)]
-    singles = [Parcel(QUEUE, 5, [run_id], now) for run_id in run_ids[:SINGLY]]
+    parcels = [BrokerMessage(QUEUE, 5, run_ids[start : start + PARCEL], now) for start in range(0, HANDED, PARCEL)]
+    singles = [BrokerMessage(QUEUE, 5, [run_id], now) for run_id in run_ids[:SINGLY]]
     broker = CeleryBroker(url)
     try:
         await broker.check()
@@ -36,7 +36,7 @@ async def hand_over(name: str, url: str, report: Report) -> None:
         await asyncio.to_thread(remove, QUEUE, url)
 
 
-async def _timed(broker: CeleryBroker, parcels: list[Parcel], at_once: int) -> float:
+async def _timed(broker: CeleryBroker, parcels: list[BrokerMessage], at_once: int) -> float:
     began = perf_counter()
     for start in range(0, len(parcels), at_once):
         await broker.publish(parcels[start : start + at_once])

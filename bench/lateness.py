@@ -15,14 +15,14 @@ from noop import KIND, Noop, noop_engine
 
 from foliot.cli.process import calm_memory
 from foliot.core.ids import SCHEDULE, new_id
-from foliot.core.time.trigger import Every, Trigger
+from foliot.core.time.trigger import FixedInterval, Trigger
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.schedule import Overlap, Spec
-from foliot.engine.model.settle import Plan
-from foliot.engine.model.views import Recorded
-from foliot.engine.ports import Context
+from foliot.engine.model.schedule import Overlap, ScheduleSpec
+from foliot.engine.model.settle import SchedulePlan
+from foliot.engine.model.views import PlansRecorded
+from foliot.engine.ports import ActionContext
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.tables import schedules, versions
 from foliot.wakeups.memory import MemoryFeed
@@ -48,7 +48,7 @@ class Watched:
     def __post_init__(self) -> None:
         record = SqlFiring.record
 
-        async def noted(firing: SqlFiring, plans: Sequence[Plan], now: datetime) -> Recorded:
+        async def noted(firing: SqlFiring, plans: Sequence[SchedulePlan], now: datetime) -> PlansRecorded:
             self.recorded.get(id(firing.tx), []).extend(run.scheduled_for for plan in plans for run in plan.runs)
             return await record(firing, plans, now)
 
@@ -77,7 +77,7 @@ class Watched:
 
 async def _store(store: Database, firsts: Sequence[datetime], seconds: int, now: datetime) -> None:
     """Intervals with anchors of their own, so that their instants are spread as evenly as the anchors."""
-    spec = Spec(trigger=Trigger(Every(seconds, now)), kind=KIND, overlap=Overlap.SKIP).dump()
+    spec = ScheduleSpec(trigger=Trigger(FixedInterval(seconds, now)), kind=KIND, overlap=Overlap.SKIP).dump()
     for start in range(0, len(firsts), 5000):
         part = firsts[start : start + 5000]
         count = len(part)
@@ -97,7 +97,7 @@ async def _engine(base: BenchDatabase) -> AsyncIterator[tuple[Watched, list[floa
     store, clock = Database(base.url), StoreClock()
     watched, started = Watched(store, clock), list[float]()
 
-    def note(ctx: Context) -> None:
+    def note(ctx: ActionContext) -> None:
         if ctx.scheduled_for is not None:
             started.append((clock.now() - ctx.scheduled_for).total_seconds())
 

@@ -16,8 +16,8 @@ from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
 from foliot.engine.model.run import Outcome, Succeeded
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Action, Context
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import Action, ActionContext
 from foliot.wakeups.memory import MemoryFeed
 
 KIND = "webhook"
@@ -29,13 +29,13 @@ class Noop:
     kind = KIND
     timeout = timedelta(seconds=60)
 
-    def __init__(self, started: Callable[[Context], None] | None = None) -> None:
+    def __init__(self, started: Callable[[ActionContext], None] | None = None) -> None:
         self.started = started
 
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         if self.started is not None:
             self.started(ctx)
         return Succeeded({"ok": True})
@@ -67,6 +67,6 @@ def noop_engine(store: Database, clock: StoreClock, feed: MemoryFeed, action: No
         store=store,
         feed=feed,
         actions=OneAction(action),
-        pace=Pace(),
+        pace=EnginePace(),
         workers_of=workers,
     )

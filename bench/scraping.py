@@ -31,19 +31,26 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.model.node import Role
-from foliot.engine.model.run import Problem
-from foliot.engine.pace import Pace
-from foliot.features.articles.action import Articles
+from foliot.engine.model.node import NodeRole
+from foliot.engine.model.run import AttemptError
+from foliot.engine.pace import EnginePace
+from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
-from foliot.features.articles.actor.fetcher import Gathering
-from foliot.features.articles.fetch.request import Fetcher
-from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.features.articles.actor.fetcher import FetcherSettings
+from foliot.features.articles.fetch.request import PageFetcher
+from foliot.features.articles.model.fetch import (
+    ClaimedArticle,
+    ExtractedPage,
+    FetchFailure,
+    PageMoved,
+    PageUnchanged,
+    RobotsRules,
+)
 from foliot.features.articles.wiring import build_articles
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions
 from foliot.wakeups.across_processes import SharedFeed
-from foliot.wakeups.postgres import PostgresLine
+from foliot.wakeups.postgres import PostgresTransport
 
 UNREAD = "unread"
 SLOTS = 128
@@ -54,18 +61,18 @@ SLOTS = 128
 class Unread:
     """Fetches as the real one does, and says that every page is an article."""
 
-    fetcher: Fetcher
+    fetcher: PageFetcher
 
-    async def robots(self, taken: Taken) -> Allowance | Missed:
-        return Allowance("")
+    async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
+        return RobotsRules("")
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+    async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         fetched = await self.fetcher.page(taken, {})
-        if isinstance(fetched, Missed | Moved):
+        if isinstance(fetched, FetchFailure | PageMoved):
             return fetched
         if fetched.reply.status != 200 or len(fetched.reply.body) < 10_000:
-            return Missed(problem=Problem("bench", "This is not the page."), permanent=True)
-        return Extracted(title=taken.url)
+            return FetchFailure(problem=AttemptError("bench", "This is not the page."), permanent=True)
+        return ExtractedPage(title=taken.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,27 +121,29 @@ def workers(many: int, database: str, *, read: bool) -> Iterator[list[Worker]]:
             one.process.communicate(timeout=30)
 
 
-async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = False, read: bool = False) -> UseCases:
+async def engine(
+    stack: AsyncExitStack, url: str, role: NodeRole, *, fetch: bool = False, read: bool = False
+) -> UseCases:
     """Everything that Foliot is in this process, until the stack is unwound; it fetches only when told to."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    store, clock, feed = Database(url), StoreClock(), SharedFeed(PostgresLine(url))
+    store, clock, feed = Database(url), StoreClock(), SharedFeed(PostgresTransport(url))
     stack.push_async_callback(store.close)
     await feed.start()
     stack.push_async_callback(feed.close)
     egress = await stack.enter_async_context(HttpEgress(loopback=True, per_host=SLOTS))
-    actions = GivenActions.of(Articles(targets=egress))
-    how: Gathering | None = None
+    actions = GivenActions.of(ArticlesAction(targets=egress))
+    how: FetcherSettings | None = None
     if fetch:
         made = build_articles(Settings.load(_unlimited()), egress, clock)
         stack.push_async_callback(made.close)
-        how = made.how if read else replace(made.how, scraper=Unread(Fetcher(egress=egress)))
+        how = made.how if read else replace(made.how, scraper=Unread(PageFetcher(egress=egress)))
     running = Engine(
         node_id=f"bench:{os.getpid()}",
         clock=clock,
         store=store,
         feed=feed,
         actions=actions,
-        pace=Pace(),
+        pace=EnginePace(),
         workers_of=lambda executor: EmbeddedWorkers(executor, 10),
         role=role,
         extensions=[article_fetching(how)],
@@ -152,7 +161,7 @@ def _unlimited() -> dict[str, str]:
 
 async def main(database: str, *, read: bool) -> None:
     async with AsyncExitStack() as stack:
-        await engine(stack, database, Role.WORKER, fetch=True, read=read)
+        await engine(stack, database, NodeRole.WORKER, fetch=True, read=read)
         calm_memory()
         print("ready", flush=True)
         loop = asyncio.get_running_loop()

@@ -30,14 +30,14 @@ from foliot.core.access import LOCAL
 from foliot.core.ids import RUN, new_id
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import Origin
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.across_processes import SharedFeed
 from foliot.wakeups.feed import run_topic
-from foliot.wakeups.postgres import PostgresLine
+from foliot.wakeups.postgres import PostgresTransport
 
 CHUNK = 0.5
 LATEST = 1.0
@@ -108,7 +108,7 @@ async def speak(store: Database, clock: StoreClock, feed: SharedFeed, fence: Any
         lines = []
         until = loop.time() + CHUNK
         while loop.time() < until and said < given.rate * given.seconds:
-            lines.append(Line(clock.now(), EventType.LOG, message=f"said {monotonic():.6f} {'x' * 80}"))
+            lines.append(EventLine(clock.now(), EventType.LOG, message=f"said {monotonic():.6f} {'x' * 80}"))
             said += 1
             await asyncio.sleep(max(0.0, began + said / given.rate - loop.time()))
         async with store.begin() as tx:
@@ -135,7 +135,7 @@ async def followed(given: argparse.Namespace, report: Report, url: str, api: sub
     assert api.stdout is not None
     found = re.search(r"http://127\.0\.0\.1:(\d+)", api.stdout.readline())
     assert found is not None
-    store, clock, feed = Database(url), StoreClock(), SharedFeed(PostgresLine(url))
+    store, clock, feed = Database(url), StoreClock(), SharedFeed(PostgresTransport(url))
     await feed.start()
     fence = await running(store, clock)
     followers, ready = [Follower() for _ in range(given.followers)], asyncio.Semaphore(0)

@@ -17,11 +17,11 @@ from foliot.db.migrate import migrate
 from foliot.engine.broker.ports import Broker
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.model.node import Role
-from foliot.engine.model.run import Failed, Outcome, Problem, RunState, Succeeded
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Context
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.model.node import NodeRole
+from foliot.engine.model.run import AttemptError, Failed, Outcome, RunState, Succeeded
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import ActionContext
+from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions
 from foliot.wakeups.memory import MemoryFeed
 from tests import databases
@@ -30,7 +30,7 @@ from tests.givens import ask, request, run_of
 
 SOON = 20.0
 """Generous: the machine that runs the tests may have other things to do."""
-PACE = Pace(scale=0.2, tick=0.2, retention=None)
+PACE = EnginePace(scale=0.2, tick=0.2, retention=None)
 
 
 @dataclass
@@ -46,13 +46,13 @@ class Probe:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         self.started.append(ctx.run_id)
         match ctx.config.get("do"):
             case "wait":
                 await self.go.wait()
             case "fail once" if ctx.attempt == 1:
-                return Failed(Problem("broken", "not today"))
+                return Failed(AttemptError("broken", "not today"))
             case "speak":
                 ctx.log("half way", level="warning")
             case _:
@@ -69,7 +69,7 @@ class House:
     broker: TestBroker
     stack: AsyncExitStack
     probe: Probe = field(default_factory=Probe)
-    pace: Pace = PACE
+    pace: EnginePace = PACE
     nodes: int = 0
 
     async def begin(self, around: Callable[[Broker], Broker] = lambda broker: broker) -> None:
@@ -77,19 +77,19 @@ class House:
         if self.kind != "embedded":
             from foliot.cluster.celery.publisher import CeleryBroker
 
-            await self.start(self.engine(Role.SCHEDULER, slots=0, broker=around(CeleryBroker(self.broker.url))))
+            await self.start(self.engine(NodeRole.SCHEDULER, slots=0, broker=around(CeleryBroker(self.broker.url))))
 
     async def worker(self, slots: int = 10, *names: str) -> Engine:
         """Takes the runs of these queues."""
         queues = [self.broker.queue(name) for name in names or ("default",)]
         if self.kind == "embedded":
-            return await self.start(self.engine(Role.UP, slots=slots, queues=queues))
+            return await self.start(self.engine(NodeRole.UP, slots=slots, queues=queues))
         from foliot.cluster.celery.worker import CeleryIntake
 
         intake = CeleryIntake(self.broker.url, name=f"test{self.nodes}@{self.broker.mark}", queues=queues, slots=slots)
-        return await self.start(self.engine(Role.WORKER, slots=slots, queues=queues, intake=intake))
+        return await self.start(self.engine(NodeRole.WORKER, slots=slots, queues=queues, intake=intake))
 
-    def engine(self, role: Role, *, slots: int, **parts: Any) -> Engine:
+    def engine(self, role: NodeRole, *, slots: int, **parts: Any) -> Engine:
         self.nodes += 1
         return Engine(
             node_id=f"n{self.nodes}",
@@ -115,7 +115,7 @@ class House:
         action = {"kind": "probe", "do": do}
         made = [request(queue=queue, action=action, **changes) for _ in range(count)]
         async with self.store.read() as tx:
-            now = await SqlUpkeep(tx).time()
+            now = await SqlRetention(tx).time()
         return await ask(self.store, now, *made)
 
     async def reaches(self, run_id: str, *states: RunState) -> None:

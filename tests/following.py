@@ -14,21 +14,21 @@ import orjson
 from foliot.core.ports import Clock
 from foliot.db.clock import StoreClock
 from foliot.engine.model.run import Outcome, Parked
-from foliot.engine.ports import Context, Look, Stale
-from foliot.features.crawls.action.action import Crawl, Pace
-from foliot.features.crawls.action.scrapyd_client import Node
-from foliot.features.crawls.action.scrapyd_nodes import Nodes
+from foliot.engine.ports import ActionContext, ParkedRun, StaleAttempt
+from foliot.features.crawls.action.action import CrawlAction, CrawlPace
+from foliot.features.crawls.action.scrapyd_client import ScrapydNode
+from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
 from foliot.net.client import HttpEgress
 
 SECONDS = 60.0
-PACE = Pace(poll=timedelta(milliseconds=50), lost_after=timedelta(seconds=2), certain=timedelta(seconds=1))
+PACE = CrawlPace(poll=timedelta(milliseconds=50), lost_after=timedelta(seconds=2), certain=timedelta(seconds=1))
 
 
 @dataclass(slots=True)
 class Followed:
     """One run of a crawl, and what would be kept of it."""
 
-    crawl: Crawl
+    crawl: CrawlAction
     clock: Clock
     config: dict[str, Any]
     run_id: str = "run_1"
@@ -69,11 +69,11 @@ class Followed:
         found = await self.crawl.look([self.asked()])
         return self._take(found[self.run_id])
 
-    def asked(self) -> Look:
+    def asked(self) -> ParkedRun:
         assert self.handle is not None
         # What is kept is text; whatever does not survive that must not be in a handle.
         handle = orjson.loads(orjson.dumps(self.handle))
-        return Look(
+        return ParkedRun(
             ctx=self.context(), handle=handle, started_at=self.clock.now(), cancel=self.cancel, ended=self.ended
         )
 
@@ -86,8 +86,8 @@ class Followed:
     def text(self) -> list[str]:
         return [message for message, _, _ in self.lines]
 
-    def context(self) -> Context:
-        return Context(
+    def context(self) -> ActionContext:
+        return ActionContext(
             run_id=self.run_id,
             tenant_id="acme",
             schedule_id=None,
@@ -113,7 +113,7 @@ class Followed:
 
     async def _note(self, handle: Any) -> None:
         if self.stale:
-            raise Stale
+            raise StaleAttempt
         self.notes.append(dict(handle))
         self.handle = dict(handle)
 
@@ -128,9 +128,9 @@ class Followed:
 class Crawling:
     """The action, wired as in production."""
 
-    crawl: Crawl
+    crawl: CrawlAction
     clock: Clock
-    nodes: Nodes
+    nodes: ScrapydNodes
 
     def run(self, spider: str, *, run_id: str = "run_1", project: str = "TestBot", **given: Any) -> Followed:
         config = self.crawl.check({"spider": spider, "project": project, **given})
@@ -139,13 +139,15 @@ class Crawling:
 
 @asynccontextmanager
 async def crawling(
-    urls: Sequence[str], *, targets: HttpEgress | None = None, pace: Pace = PACE, clock: Clock | None = None
+    urls: Sequence[str], *, targets: HttpEgress | None = None, pace: CrawlPace = PACE, clock: Clock | None = None
 ) -> AsyncIterator[Crawling]:
     clock = clock or StoreClock()
-    places = [Node.of(url) for url in urls]
+    places = [ScrapydNode.of(url) for url in urls]
     async with (
         HttpEgress(allow=[place.place for place in places], ports=()) as egress,
         targets or HttpEgress(loopback=True) as allowed,
     ):
-        nodes = Nodes(places, egress=egress, clock=clock)
-        yield Crawling(Crawl(nodes=nodes, targets=allowed, clock=clock, project="TestBot", pace=pace), clock, nodes)
+        nodes = ScrapydNodes(places, egress=egress, clock=clock)
+        yield Crawling(
+            CrawlAction(nodes=nodes, targets=allowed, clock=clock, project="TestBot", pace=pace), clock, nodes
+        )

@@ -10,16 +10,16 @@ from typing import Any
 from sqlalchemy import event, insert, select, text
 
 from foliot.core.ids import RUN, SCHEDULE, new_id
-from foliot.core.time.trigger import Every, Rule, Trigger
+from foliot.core.time.trigger import FixedInterval, Rule, Trigger
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.event import Event, Line
-from foliot.engine.model.ledger import Entry
+from foliot.engine.model.event import Event, EventLine
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Ended, Origin, RunState
-from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, Spec, Status
-from foliot.engine.model.settle import Due, Plan, settle
-from foliot.engine.model.views import Claimed, Finished, RunRequest, RunView
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, ScheduleSpec, ScheduleStatus
+from foliot.engine.model.settle import DueSchedule, SchedulePlan, settle
+from foliot.engine.model.views import ClaimedRun, EndingsResult, RunRequest, RunView
 from foliot.engine.sql import schedules as schedule_rows
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
@@ -36,26 +36,26 @@ TENANT = "acme"
 NO_SPREAD = RetryPolicy(delay_seconds=10, jitter=0)
 
 
-def spec(rule: Rule | None = None, **changes: Any) -> Spec:
+def spec(rule: Rule | None = None, **changes: Any) -> ScheduleSpec:
     """Every minute from noon, and nobody skipped, unless said otherwise."""
     window = {name: changes.pop(name, None) for name in ("start_at", "end_at")}
-    trigger = Trigger(rule or Every(60, NOON), **window)
+    trigger = Trigger(rule or FixedInterval(60, NOON), **window)
     standing: dict[str, Any] = {"kind": "probe", "overlap": Overlap.ALLOW_ALL, "retry": NO_SPREAD}
-    return Spec(trigger=trigger, **{**standing, **changes})
+    return ScheduleSpec(trigger=trigger, **{**standing, **changes})
 
 
 def catch_up(mode: CatchupMode = CatchupMode.ALL, **changes: Any) -> Catchup:
     return Catchup(mode, **{"window_seconds": 86_400, "max_runs": 1000, **changes})
 
 
-def due(one: Spec | None = None, next_at: datetime = NOON, **changes: Any) -> Due:
+def due(one: ScheduleSpec | None = None, next_at: datetime = NOON, **changes: Any) -> DueSchedule:
     """A schedule as the ticker locks it."""
     one = one or spec()
     standing: dict[str, Any] = {"tenant_id": TENANT, "user_id": "ada", "version": 1}
-    return Due("sch_1", spec=one.dump(), anchor=one.anchor, next_at=next_at, **{**standing, **changes})
+    return DueSchedule("sch_1", spec=one.dump(), anchor=one.anchor, next_at=next_at, **{**standing, **changes})
 
 
-def schedule(one: Spec | None = None, *, next_at: datetime | None = NOON, **changes: Any) -> Schedule:
+def schedule(one: ScheduleSpec | None = None, *, next_at: datetime | None = NOON, **changes: Any) -> Schedule:
     """A new schedule that came into being a second before its first instant."""
     born = (next_at or NOON) - SECOND
     standing: dict[str, Any] = {
@@ -66,7 +66,7 @@ def schedule(one: Spec | None = None, *, next_at: datetime | None = NOON, **chan
         "description": "",
         "tags": (),
         "action": {"kind": "probe", "what": "nothing"},
-        "status": Status.ACTIVE,
+        "status": ScheduleStatus.ACTIVE,
         "version": 1,
         "last_run_at": None,
         "fired": 0,
@@ -129,7 +129,7 @@ async def ask(store: Database, now: datetime, *requests: RunRequest) -> list[str
     return [one.id for one in made]
 
 
-async def tick(store: Database, now: datetime) -> list[Plan]:
+async def tick(store: Database, now: datetime) -> list[SchedulePlan]:
     """What the ticker does in one round."""
     async with store.begin() as tx:
         found, _ = await SqlFiring(tx).lock_due(now, 1000)
@@ -144,14 +144,14 @@ async def ready(store: Database, now: datetime, limit: int = 100, queues: set[st
         return await SqlClaims(tx).ready(now, queues, limit)
 
 
-async def claim(store: Database, now: datetime, *run_ids: str, worker: str = "w1") -> list[Claimed]:
+async def claim(store: Database, now: datetime, *run_ids: str, worker: str = "w1") -> list[ClaimedRun]:
     async with store.begin() as tx:
         return await SqlClaims(tx).claim(run_ids, worker, LEASE, now)
 
 
 async def finish(
-    store: Database, claimed: Claimed, outcome: Ended, now: datetime, lines: Sequence[Line] = ()
-) -> Finished:
+    store: Database, claimed: ClaimedRun, outcome: Ended, now: datetime, lines: Sequence[EventLine] = ()
+) -> EndingsResult:
     """End an attempt as the executor would."""
     ending = conclude(claimed, outcome, now)
     if lines:
@@ -187,7 +187,7 @@ async def runs_of(store: Database, schedule_id: str) -> list[Mapping[str, Any]]:
         return [dict(row._mapping) for row in await tx.conn.execute(query)]
 
 
-async def ledger_of(store: Database, schedule_id: str) -> list[Entry]:
+async def ledger_of(store: Database, schedule_id: str) -> list[LedgerEntry]:
     far = datetime(2999, 1, 1, tzinfo=UTC)
     async with store.read() as tx:
         return [entry for _, entry in await SqlSchedules(tx).ledger(schedule_id, datetime(1970, 1, 1, tzinfo=UTC), far)]

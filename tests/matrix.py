@@ -14,32 +14,32 @@ from sqlalchemy import Table, select
 
 from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Tokens
-from foliot.auth.verification_keys import Key, OneKey
+from foliot.auth.verification_keys import SingleKey, VerificationKey
 from foliot.core.access import Caller, Role, Thing, Verb, may, scope
 from foliot.core.ids import new_id
 from foliot.db.database import Database
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Claimed, Page
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.model.views import ClaimedRun, PageRequest
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.run_items import write_items
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.key_cache import KeyCache
 from foliot.features.api_keys.last_use import LastUse
 from foliot.features.api_keys.tables import api_keys
-from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.articles.usecases import Articles
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases.bulk import Bulks, BulkView
 from foliot.features.crawls.usecases import Crawls
-from foliot.features.pipelines.model.definition import Definition, StepSpec, revision_of
-from foliot.features.pipelines.model.file import Kept
+from foliot.features.pipelines.model.definition import PipelineDefinition, StepSpec, revision_of
+from foliot.features.pipelines.model.file import StoredPipeline
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.schedules.usecases.skip_next import Skipping
+from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.tenants.usecases import Tenants
 from foliot.servers.http.permission import public
@@ -177,11 +177,11 @@ async def furnish(store: Database) -> Furniture:
     world = World.on(store)
     ours, theirs = await _furnish(world, OURS), await _furnish(world, THEIRS)
     # When no time passes any more: what is to be skipped must lie ahead.
-    await world.cases[Skipping].skip_next(caller(OURS, Role.ADMIN), ours.schedule_id)
-    await world.cases[Skipping].skip_next(caller(THEIRS, Role.ADMIN), theirs.schedule_id)
+    await world.cases[Skips].skip_next(caller(OURS, Role.ADMIN), ours.schedule_id)
+    await world.cases[Skips].skip_next(caller(THEIRS, Role.ADMIN), theirs.schedule_id)
     async with store.begin() as tx:
         # Processes are the house's; this one reports now, so that something can be asked of it.
-        await SqlUpkeep(tx).report(ours.node_id, "worker", world.clock.now(), world.clock.now(), {"slots": 1})
+        await SqlRetention(tx).report(ours.node_id, "worker", world.clock.now(), world.clock.now(), {"slots": 1})
     rows = await rows_of(store, OURS)
     named = frozenset(found for table in rows.values() for found in _ID.findall(repr(table)))
     return Furniture(ours, theirs, world.clock.now(), named)
@@ -202,10 +202,12 @@ class House:
         world.clock.set(furniture.at)
         # The real way in, with a key that only tests know.
         tokens = Tokens(
-            keys=OneKey(Key("HS256", SECRET.encode())), clock=world.clock, expected=Expectations(audience="foliot")
+            keys=SingleKey(VerificationKey("HS256", SECRET.encode())),
+            clock=world.clock,
+            expected=Expectations(audience="foliot"),
         )
-        keys = Keys(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
-        app = create_app(world.cases, identity=Identities(tokens, keys))
+        keys = KeyCache(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
+        app = create_app(world.cases, identity=CredentialCheck(tokens, keys))
         return cls(world, app, furniture.ours, furniture.named)
 
     async def ask(self, route: Route, things: Things, bearer: str | None) -> Answer:
@@ -256,7 +258,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     for _ in range(3):
         world.clock.advance(60)
         await world.tick()
-    waiting, ended, letter = (run.id for run in await cases[Runs].list(admin, Page(3)))
+    waiting, ended, letter = (run.id for run in await cases[Runs].list(admin, PageRequest(3)))
     await world.end(ended, RunState.SUCCESS)
     await world.end(letter, RunState.DEAD_LETTER, {"code": "http_500", "message": f"no, says {tenant_id}"})
     key = await cases[KeysCases].create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
@@ -299,11 +301,11 @@ async def _pipeline(world: World, tenant_id: str) -> str:
     # Its name does not hold the tenant's: answers are compared without either.
     name = f"pipeline-{tenant_id[::-1]}"
     steps = (StepSpec(cls="JsonParser", name="JsonParser", kwargs={}),)
-    definition = Definition(name=name, steps=steps, draft=None, revision=revision_of(steps, None))
+    definition = PipelineDefinition(name=name, steps=steps, draft=None, revision=revision_of(steps, None))
     shown = [{**step.to_dict(), "line": 1} for step in steps]
     async with world.store.begin() as tx:
         await SqlPipelines(tx).put(
-            Kept(
+            StoredPipeline(
                 tenant_id=tenant_id,
                 name=name,
                 file="pipelines.yml",
@@ -322,7 +324,7 @@ async def _pipeline(world: World, tenant_id: str) -> str:
 async def _edit(world: World, admin: Caller, schedule_id: str) -> str:
     """An edit that can be taken back."""
     await world.cases[Schedules].patch(admin, schedule_id, {"description": "edited"})
-    return (await world.cases[Trail].list(admin, Page(1), verb="patch"))[0].id
+    return (await world.cases[AuditLog].list(admin, PageRequest(1), verb="patch"))[0].id
 
 
 async def _bulk(world: World, admin: Caller, run_id: str) -> str:
@@ -332,12 +334,12 @@ async def _bulk(world: World, admin: Caller, run_id: str) -> str:
     return made.bulk.id
 
 
-async def _crawl(world: World, admin: Caller, depth: int) -> Claimed:
+async def _crawl(world: World, admin: Caller, depth: int) -> ClaimedRun:
     """A running crawl that has said something and brought something home."""
     made = await world.cases[Crawls].request(admin, {**_CRAWL, "depth": depth})
     (claimed,) = await world.claim(made.job_id)
     async with world.store.begin() as tx:
-        line = Line(world.clock.now(), EventType.LOG, message=f"said by {made.job_id}")
+        line = EventLine(world.clock.now(), EventType.LOG, message=f"said by {made.job_id}")
         await SqlRuns(tx).append([(claimed.fence, [line])])
         await write_items(tx.conn, world.store.dialect, [(admin.tenant_id, made.job_id, [{"of": made.job_id}])])
     return claimed

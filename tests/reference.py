@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from foliot.config.field import Declared
+from foliot.config.field import SettingField
 from foliot.config.settings import Settings
 from foliot.config.unknown_keys import CLIENT, LATER
 
@@ -54,7 +54,7 @@ def settings_page() -> str:
     )
 
 
-def setting_row(setting: Declared) -> str:
+def setting_row(setting: SettingField) -> str:
     name, *aliases = (f"`{key}`" for key in setting.keys)
     match setting.default:
         case None | ():

@@ -19,11 +19,11 @@ from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, Succeeded
-from foliot.engine.ports import Context
+from foliot.engine.ports import ActionContext
 from foliot.features.schedules.rpc.methods import scheduler_service
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.proto.scheduler_service_pb2_grpc import SchedulerServiceStub
-from foliot.servers.grpc.server import GrpcServer, Listening
+from foliot.servers.grpc.server import GrpcServer, ListenAddress
 from foliot.testing import GivenActions, StoppedClock
 from foliot.wakeups.memory import MemoryFeed
 from tests.world import KEYRING, Webhook, World
@@ -49,7 +49,7 @@ class Call:
         fields.finish()
         return {"target_service": service, "target_method": method, "parameters": parameters}
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         return Succeeded()
 
 
@@ -65,7 +65,7 @@ async def opened(world: World, identity: Identity | None = None, **changes: Any)
     door = GrpcServer(
         cases=world.cases,
         service=scheduler_service,
-        listening=Listening(),
+        listening=ListenAddress(),
         identity=identity,
         pepper=KEYRING,
         **changes,

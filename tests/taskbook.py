@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 from foliot import TaskContext, task
-from foliot.cluster.pool_port import Call, Pool, Tell, Told
-from foliot.core.egress import Egress, Outgoing, Reply
+from foliot.cluster.pool_port import CallResult, Pool, PoolCall, ProgressSink
+from foliot.core.egress import Egress, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid
-from foliot.core.ports import Clock, Room, always_room
+from foliot.core.ports import BackPressure, Clock, no_back_pressure
 from foliot.db.database import Database
-from foliot.features.health.model import Probe, Service
-from foliot.features.prices.tasks import Needs, built_in
-from foliot.features.tasks.action import RunTask
+from foliot.features.health.model import JsonService, Probe
+from foliot.features.prices.tasks import TaskDependencies, built_in
+from foliot.features.tasks.action import TaskAction
 from foliot.features.tasks.loader import tasks_in
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 
@@ -23,7 +23,9 @@ from foliot.features.tasks.model.catalogue import TaskCatalogue
 class NoPool:
     """For tests in which nothing runs in a process of its own."""
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
+    async def call(
+        self, call: PoolCall, tell: ProgressSink, patience: timedelta, room: BackPressure = no_back_pressure
+    ) -> CallResult:
         raise AssertionError("no process is started here")
 
 
@@ -33,7 +35,7 @@ class NoWayOut:
     def check(self, url: str) -> None:
         raise Invalid("url", "nothing leaves a test")
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         raise AssertionError("no request leaves a test")
 
 
@@ -56,10 +58,10 @@ def catalogue(
     *functions: Any,
     egress: Egress | None = None,
     probes: Iterable[Probe] = (),
-    scraper: Service | None = None,
+    scraper: JsonService | None = None,
 ) -> TaskCatalogue:
     """The built-in tasks, and these functions."""
-    needs = Needs(
+    needs = TaskDependencies(
         store=store,
         clock=clock,
         egress=egress or NoWayOut(),
@@ -74,5 +76,5 @@ def catalogue(
     return made
 
 
-def run_task(known: TaskCatalogue, pool: Pool | None = None) -> RunTask:
-    return RunTask(tasks=known, pool=pool or NoPool())
+def run_task(known: TaskCatalogue, pool: Pool | None = None) -> TaskAction:
+    return TaskAction(tasks=known, pool=pool or NoPool())

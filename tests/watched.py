@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.engine.model.run import Cancelled, Outcome, Parked, Succeeded
-from foliot.engine.ports import Context, Look
+from foliot.engine.ports import ActionContext, ParkedRun
 
-Looking = Callable[[Look], Awaitable[Outcome | None]]
-Starting = Callable[[Context], Awaitable[None]]
+Looking = Callable[[ParkedRun], Awaitable[Outcome | None]]
+Starting = Callable[[ActionContext], Awaitable[None]]
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Elsewhere:
     stopped: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
     groups: list[list[str]] = field(default_factory=list)
-    looks: list[Look] = field(default_factory=list)
+    looks: list[ParkedRun] = field(default_factory=list)
     inside: asyncio.Event = field(default_factory=asyncio.Event)
     starting: Starting | None = None
     """What happens after the note and before the start."""
@@ -37,7 +37,7 @@ class Elsewhere:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         handle = {"job": ctx.run_id, "looked": 0}
         await ctx.note(handle)
         self.inside.set()
@@ -46,14 +46,14 @@ class Elsewhere:
         self.started.append(ctx.run_id)
         return Parked(handle, self.every)
 
-    async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
+    async def look(self, looks: Sequence[ParkedRun]) -> Mapping[str, Outcome]:
         self.groups.append([look.ctx.run_id for look in looks])
         self.looks += looks
         self.inside.set()
         found = {look.ctx.run_id: await (self.looking or self.answer)(look) for look in looks}
         return {run_id: answer for run_id, answer in found.items() if answer is not None}
 
-    async def answer(self, look: Look) -> Outcome:
+    async def answer(self, look: ParkedRun) -> Outcome:
         """What an honest action says."""
         run_id = look.ctx.run_id
         if look.cancel or look.ended:

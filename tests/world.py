@@ -12,13 +12,13 @@ from foliot.app.use_cases import use_cases
 from foliot.auth.keyring import Keyring
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
-from foliot.core.egress import Outgoing, Reply
+from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, RunState, Succeeded
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.settle import settle
-from foliot.engine.model.views import Claimed, Ending
-from foliot.engine.ports import Action, Context
+from foliot.engine.model.views import AttemptEnding, ClaimedRun
+from foliot.engine.ports import Action, ActionContext
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.features.articles.config import read_config as read_articles
@@ -52,7 +52,7 @@ class NoEgress:
         if not isinstance(url, str) or not url.startswith(("http://", "https://")) or "\x00" in url:
             raise Invalid("url", "must be an http or https URL", got=url)
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         raise AssertionError("no request leaves a test")
 
     async def admit(self, url: str, tenant_id: str) -> None:
@@ -68,7 +68,7 @@ class Webhook:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return read_config(config, NoEgress())
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         return Succeeded()
 
 
@@ -81,7 +81,7 @@ class Crawl:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return read_crawl(config, NoEgress(), "DiscoveryBot")
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         return Succeeded()
 
 
@@ -94,7 +94,7 @@ class Articles:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return read_articles(config, NoEgress())
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         return Succeeded()
 
 
@@ -145,7 +145,7 @@ class World:
             await self.tick()
         return self.clock.now()
 
-    async def claim(self, *run_ids: str) -> list[Claimed]:
+    async def claim(self, *run_ids: str) -> list[ClaimedRun]:
         async with self.store.begin() as tx:
             return await SqlClaims(tx).claim(run_ids, "worker-1", timedelta(seconds=30), self.clock.now())
 
@@ -155,10 +155,12 @@ class World:
         await self.finish(claimed, state, error)
 
     async def finish(
-        self, claimed: Claimed, state: RunState = RunState.SUCCESS, error: Mapping[str, Any] | None = None
+        self, claimed: ClaimedRun, state: RunState = RunState.SUCCESS, error: Mapping[str, Any] | None = None
     ) -> None:
         now = self.clock.now()
-        ending = Ending(fence=claimed.fence, state=state, outcome=state.value, at=now, error=error, result={"ok": True})
+        ending = AttemptEnding(
+            fence=claimed.fence, state=state, outcome=state.value, at=now, error=error, result={"ok": True}
+        )
         async with self.store.begin() as tx:
             finished = await SqlClaims(tx).finish([ending], now)
         assert finished.accepted == {claimed.fence.run_id}

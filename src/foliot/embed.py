@@ -25,11 +25,11 @@ from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, Invalid
 from foliot.db.file_lock import make_private, only_one
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.presets.usecases import Presets
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.schedules.usecases.declared import Fate
-from foliot.features.schedules.usecases.programs import Programs
+from foliot.features.schedules.usecases.declared import DeclarationOutcome
+from foliot.features.schedules.usecases.embedded import EmbeddedSchedules
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tasks.model.task import MARK, Task, document_of
 
@@ -107,9 +107,9 @@ class Scheduler:
         """Start, await `begin()`, and stay until SIGINT or SIGTERM; then stop. For programs without a loop."""
         asyncio.run(self._run(begin))
 
-    def in_thread(self) -> Blocking:
+    def in_thread(self) -> BlockingScheduler:
         """The same for programs without a loop that go on meanwhile: `with Scheduler(…).in_thread() as scheduler:`."""
-        return Blocking(self)
+        return BlockingScheduler(self)
 
     async def _run(self, begin: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
         loop, asked = asyncio.get_running_loop(), asyncio.Event()
@@ -143,7 +143,7 @@ class Scheduler:
         chosen = name or own
         raw = {**_document(when), **fields, "name": chosen, "action": action}
         made = await self._programs(app).add(CODE, chosen, raw)
-        if made.fate is Fate.KEPT:
+        if made.fate is DeclarationOutcome.KEPT:
             log.warning(
                 "somebody edited this schedule: it stays as they want it", action="program_kept", schedule=chosen
             )
@@ -157,7 +157,7 @@ class Scheduler:
     async def list(self) -> Sequence[Schedule]:
         """Every schedule, newest first."""
         app, found = self._started(), list[Schedule]()
-        while page := await app.usecases[Schedules].list(CODE, Page(PAGE, found[-1].id if found else None)):
+        while page := await app.usecases[Schedules].list(CODE, PageRequest(PAGE, found[-1].id if found else None)):
             found += page
         return found
 
@@ -176,8 +176,8 @@ class Scheduler:
         return self._app
 
     @staticmethod
-    def _programs(app: App) -> Programs:
-        return Programs(store=app.store, declaring=app.usecases[Presets].declaring)
+    def _programs(app: App) -> EmbeddedSchedules:
+        return EmbeddedSchedules(store=app.store, declaring=app.usecases[Presets].declaring)
 
     async def _id(self, app: App, which: str | Schedule) -> str:
         return which.id if isinstance(which, Schedule) else await self._programs(app).id_of(CODE, which)
@@ -235,17 +235,17 @@ def _renamed(complaint: Invalid) -> Invalid:
 
 def _blocking(
     method: Callable[Concatenate[Scheduler, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[Blocking, P], T]:
+) -> Callable[Concatenate[BlockingScheduler, P], T]:
     """The same method for callers that wait."""
 
     @wraps(method)
-    def waited(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def waited(self: BlockingScheduler, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._wait(method(self._scheduler, *args, **kwargs))
 
     return waited
 
 
-class Blocking:
+class BlockingScheduler:
     """A scheduler whose engine has a thread and a loop of its own; every method returns when it is done."""
 
     def __init__(self, scheduler: Scheduler) -> None:

@@ -19,13 +19,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from foliot.core.access import Tenants
+from foliot.core.access import TenantAllowList
 
 T = TypeVar("T")
 
 OURS = str(Path(__file__).parent) + os.sep
 """Where our own code is: an error is reported with a line of the module that caused it."""
-EVERY_TENANT = Tenants(None)
+EVERY_TENANT = TenantAllowList(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Plugin(Generic[T]):
     short: str | None = None
     """A name that others may have as well: it is found by it while it is the only one, or built in."""
     built_in: bool = False
-    tenants: Tenants = EVERY_TENANT
+    tenants: TenantAllowList = EVERY_TENANT
 
 
 @dataclass(slots=True)

@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from foliot.auth.keyring import Keyring
-from foliot.core.egress import Egress, EgressFailed, Outgoing, Reply
+from foliot.core.egress import Egress, EgressFailed, OutgoingRequest, OutgoingResponse
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.db.migrate import create, migrate
 from foliot.db.sealer import Sealer
+from foliot.engine.counters import EngineCounters
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.executor import Executor
-from foliot.engine.log_writer import Logbook
+from foliot.engine.log_writer import LogWriter
 from foliot.engine.loop import Loop
-from foliot.engine.meter import Meter
-from foliot.engine.parked.runs import Watcher
+from foliot.engine.parked.runs import ParkedRunWatcher
 from foliot.engine.ports import Action, is_watched
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
-from foliot.features.pipelines.chain.context import StepContext, Tally
-from foliot.features.pipelines.chain.run import Chain
+from foliot.features.pipelines.chain.context import StepContext, StepCounts
+from foliot.features.pipelines.chain.run import ChainRun
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item, OnError
 from foliot.wakeups.memory import MemoryFeed
@@ -104,7 +104,7 @@ class GivenActions:
         return sorted(self.actions)
 
 
-async def _look(watchers: Sequence[Watcher]) -> int:
+async def _look(watchers: Sequence[ParkedRunWatcher]) -> int:
     return sum([(await watcher.run_once()).looked for watcher in watchers])
 
 
@@ -126,7 +126,7 @@ async def drain(
     effect goes on elsewhere is looked at when the clock has come to its moment. Attempts that have not ended after
     `patience` seconds are handed back, and `TimeoutError` says so. `secrets` are kept out of what is written.
     """
-    feed, alarm, meter = MemoryFeed(), Alarm(), Meter()
+    feed, alarm, meter = MemoryFeed(), ReadyTimes(), EngineCounters()
     recorder = Recorder(clock=clock, store=store, feed=feed, alarm=alarm, longest_rest=1.0)
     executor = Executor(
         clock=clock,
@@ -151,7 +151,7 @@ async def drain(
         longest_rest=1.0,
     )
     watchers = [
-        Watcher(
+        ParkedRunWatcher(
             clock=clock,
             store=store,
             feed=feed,
@@ -168,7 +168,7 @@ async def drain(
     ]
     loop = Loop(clock, feed)
     # Whoever says much waits until it is written down.
-    loop.start([recorder, Logbook(store=store, feed=feed, executor=executor)])
+    loop.start([recorder, LogWriter(store=store, feed=feed, executor=executor)])
     try:
         while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered or await _look(watchers):
             tasks = [flight.task for flight in executor.flights.values() if flight.task is not None]
@@ -184,27 +184,27 @@ async def drain(
 class GivenPages:
     """An egress that answers with what a test gives, and lets nothing leave.
 
-    By URL: the body (bytes or text), or a status with a body, or a `Reply`. Every request is in `asked`; whatever is
-    not given is not reached.
+    By URL: the body (bytes or text), or a status with a body, or an `OutgoingResponse`. Every request is in `asked`;
+    whatever is not given is not reached.
     """
 
     pages: Mapping[str, Any]
-    asked: list[Outgoing] = field(default_factory=list)
+    asked: list[OutgoingRequest] = field(default_factory=list)
 
     def check(self, url: str) -> None:
         """Everything may be asked for."""
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         self.asked.append(request)
         given = self.pages.get(request.url)
         if given is None:
             raise EgressFailed("connection_failed", f"the test gives no page {request.url}")
-        if isinstance(given, Reply):
+        if isinstance(given, OutgoingResponse):
             return given
         status, body = given if isinstance(given, tuple) else (200, given)
         raw = body.encode() if isinstance(body, str) else body
         kind = {"Content-Type": "text/html; charset=utf-8"}
-        return Reply(
+        return OutgoingResponse(
             status=status,
             headers=kind,
             body=raw[: request.keep],
@@ -254,9 +254,9 @@ async def stream(
     """
     said: list[str] = []
     kept: list[Item] = []
-    given = [_Given(given=list(items)), *steps]
+    given = [_GivenItems(given=list(items)), *steps]
     chosen = contexts(given, on_error=on_error, egress=egress, secrets=secrets, out=out, said=said)
-    chain = Chain(steps=chosen, tell=lambda _: None, keep=kept.append)
+    chain = ChainRun(steps=chosen, tell=lambda _: None, keep=kept.append)
     await chain.run()
     tallies = chain.tallies[1:]
     return Streamed(
@@ -277,14 +277,14 @@ def contexts(
     said: list[str] | None = None,
 ) -> list[tuple[Transform, StepContext]]:
     """The steps of a chain, each with what it is given beside its items; what they log is in `said`."""
-    from foliot.features.pipelines.wiring import outside
+    from foliot.features.pipelines.wiring import step_resources
 
     def say(message: str, *, level: str = "info", **_: Any) -> None:
         if said is not None:
             said.append(message if level == "info" else f"{level}: {message}")
 
     wallet = GivenSecrets(secrets or {})
-    reached = outside(egress=egress or GivenPages({}), wallet=wallet, apart=_in_thread, out=out, more=())
+    reached = step_resources(egress=egress or GivenPages({}), wallet=wallet, apart=_in_thread, out=out, more=())
     return [
         (
             step,
@@ -297,7 +297,7 @@ def contexts(
                 now=datetime(2027, 1, 4, 12, 0, tzinfo=UTC),
                 on_error=on_error,
                 outside=reached,
-                tally=Tally(type(step).__name__),
+                tally=StepCounts(type(step).__name__),
                 say=say,
                 hide=lambda *_: None,
             ),
@@ -306,7 +306,7 @@ def contexts(
     ]
 
 
-class _Given(Transform):
+class _GivenItems(Transform):
     """The items of a test."""
 
     given: list[dict[str, Any]]

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from chaos.brokers import Broker
 from foliot.db.database import Database
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from tests.acceptance.house import SECONDS, House
 from tests.givens import ask, request
 from tests.rabbitmq_server import NoRabbitMQ
@@ -112,7 +112,7 @@ def asked(url: str, count: int, target: Target) -> list[str]:
     async def write() -> list[str]:
         store = Database(url)
         async with store.read() as tx:
-            now = await SqlUpkeep(tx).time()
+            now = await SqlRetention(tx).time()
         made = [request(kind="webhook", action=action, timeout_seconds=200) for _ in range(count)]
         run_ids = await ask(store, now, *made)
         await store.close()

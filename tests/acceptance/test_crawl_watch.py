@@ -20,7 +20,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from foliot.db.database import Database
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from tests.acceptance.house import SECONDS, House
 from tests.givens import ask, request
 from tests.services import wait_until
@@ -144,7 +144,7 @@ def crawls(url: str) -> None:
     async def write() -> None:
         store = Database(url)
         async with store.read() as tx:
-            now = await SqlUpkeep(tx).time()
+            now = await SqlRetention(tx).time()
         await ask(store, now, *(request(kind="crawl", action=action) for _ in range(CRAWLS)))
         await store.close()
 

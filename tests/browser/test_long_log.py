@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.sql.log_chunks import CHUNK_LINES, pack
 from tests.acceptance.house import SECONDS, House
 from tests.browser.asking import ended, run_task, soon, told
@@ -70,7 +70,7 @@ def test_a_log_of_two_hundred_thousand_lines(busy: House, tab: Open) -> None:
 def lengthen(house: House, run: str) -> None:
     """As if the run had written all of them; really doing it takes long, and lines that come too fast are dropped."""
     said = [
-        Line(AT, EventType.LOG, "info", f"line {number}{' needle' if number % EVERY == 0 else ''}")
+        EventLine(AT, EventType.LOG, "info", f"line {number}{' needle' if number % EVERY == 0 else ''}")
         for number in range(1, LINES + 1)
     ]
     parts = [said[start : start + CHUNK_LINES] for start in range(0, LINES, CHUNK_LINES)]

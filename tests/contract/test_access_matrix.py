@@ -217,7 +217,7 @@ async def test_the_second_wall_stands_alone(walled: House, route: Route) -> None
 
 async def test_without_the_second_wall_the_same_questions_are_answered(walled: House) -> None:
     """So that the test above can fail."""
-    walled.world.store._walled = False
+    walled.world.store._has_row_level_security = False
     (route,) = [one for one in ROUTES if str(one) == "GET /api/schedules/{schedule_id}"]
 
     with forgetful(walled.world.store):

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.core.access import LOCAL
 from foliot.core.errors import Conflict, NotFound
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.run import AttemptError, Failed, Origin, RunState, Succeeded
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
-from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.health.usecases.health import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -40,7 +40,7 @@ async def letters(world: World, count: int, **changes: Any) -> list[str]:
     await ask(world.store, NOON, *made)
     held = await claim(world.store, NOON, *(one.id for one in made))
     async with world.store.begin() as tx:
-        given_up = Failed(Problem("http_500", "no"), permanent=True)
+        given_up = Failed(AttemptError("http_500", "no"), permanent=True)
         await SqlClaims(tx).finish([conclude(one, given_up, NOON) for one in held], NOON)
     return [one.id for one in made]
 
@@ -51,7 +51,7 @@ async def tried_twice(world: World) -> str:
     world.clock.advance(0.25)
     (held,) = await world.claim(run_id)
     async with world.store.begin() as tx:
-        ending = conclude(held, Failed(Problem("http_500", "no")), world.clock.now())
+        ending = conclude(held, Failed(AttemptError("http_500", "no")), world.clock.now())
         await SqlClaims(tx).finish([ending], world.clock.now())
     world.clock.advance(timedelta(hours=1))
     await world.end(run_id, RunState.SUCCESS)
@@ -62,7 +62,7 @@ async def test_a_list_carries_the_attempts_of_each_run_in_order(world: World) ->
     twice = await tried_twice(world)
     (waiting,) = await ask(world.store, world.clock.now(), request(tenant_id=MINE))
 
-    runs = {run.id: run for run in await world.cases[Runs].list(LOCAL, Page())}
+    runs = {run.id: run for run in await world.cases[Runs].list(LOCAL, PageRequest())}
 
     assert [(one.number, one.outcome) for one in runs[twice].attempts] == [(1, "failed"), (2, "success")]
     assert runs[waiting].attempts == ()
@@ -77,7 +77,7 @@ async def test_a_list_leaves_out_large_responses_which_the_run_itself_has(world:
     async with world.store.begin() as tx:
         await SqlClaims(tx).finish(ended, NOON)
 
-    listed = {run.id: run.attempts[0].response for run in await world.cases[Runs].list(LOCAL, Page())}
+    listed = {run.id: run.attempts[0].response for run in await world.cases[Runs].list(LOCAL, PageRequest())}
 
     assert listed == {small: kept[small], large: None}
     assert (await world.cases[Runs].get(LOCAL, large)).attempts[0].response == kept[large]
@@ -85,10 +85,10 @@ async def test_a_list_leaves_out_large_responses_which_the_run_itself_has(world:
 
 async def test_a_page_of_runs_with_attempts_asks_twice_however_long_it_is(world: World) -> None:
     await letters(world, 60)
-    await world.cases[Runs].list(LOCAL, Page())
+    await world.cases[Runs].list(LOCAL, PageRequest())
 
     with statements(world.store) as seen:
-        runs = await world.cases[Runs].list(LOCAL, Page(50))
+        runs = await world.cases[Runs].list(LOCAL, PageRequest(50))
 
     assert len(runs) == 50
     assert all(run.attempts for run in runs)
@@ -115,18 +115,18 @@ async def test_runs_are_found_by_queue_and_kind_whether_they_have_ended_or_not(w
     (foreign,) = await ask(world.store, NOON, request(queue="analysis", tenant_id="other"))
     all_ = sorted([*ended, *waiting], reverse=True)
 
-    async def found(page: Page, **filters: str) -> list[str]:
+    async def found(page: PageRequest, **filters: str) -> list[str]:
         return [run.id for run in await world.cases[Runs].list(LOCAL, page, **filters)]
 
-    assert await found(Page(), queue="analysis") == all_
-    assert await found(Page(), queue="analysis", kind="probe") == all_
-    assert await found(Page(4), queue="analysis") == all_[:4]
-    assert await found(Page(4, all_[3]), queue="analysis") == all_[4:]
-    assert await found(Page(), queue="analysis", state="dead_letter") == sorted(ended, reverse=True)
-    assert await found(Page(), queue="analysis", state="queued,dead_letter") == all_
-    assert await found(Page(), queue="analysis", state="running,success") == []
-    assert await found(Page(), kind="nothing") == []
-    assert foreign not in await found(Page(), kind="probe")
+    assert await found(PageRequest(), queue="analysis") == all_
+    assert await found(PageRequest(), queue="analysis", kind="probe") == all_
+    assert await found(PageRequest(4), queue="analysis") == all_[:4]
+    assert await found(PageRequest(4, all_[3]), queue="analysis") == all_[4:]
+    assert await found(PageRequest(), queue="analysis", state="dead_letter") == sorted(ended, reverse=True)
+    assert await found(PageRequest(), queue="analysis", state="queued,dead_letter") == all_
+    assert await found(PageRequest(), queue="analysis", state="running,success") == []
+    assert await found(PageRequest(), kind="nothing") == []
+    assert foreign not in await found(PageRequest(), kind="probe")
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ async def test_runs_are_found_by_queue_and_kind_whether_they_have_ended_or_not(w
 
 async def test_five_hundred_letters_are_replayed_by_a_handful_of_statements(world: World) -> None:
     ids = await letters(world, 500)
-    once = Once("k", "body", 202, lambda replayed: str(len(replayed.runs)))
+    once = IdempotentRequest("k", "body", 202, lambda replayed: str(len(replayed.runs)))
 
     with statements(world.store) as seen:
         replayed = await world.cases[DeadLetters].replay(LOCAL, {"ids": ids}, once)
@@ -167,7 +167,7 @@ async def test_one_letter_that_cannot_be_replayed_stops_them_all(world: World) -
     with pytest.raises(NotFound, match=foreign):
         await world.cases[DeadLetters].replay(LOCAL, {"ids": [*ids, foreign]})
 
-    assert await world.cases[Runs].list(LOCAL, Page(), state="queued") == [await _run(world, waiting)]
+    assert await world.cases[Runs].list(LOCAL, PageRequest(), state="queued") == [await _run(world, waiting)]
 
 
 async def _run(world: World, run_id: str) -> RunView:
@@ -184,7 +184,7 @@ async def test_letters_are_grouped_whatever_somebody_made_of_their_errors(world:
     for run_id, odd in zip(ids, ODD, strict=False):
         await sql(world.store, "UPDATE runs SET error = :odd WHERE id = :id", odd=odd, id=run_id)
 
-    groups = await world.cases[DeadLetters].groups(LOCAL, Page())
+    groups = await world.cases[DeadLetters].groups(LOCAL, PageRequest())
 
     assert sorted(run_id for group in groups for run_id in group.ids) == sorted(ids)
     assert [group.count for group in groups] == [2, *([1] * len(ODD))]
@@ -199,7 +199,7 @@ async def test_many_groups_are_two_questions_and_each_names_its_newest_hundred(w
     newest = await letters(world, 120)
 
     with statements(world.store) as seen:
-        groups = await world.cases[DeadLetters].groups(LOCAL, Page(50))
+        groups = await world.cases[DeadLetters].groups(LOCAL, PageRequest(50))
 
     assert [group.count for group in groups] == [120, *([3] * 12)]
     assert list(groups[0].ids) == sorted(newest, reverse=True)[:100]
@@ -210,7 +210,9 @@ async def test_many_groups_are_two_questions_and_each_names_its_newest_hundred(w
 
 
 async def test_a_repeated_answer_keeps_its_headers(world: World) -> None:
-    once = Once("k", "body", 201, lambda one: one.id, lambda one: {"ETag": f'"{one.version}"', "Location": one.id})
+    once = IdempotentRequest(
+        "k", "body", 201, lambda one: one.id, lambda one: {"ETag": f'"{one.version}"', "Location": one.id}
+    )
     made = await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
     with pytest.raises(AnsweredBefore) as again:
@@ -221,13 +223,13 @@ async def test_a_repeated_answer_keeps_its_headers(world: World) -> None:
 
 
 async def test_an_answer_with_a_secret_is_kept_nowhere_and_given_once(world: World) -> None:
-    once = Once("k", "body", 201, lambda _: "hush", lambda _: {"X-Key": "hush"}, secret=True)
+    once = IdempotentRequest("k", "body", 201, lambda _: "hush", lambda _: {"X-Key": "hush"}, secret=True)
     await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
     with pytest.raises(Conflict, match="held a secret and was shown once"):
         await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
-    assert len(await world.cases[Schedules].list(LOCAL, Page())) == 1
+    assert len(await world.cases[Schedules].list(LOCAL, PageRequest())) == 1
     async with world.store.read() as tx:
         (row,) = await tx.conn.exec_driver_sql("SELECT status, body, headers FROM requests")
     assert tuple(row) == (201, None, None)
@@ -235,7 +237,7 @@ async def test_an_answer_with_a_secret_is_kept_nowhere_and_given_once(world: Wor
 
 async def test_a_preview_with_a_key_is_the_same_a_while_later(world: World) -> None:
     raw = {"type": "interval", "interval_seconds": 60}
-    once = Once("k", "body", 200, lambda seen: seen.fires[0].local)
+    once = IdempotentRequest("k", "body", 200, lambda seen: seen.fires[0].local)
     first = await world.cases[Previews].preview(LOCAL, raw, once)
     world.clock.advance(HOUR)
 
@@ -256,7 +258,7 @@ async def test_a_preview_without_a_key_asks_the_database_nothing(world: World) -
 
 
 async def numbers(world: World) -> dict[str, int]:
-    found = await world.cases[Wellbeing].numbers(LOCAL)
+    found = await world.cases[HealthChecks].numbers(LOCAL)
     return {state: count for state, count in found.runs.items() if count}
 
 
@@ -280,6 +282,6 @@ async def test_a_pruned_run_is_counted_no_more(world: World) -> None:
     await world.end(run_id, RunState.SUCCESS)
 
     async with world.store.begin() as tx:
-        assert (await SqlUpkeep(tx).prune(NOON + timedelta(days=365), 10))[0] == 1
+        assert (await SqlRetention(tx).prune(NOON + timedelta(days=365), 10))[0] == 1
 
     assert await numbers(world) == {"dead_letter": 1}

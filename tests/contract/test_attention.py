@@ -9,13 +9,13 @@ from typing import Any
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
-from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.filters.usecases import Searching
+from foliot.engine.model.views import PageRequest
+from foliot.engine.sql.retention import SqlRetention
+from foliot.features.filters.usecases import Search
 from foliot.features.insights import schema as insights_schema
-from foliot.features.insights.model.attention import Item, Kind
+from foliot.features.insights.model.attention import AttentionEntry, AttentionKind
 from foliot.features.insights.usecases.attention import EACH, Attention
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules import health_schema
@@ -31,8 +31,8 @@ ERROR = {"code": "http_429", "message": "HTTP 429 from shop.test"}
 ADA = Caller(LOCAL.tenant_id, "ada", Role.VIEWER)
 
 
-async def check(world: World, caller: Caller = LOCAL) -> dict[Kind, list[Item]]:
-    found: dict[Kind, list[Item]] = {}
+async def check(world: World, caller: Caller = LOCAL) -> dict[AttentionKind, list[AttentionEntry]]:
+    found: dict[AttentionKind, list[AttentionEntry]] = {}
     for item in (await world.cases[Attention].check(caller)).items:
         found.setdefault(item.kind, []).append(item)
     return found
@@ -41,7 +41,7 @@ async def check(world: World, caller: Caller = LOCAL) -> dict[Kind, list[Item]]:
 async def report(world: World, **report: Any) -> None:
     async with world.store.begin() as tx:
         now = world.clock.now()
-        await SqlUpkeep(tx).report("host-1:7:abc", "worker", now, now, {"slots": 4, **report})
+        await SqlRetention(tx).report("host-1:7:abc", "worker", now, now, {"slots": 4, **report})
 
 
 async def run_hours(world: World, states: Sequence[RunState]) -> None:
@@ -49,7 +49,7 @@ async def run_hours(world: World, states: Sequence[RunState]) -> None:
     for state in states:
         world.clock.advance(HOUR)
         await world.tick()
-        (run,) = await world.cases[Runs].list(LOCAL, Page(1))
+        (run,) = await world.cases[Runs].list(LOCAL, PageRequest(1))
         await world.end(run.id, state, None if state is RunState.SUCCESS else ERROR)
 
 
@@ -64,18 +64,18 @@ async def test_a_schedule_that_fails_is_told_with_its_streak_and_what_can_be_don
     made = await world.schedule(HOURLY)
     await run_hours(world, [RunState.SUCCESS, RunState.FAILED, RunState.FAILED])
 
-    (item,) = (await check(world))[Kind.FAILING]
+    (item,) = (await check(world))[AttentionKind.FAILING]
 
     assert (item.title, item.reason) == ("Hourly", "failed 2 times in a row: HTTP 429 from shop.test")
     assert (item.since, item.count, item.id) == (NOON + 2 * HOUR, 2, f"failing:{made.id}")
     assert [action.label for action in item.actions] == ["Retry", "Run now", "Pause"]
     assert item.q is not None
-    query = world.cases[Searching].read_runs(item.q)
-    assert [run.state for run in await world.cases[Searching].runs(LOCAL, Page(), query)] == [RunState.FAILED] * 2
+    query = world.cases[Search].read_runs(item.q)
+    assert [run.state for run in await world.cases[Search].runs(LOCAL, PageRequest(), query)] == [RunState.FAILED] * 2
     # Whoever may only look is offered nothing to do.
-    assert (await check(world, ADA))[Kind.FAILING][0].actions == []
+    assert (await check(world, ADA))[AttentionKind.FAILING][0].actions == []
     await world.cases[Schedules].pause(LOCAL, made.id, None)
-    assert Kind.FAILING not in await check(world)
+    assert AttentionKind.FAILING not in await check(world)
 
 
 async def test_a_first_run_by_hand_that_fails_is_told(world: World) -> None:
@@ -86,12 +86,12 @@ async def test_a_first_run_by_hand_that_fails_is_told(world: World) -> None:
         run = await world.cases[Schedules].run_now(LOCAL, one.id, {})
         await world.end(run.id, state, ERROR if state is RunState.FAILED else None)
 
-    (item,) = (await check(world))[Kind.FAILING]
+    (item,) = (await check(world))[AttentionKind.FAILING]
 
     assert (item.schedule_id, item.count) == (made.id, 1)
     assert (await world.cases[Schedules].get(LOCAL, made.id)).last_run_at == asked_at
     world.clock.advance(60)
-    (failed,) = await world.cases[Runs].list(LOCAL, Page(1), schedule_id=made.id)
+    (failed,) = await world.cases[Runs].list(LOCAL, PageRequest(1), schedule_id=made.id)
     await world.cases[Runs].retry(LOCAL, failed.id)
     assert (await world.cases[Schedules].get(LOCAL, made.id)).last_run_at == asked_at + timedelta(seconds=60)
 
@@ -113,7 +113,7 @@ async def test_a_run_by_hand_does_not_hide_instants_that_a_damaged_schedule_miss
     await world.sql("UPDATE schedules SET fault = 'spec: is not JSON', fault_next_at = next_at, next_at = NULL")
     await world.cases[Schedules].resume(LOCAL, made.id)
 
-    proof = await world.cases[Audit].prove(LOCAL)
+    proof = await world.cases[LedgerVerifier].prove(LOCAL)
     assert proof.holes == []
 
 
@@ -121,39 +121,39 @@ async def test_dead_letters_are_told_with_what_most_of_them_have_in_common(world
     await world.schedule(HOURLY)
     await run_hours(world, [RunState.DEAD_LETTER] * 3)
 
-    (item,) = (await check(world))[Kind.DEAD_LETTERS]
+    (item,) = (await check(world))[AttentionKind.DEAD_LETTERS]
 
     assert (item.title, item.reason) == ("3 dead letters", "same error: HTTP 429 from shop.test")
     assert (item.since, item.q) == (NOON + HOUR, "state:dead_letter -resolved:true -muted:true")
     narrow = Caller(LOCAL.tenant_id, "key", Role.VIEWER, scopes=frozenset({"run:read"}))
-    assert Kind.DEAD_LETTERS not in await check(world, narrow)
+    assert AttentionKind.DEAD_LETTERS not in await check(world, narrow)
     await world.sql("UPDATE runs SET resolved_by = 'run_replayed'")
-    assert Kind.DEAD_LETTERS not in await check(world)
+    assert AttentionKind.DEAD_LETTERS not in await check(world)
 
 
 async def test_what_was_due_and_what_was_missed_are_told_apart(world: World) -> None:
     made = await world.schedule(HOURLY, catchup={"mode": "none"})
     world.clock.advance(3 * HOUR + timedelta(minutes=5))
 
-    (late,) = (await check(world))[Kind.LATE]
+    (late,) = (await check(world))[AttentionKind.LATE]
     await world.tick()
     after = await check(world)
 
     assert late.schedule_id == made.id
     assert "was due 2 h ago" in late.reason
-    assert Kind.LATE not in after
-    (missed,) = after[Kind.MISSED]
+    assert AttentionKind.LATE not in after
+    (missed,) = after[AttentionKind.MISSED]
     assert (missed.count, missed.since) == (3, NOON + HOUR)
     assert missed.reason == ("missed 3 instants: nobody was there to fire in time, and its catch-up is none")
     world.clock.advance(timedelta(hours=25))
-    assert Kind.MISSED not in await check(world)
+    assert AttentionKind.MISSED not in await check(world)
 
 
 async def test_very_many_late_schedules_are_one_trouble(world: World) -> None:
     await keep(world.store, *(schedule(tenant_id=LOCAL.tenant_id, next_at=NOON) for _ in range(EACH + 5)))
     world.clock.advance(600)
 
-    (item,) = (await check(world))[Kind.LATE]
+    (item,) = (await check(world))[AttentionKind.LATE]
 
     assert (item.count, item.id) == (EACH + 5, "late:all")
 
@@ -165,13 +165,13 @@ async def test_runs_that_nobody_takes_are_told_by_queue(world: World) -> None:
     assert await check(world) == {}
     world.clock.advance(90)
 
-    (alone,) = (await check(world))[Kind.NO_WORKER]
+    (alone,) = (await check(world))[AttentionKind.NO_WORKER]
     await report(world, queues=["default"])
-    assert Kind.NO_WORKER in await check(world)
+    assert AttentionKind.NO_WORKER in await check(world)
     await report(world, queues=["scraping"])
     assert await check(world) == {}
     await world.cases[Queues].pause(LOCAL, "scraping", {"reason": "their server is down"})
-    (stalled,) = (await check(world))[Kind.STALLED_QUEUE]
+    (stalled,) = (await check(world))[AttentionKind.STALLED_QUEUE]
 
     assert alone.reason == "1 run waits. Start one: foliot worker --queues scraping"
     assert stalled.reason == "1 run waits, the oldest for 90 s: it is paused (their server is down)"
@@ -179,7 +179,7 @@ async def test_runs_that_nobody_takes_are_told_by_queue(world: World) -> None:
     await world.cases[Queues].resume(LOCAL, "scraping")
     world.clock.advance(600)
     await report(world, queues=["scraping"])
-    assert "do not keep up" in (await check(world))[Kind.STALLED_QUEUE][0].reason
+    assert "do not keep up" in (await check(world))[AttentionKind.STALLED_QUEUE][0].reason
 
 
 async def test_a_silent_worker_is_told_to_those_who_keep_the_house(world: World) -> None:
@@ -187,7 +187,7 @@ async def test_a_silent_worker_is_told_to_those_who_keep_the_house(world: World)
     assert await check(world) == {}
     world.clock.advance(120)
 
-    (lost,) = (await check(world))[Kind.LOST_WORKER]
+    (lost,) = (await check(world))[AttentionKind.LOST_WORKER]
 
     assert lost.worker == "host-1:7:abc"
     assert lost.reason.startswith("it reported last 2 min ago and did not say goodbye. It had 2 runs")
@@ -198,7 +198,7 @@ async def test_a_damaged_schedule_is_told_until_it_is_mended(world: World) -> No
     made = await world.schedule(HOURLY)
     await world.sql("UPDATE schedules SET fault = 'spec: is not JSON', fault_next_at = next_at, next_at = NULL")
 
-    (item,) = (await check(world))[Kind.DAMAGED]
+    (item,) = (await check(world))[AttentionKind.DAMAGED]
 
     assert (item.schedule_id, "spec: is not JSON" in item.reason) == (made.id, True)
     assert [action.label for action in item.actions] == ["Mend"]
@@ -215,15 +215,15 @@ async def test_a_hundred_troubles_take_as_many_statements_as_one(world: World) -
         await world.schedule(HOURLY, name=f"No {at:02}")
     world.clock.advance(HOUR)
     await world.tick()
-    for run in await world.cases[Runs].list(LOCAL, Page(100)):
+    for run in await world.cases[Runs].list(LOCAL, PageRequest(100)):
         if not run.state.final:
             await world.end(run.id, RunState.FAILED, ERROR)
     with statements(world.store) as many:
         found = await check(world)
 
     assert len(many) == len(one)
-    assert len(found[Kind.FAILING]) == EACH + 1
-    assert found[Kind.FAILING][0].title == "4 more schedules fail"
+    assert len(found[AttentionKind.FAILING]) == EACH + 1
+    assert found[AttentionKind.FAILING][0].title == "4 more schedules fail"
 
 
 async def test_every_answer_is_of_its_model(world: World) -> None:
@@ -236,7 +236,7 @@ async def test_every_answer_is_of_its_model(world: World) -> None:
     conforms(insights_schema.AttentionReport, (await client.get("/api/attention")).json)
     strip = conforms(insights_schema.Timeline, (await client.get("/api/timeline?group_by=tag&q=tag:a")).json)
     cells = conforms(insights_schema.Calendar, (await client.get("/api/calendar?timezone=Asia/Kolkata")).json)
-    fares = conforms(health_schema.ScheduleHealths, (await client.get(f"/api/schedules/health?ids={made.id}")).json)
+    fares = conforms(health_schema.ScheduleHealthList, (await client.get(f"/api/schedules/health?ids={made.id}")).json)
     seen = (await client.post("/api/schedules/preview", {"words": "every day at 02:30"})).json
     wrong = await client.post("/api/schedules/preview", {"type": "cron", "cron_expr": "61 2 * * *"})
 

@@ -128,7 +128,8 @@ def bodies(route: Route, house: House) -> list[Any]:
     if route.path == "/api/bulk":
         # What its document says of none: how each act is asked for.
         made += [
-            {"action": act, "filter": "", "dry_run": True} for act in DOCUMENT["components"]["schemas"]["Act"]["enum"]
+            {"action": act, "filter": "", "dry_run": True}
+            for act in DOCUMENT["components"]["schemas"]["BulkOperation"]["enum"]
         ]
         made += [{"action": "replay", "ids": [house.ours.letter_id], "patch": {"url": "https://example.com/"}}]
     return made

@@ -258,4 +258,4 @@ async def test_a_stopping_server_tells_everybody_at_once(app: FastAPI, client: C
 
 @pytest.mark.parametrize(("count", "pause"), [(0, 0.0), (1, 0.0001), (100, 0.01), (1000, 0.1), (100_000, 0.1)])
 def test_readings_are_further_apart_the_more_streams_are_open(count: int, pause: float) -> None:
-    assert run_broadcast.eased(count) == pytest.approx(pause)
+    assert run_broadcast.read_interval(count) == pytest.approx(pause)

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import event
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import (
     CommandContext,
     QueryContext,
@@ -23,15 +23,15 @@ from foliot.commands.envelope import (
     requires,
     unchecked_command,
 )
-from foliot.commands.idempotency import EACH_TIME, AnsweredBefore, Once
+from foliot.commands.idempotency import EACH_TIME, AnsweredBefore, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Role, Thing, Verb
 from foliot.core.errors import Contended, Forbidden
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.views import Page
-from foliot.features.audit_log.usecases import Trail
-from foliot.features.mutes.model import Mute
+from foliot.engine.model.views import PageRequest
+from foliot.features.audit_log.usecases import AuditLog
+from foliot.features.mutes.model import MuteRecord
 from foliot.features.mutes.sql import SqlMutes
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.wakeups.feed import Feed
@@ -66,15 +66,15 @@ class Notes:
         return cls(store=world.store, clock=world.clock, feed=world.feed, troubles=list(troubles))
 
     @command(Verb.WRITE, Thing.DEAD_LETTER)
-    async def note(self, ctx: CommandContext, name: str, *, once: Once = EACH_TIME) -> str:
+    async def note(self, ctx: CommandContext, name: str, *, once: IdempotentRequest = EACH_TIME) -> str:
         """Write one."""
         self.tries.append(name)
         tx = await ctx.begin()
         until = ctx.now + timedelta(hours=1)
         await SqlMutes(tx).put(
-            ctx.tenant_id, Mute(fingerprint=name, user_id=ctx.caller.user_id, at=ctx.now, until=until, reason="")
+            ctx.tenant_id, MuteRecord(fingerprint=name, user_id=ctx.caller.user_id, at=ctx.now, until=until, reason="")
         )
-        ctx.audit(Change("mute", Thing.DEAD_LETTER, name))
+        ctx.audit(AuditedChange("mute", Thing.DEAD_LETTER, name))
         ctx.wake(TOPIC)
         ctx.after_commit(lambda: self.tries.append("committed"))
         if self.troubles:
@@ -87,7 +87,7 @@ class Notes:
         await ctx.begin()
 
     @command(Verb.WRITE, Thing.DEAD_LETTER)
-    async def look_first(self, ctx: CommandContext, once: Once = EACH_TIME) -> str:
+    async def look_first(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> str:
         async with ctx.read() as tx:
             return ", ".join(await SqlMutes(tx).standing(ctx.tenant_id, self.clock.now()))
 
@@ -106,7 +106,7 @@ class Notes:
 
 
 async def entries(world: World) -> list[str]:
-    return [entry.thing_id for entry in await world.cases[Trail].list(ADA, Page())]
+    return [entry.thing_id for entry in await world.cases[AuditLog].list(ADA, PageRequest())]
 
 
 @contextmanager
@@ -159,7 +159,7 @@ async def test_a_conflict_is_tried_again_and_takes_effect_once(world: World) -> 
     notes = Notes.on(world, Contended("deadlock"), Contended("serialization failure"))
 
     async with world.feed.listen(TOPIC) as waiter:
-        assert await notes.note(ADA, "a", once=Once("k", "body")) == "noted a at try 3"
+        assert await notes.note(ADA, "a", once=IdempotentRequest("k", "body")) == "noted a at try 3"
         assert await waiter.wait(0)
 
     assert notes.tries == ["a", "a", "a", "committed"]
@@ -168,7 +168,7 @@ async def test_a_conflict_is_tried_again_and_takes_effect_once(world: World) -> 
 
 
 async def test_the_same_key_takes_effect_once_and_is_given_the_same_answer(world: World) -> None:
-    notes, once = Notes.on(world), Once("k", "body", 201, str.upper)
+    notes, once = Notes.on(world), IdempotentRequest("k", "body", 201, str.upper)
 
     ends = await asyncio.gather(*(notes.note(ADA, "a", once=once) for _ in range(4)), return_exceptions=True)
 
@@ -181,7 +181,7 @@ async def test_the_same_key_takes_effect_once_and_is_given_the_same_answer(world
 
 
 async def test_the_same_key_of_another_tenant_is_another_key(world: World) -> None:
-    notes, once = Notes.on(world), Once("k", "body")
+    notes, once = Notes.on(world), IdempotentRequest("k", "body")
 
     await notes.note(ADA, "a", once=once)
     await notes.note(MALLORY, "a", once=once)
@@ -190,7 +190,7 @@ async def test_the_same_key_of_another_tenant_is_another_key(world: World) -> No
 
 
 async def test_an_exception_leaves_no_row_no_entry_no_wake_up_and_the_key_free(world: World) -> None:
-    notes, once = Notes.on(world, ValueError("too late")), Once("k", "body")
+    notes, once = Notes.on(world, ValueError("too late")), IdempotentRequest("k", "body")
 
     async with world.feed.listen(TOPIC) as waiter:
         with pytest.raises(ValueError, match="too late"):
@@ -206,7 +206,7 @@ async def test_an_exception_leaves_no_row_no_entry_no_wake_up_and_the_key_free(w
 async def test_when_the_audit_entry_cannot_be_written_nothing_happens(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes, once = Notes.on(world), Once("k", "body")
+    notes, once = Notes.on(world), IdempotentRequest("k", "body")
 
     def unwritable(*_: object) -> Any:
         raise RuntimeError("the audit log is away")
@@ -223,7 +223,7 @@ async def test_when_the_audit_entry_cannot_be_written_nothing_happens(
 
 
 async def test_a_command_that_begins_no_transaction_keeps_no_key(world: World) -> None:
-    notes, once = Notes.on(world), Once("k", "body")
+    notes, once = Notes.on(world), IdempotentRequest("k", "body")
 
     assert await notes.look_first(ADA, once) == ""
     assert await notes.look_first(ADA, once=once) == ""

@@ -15,12 +15,12 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from foliot.servers.http.connections import Bounds
+from foliot.servers.http.connections import ConnectionLimits
 from foliot.servers.http.request import MAX_MESSAGE
 from foliot.servers.http.server import per_address
 from tests.contract.test_rest_server import Served, served
 
-SOON = Bounds(arrive=0.3, rate=1_000_000, take=0.3)
+SOON = ConnectionLimits(arrive=0.3, rate=1_000_000, take=0.3)
 MEBIBYTE = 1024 * 1024
 
 
@@ -88,7 +88,11 @@ async def test_a_slow_trickle_of_a_body_is_ended_as_well() -> None:
 
 async def test_a_large_body_that_keeps_coming_may_take_longer() -> None:
     body = orjson.dumps({"name": "x" * 1000})
-    async with served(Bounds(arrive=0.4, rate=1000)) as house, wire(house) as (reader, writer), asyncio.timeout(10):
+    async with (
+        served(ConnectionLimits(arrive=0.4, rate=1000)) as house,
+        wire(house) as (reader, writer),
+        asyncio.timeout(10),
+    ):
         head = b"POST /api/schedules HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
         writer.write(head % len(body))
         for at in range(0, len(body), 200):
@@ -110,7 +114,7 @@ async def test_a_request_that_two_readers_could_read_differently_is_refused() ->
 
 
 async def test_one_address_cannot_take_all_connections() -> None:
-    async with served(Bounds(per_address=5)) as house, AsyncExitStack() as held:
+    async with served(ConnectionLimits(per_address=5)) as house, AsyncExitStack() as held:
         for _ in range(5):
             await held.enter_async_context(wire(house))
         async with asyncio.timeout(5):

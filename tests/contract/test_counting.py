@@ -11,17 +11,17 @@ from sqlalchemy import insert, select, update
 
 from foliot.core.access import LOCAL
 from foliot.core.time.calendar_cells import Granularity
-from foliot.core.time.trigger import Every
+from foliot.core.time.trigger import FixedInterval
 from foliot.db.database import Database
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.sql.tables import ledger, runs
 from foliot.features.filters import usecases as searching
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.usecases import Searching
-from foliot.features.insights.model.history import Stretch
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.usecases import Search
+from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.sql import history
 from foliot.features.insights.sql.history import SqlHistory
-from foliot.features.insights.usecases.calendar import Asked, Calendars
+from foliot.features.insights.usecases.calendar import CalendarRequest, Calendars
 from foliot.features.insights.usecases.timeline import MOST_GROUPS, Timelines
 from tests.givens import HOUR, MINUTE, NOON, SECOND, ask, keep, request, schedule, spec
 from tests.world import World
@@ -51,7 +51,7 @@ async def test_what_an_index_counts_is_what_is_there(store: Database) -> None:
     edges = [NOON + place * HOUR for place in range(3)]
 
     async with store.read(LOCAL.tenant_id) as tx:
-        found = await SqlHistory(tx).counts(LOCAL.tenant_id, Stretch(edges[0], edges[-1], 3600))
+        found = await SqlHistory(tx).counts(LOCAL.tenant_id, HistoryWindow(edges[0], edges[-1], 3600))
 
     hours = list(enumerate(pairwise(edges)))
     wanted = Counter((place, state) for at, state in told for place, (low, high) in hours if low <= at < high)
@@ -73,7 +73,7 @@ async def test_what_an_index_counts_is_what_is_there(store: Database) -> None:
 async def test_a_count_is_that_of_the_rows(world: World, q: str, matches: object) -> None:
     told = await crowd(world.store)
 
-    counted = await world.cases[Searching].count(LOCAL, world.cases[Searching].read_runs(q))
+    counted = await world.cases[Search].count(LOCAL, world.cases[Search].read_runs(q))
 
     wanted = Counter(state for at, state in told if matches(at, state))  # type: ignore[operator]
     assert dict(counted.by_state) == dict(wanted)
@@ -83,10 +83,10 @@ async def test_a_chart_counts_all_runs_and_says_how_many_it_timed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = await crowd(world.store)
-    whole = await world.cases[Searching].series(LOCAL, Query(), NOON, NOON + 2 * HOUR, 3600)
+    whole = await world.cases[Search].series(LOCAL, FilterQuery(), NOON, NOON + 2 * HOUR, 3600)
     monkeypatch.setattr(searching, "MOST_TIMED", 8)
 
-    part = await world.cases[Searching].series(LOCAL, Query(), NOON, NOON + 2 * HOUR, 3600)
+    part = await world.cases[Search].series(LOCAL, FilterQuery(), NOON, NOON + 2 * HOUR, 3600)
 
     wanted = [Counter(s.value for at, s in told if NOON + n * HOUR <= at < NOON + (n + 1) * HOUR) for n in range(2)]
     assert [bucket.counts for bucket in whole.buckets] == [bucket.counts for bucket in part.buckets] == wanted
@@ -106,7 +106,7 @@ async def unmade(store: Database, schedule_id: str, tenant_id: str, *at: tuple[d
 async def test_a_calendar_counts_every_missed_instant_and_a_timeline_says_when_it_cannot_show_them(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = schedule(spec(Every(60, NOON)), tenant_id=LOCAL.tenant_id, next_at=NOON + 24 * HOUR)
+    one = schedule(spec(FixedInterval(60, NOON)), tenant_id=LOCAL.tenant_id, next_at=NOON + 24 * HOUR)
     other = schedule(tenant_id=OTHER)
     await keep(world.store, one, other)
     single = [(NOON + 2 * at * MINUTE,) * 2 + (1,) for at in range(40)]
@@ -114,8 +114,8 @@ async def test_a_calendar_counts_every_missed_instant_and_a_timeline_says_when_i
     across = (NOON + 3 * HOUR - 5 * MINUTE, NOON + 3 * HOUR + 4 * MINUTE, 10)
     await unmade(world.store, one.id, LOCAL.tenant_id, *single, within, across)
     await unmade(world.store, other.id, OTHER, (NOON, NOON, 7))
-    asked = Asked(NOON, NOON + 4 * HOUR, Granularity.HOUR, None, None)
-    bounds = (Query(), NOON, NOON + 4 * HOUR)
+    asked = CalendarRequest(NOON, NOON + 4 * HOUR, Granularity.HOUR, None, None)
+    bounds = (FilterQuery(), NOON, NOON + 4 * HOUR)
     sure, whole = await world.cases[Calendars].cells(LOCAL, asked), await world.cases[Timelines].strip(LOCAL, *bounds)
     monkeypatch.setattr(history, "MOST_ENTRIES", 5)
 
@@ -131,7 +131,9 @@ async def test_a_calendar_counts_every_missed_instant_and_a_timeline_says_when_i
 async def test_a_row_that_is_shown_shows_its_runs_however_many_rows_there_are(world: World) -> None:
     """Those due next are shown, and had no past when others ran more seldom."""
     made = [
-        schedule(spec(Every(3600, NOON)), tenant_id=LOCAL.tenant_id, name=f"No {at}", next_at=NOON + at * SECOND)
+        schedule(
+            spec(FixedInterval(3600, NOON)), tenant_id=LOCAL.tenant_id, name=f"No {at}", next_at=NOON + at * SECOND
+        )
         for at in range(4 * MOST_GROUPS)
     ]
     await keep(world.store, *made)
@@ -139,7 +141,7 @@ async def test_a_row_that_is_shown_shows_its_runs_however_many_rows_there_are(wo
     wanted = [request(tenant_id=LOCAL.tenant_id, schedule_id=one.id, version=1) for one in (*busy, *busy, *rest)]
     await ask(world.store, NOON - HOUR, *wanted)
 
-    found = await world.cases[Timelines].strip(LOCAL, Query(), NOON - 2 * HOUR, NOON + HOUR)
+    found = await world.cases[Timelines].strip(LOCAL, FilterQuery(), NOON - 2 * HOUR, NOON + HOUR)
 
     assert {group.schedule_id for group in found.groups} == {one.id for one in busy}
     assert {group.runs for group in found.groups} == {2}

@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, Invalid, TooMany
 from foliot.core.ids import RUN, new_id
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.db.database import Database
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import runs
-from foliot.features.audit_log.usecases import Trail
-from foliot.features.crawls.model.job import CrawlRequest, KnownJob
+from foliot.features.audit_log.usecases import AuditLog
+from foliot.features.crawls.model.job import KnownJob, PendingCrawl
 from foliot.features.crawls.sql.requests import SqlCrawls, forget_expired
 from foliot.features.crawls.tables import crawl_requests
-from foliot.features.crawls.usecases import CACHED_FOR, Crawled, Crawls
+from foliot.features.crawls.usecases import CACHED_FOR, CrawlAnswer, Crawls
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
@@ -43,7 +43,7 @@ SEO: dict[str, Any] = {
 MINE = LOCAL.tenant_id
 
 
-async def crawl(world: World, caller: Caller = LOCAL, **changes: Any) -> Crawled:
+async def crawl(world: World, caller: Caller = LOCAL, **changes: Any) -> CrawlAnswer:
     return await world.cases[Crawls].request(caller, {**SEO, **changes})
 
 
@@ -125,7 +125,7 @@ async def test_the_trail_says_who_asked_and_for_whom(world: World) -> None:
     made = await crawl(world, ada)
     await crawl(world, ada)
 
-    (entry,) = await world.cases[Trail].list(replace(ada, role=Role.ADMIN), Page())
+    (entry,) = await world.cases[AuditLog].list(replace(ada, role=Role.ADMIN), PageRequest())
 
     assert (entry.user_id, entry.verb, entry.thing, entry.thing_id) == ("ada", "create", "crawl", made.job_id)
     assert entry.became is not None
@@ -142,7 +142,7 @@ async def test_a_viewer_may_not_crawl(world: World) -> None:
 
 
 async def test_a_tenant_has_no_more_crawls_a_minute_than_runs(world: World) -> None:
-    world.cases[Limiter].default = Limits(run_now_per_minute=2)
+    world.cases[Limiter].default = TenantLimits(run_now_per_minute=2)
     await crawl(world)
     for _ in range(5):
         assert (await crawl(world)).cached_at is not None, "what is not started is not counted"
@@ -253,14 +253,14 @@ async def test_many_at_once_have_one_job(world: World, database_url: str) -> Non
     assert world.cases[Crawls].turns._lines == {}
 
 
-def asked(world: World, fingerprint: str = "f" * 64) -> CrawlRequest:
+def asked(world: World, fingerprint: str = "f" * 64) -> PendingCrawl:
     now = world.clock.now()
-    return CrawlRequest(
+    return PendingCrawl(
         tenant_id=MINE, fingerprint=fingerprint, job_id=new_id(RUN), now=now, expires_at=now + CACHED_FOR
     )
 
 
-async def started(tx: Any, wanted: CrawlRequest) -> KnownJob:
+async def started(tx: Any, wanted: PendingCrawl) -> KnownJob:
     """What the use case does in its transaction."""
     known: KnownJob = await SqlCrawls(tx).settle(wanted, anew=False)
     if known.job_id == wanted.job_id:
@@ -366,7 +366,7 @@ async def test_a_moment_makes_a_one_off_and_a_rhythm_a_periodic_schedule(world: 
     assert str(often.schedule.next_at) == "2027-01-05 08:00:00+00:00"
     assert (often.schedule.user_id, often.schedule.action["spider"]) == ("abc123", "seo")
     assert await crawls_of(world) == []
-    listed = await world.cases[Schedules].list(LOCAL, Page(), kind="crawl")
+    listed = await world.cases[Schedules].list(LOCAL, PageRequest(), kind="crawl")
     assert [one.id for one in listed] == [often.job_id, once.job_id]
 
 
@@ -414,12 +414,12 @@ async def test_runs_fired_by_a_schedule_are_nobody_elses_answer(world: World) ->
 
 
 async def test_a_tenant_has_no_more_planned_crawls_than_schedules(world: World) -> None:
-    world.cases[Limiter].default = Limits(schedules=1)
+    world.cases[Limiter].default = TenantLimits(schedules=1)
     await crawl(world, interval="0 9 * * *")
 
     with pytest.raises(TooMany):
         await crawl(world, interval="0 10 * * *")
-    world.cases[Limiter].default = Limits(schedules=2)
+    world.cases[Limiter].default = TenantLimits(schedules=2)
     assert (await crawl(world, interval="0 10 * * *")).cached_at is None, "the refused one left no trace"
 
 
@@ -427,13 +427,13 @@ async def test_a_tenant_has_no_more_planned_crawls_than_schedules(world: World) 
 
 
 async def test_an_idempotency_key_has_one_effect_even_where_the_cache_is_ignored(world: World) -> None:
-    once = Once("key-1", "print", 200, lambda made: made.job_id)
+    once = IdempotentRequest("key-1", "print", 200, lambda made: made.job_id)
     first = await world.cases[Crawls].request(LOCAL, SEO, once, ignore_cache=True)
     with pytest.raises(AnsweredBefore) as again:
         await world.cases[Crawls].request(LOCAL, SEO, once, ignore_cache=True)
 
     assert again.value.body == first.job_id
-    other = Once("key-2", "print", 200, lambda made: made.job_id)
+    other = IdempotentRequest("key-2", "print", 200, lambda made: made.job_id)
     assert (await world.cases[Crawls].request(LOCAL, SEO, other)).job_id == first.job_id
     with pytest.raises(AnsweredBefore) as cached:
         await world.cases[Crawls].request(LOCAL, SEO, other)

@@ -10,13 +10,13 @@ import pytest
 
 from foliot.db.database import Database
 from foliot.engine.model.retry import RetryAt, RetryPolicy
-from foliot.engine.model.run import Failed, Origin, Problem, RunState
+from foliot.engine.model.run import AttemptError, Failed, Origin, RunState
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from tests.givens import NOON, SECOND, ask, claim, finish, keep, request, row_of, run_of, schedule, sql, states, tick
 
-GONE = Failed(Problem("http_410", "gone"), permanent=True)
+GONE = Failed(AttemptError("http_410", "gone"), permanent=True)
 
 
 @pytest.mark.parametrize("damage", ["{oops", "", "\x01"])
@@ -35,14 +35,14 @@ async def test_a_damaged_action_silences_only_its_own_runs(store: Database, dama
 
 
 async def test_a_damaged_action_of_a_schedule_is_shown_with_its_neighbours(store: Database) -> None:
-    from foliot.engine.model.views import Page
+    from foliot.engine.model.views import PageRequest
 
     bad, good = schedule(), schedule()
     await keep(store, bad, good)
     await sql(store, "UPDATE schedules SET action = '{oops' WHERE id = :id", id=bad.id)
 
     async with store.read() as tx:
-        shown = {one.id: one.action for one in await SqlSchedules(tx).find(bad.tenant_id, Page())}
+        shown = {one.id: one.action for one in await SqlSchedules(tx).find(bad.tenant_id, PageRequest())}
 
     assert shown == {bad.id: {"damaged": "{oops"}, good.id: dict(good.action)}
 
@@ -93,36 +93,36 @@ async def test_whoever_performs_a_run_that_was_cut_off_is_told(store: Database) 
 
 def test_a_target_that_asks_for_no_patience_gets_the_policys() -> None:
     policy = RetryPolicy(delay_seconds=10, jitter=0)
-    at_once = Failed(Problem("http_503", "busy"), retry_after=timedelta(0))
+    at_once = Failed(AttemptError("http_503", "busy"), retry_after=timedelta(0))
 
     assert policy.decide("run_1", 1, 4, at_once, NOON) == RetryAt(NOON + 10 * SECOND)
 
 
 async def test_an_attempt_stopped_before_its_first_step_gives_its_slot_back() -> None:
-    from foliot.engine.attempts.attempt import Stop
+    from foliot.engine.attempts.attempt import StopReason
+    from foliot.engine.counters import EngineCounters
     from foliot.engine.executor import Executor
-    from foliot.engine.meter import Meter
-    from foliot.engine.ready_times import Alarm
+    from foliot.engine.ready_times import ReadyTimes
     from foliot.engine.recorder import Recorder
     from foliot.testing import GivenActions, StoppedClock, open_store
     from foliot.wakeups.memory import MemoryFeed
 
     async with open_store() as store:
         clock, feed = StoppedClock(NOON), MemoryFeed()
-        recorder = Recorder(clock=clock, store=store, feed=feed, alarm=Alarm(), longest_rest=1.0)
+        recorder = Recorder(clock=clock, store=store, feed=feed, alarm=ReadyTimes(), longest_rest=1.0)
         executor = Executor(
             clock=clock,
             store=store,
             feed=feed,
             actions=GivenActions({}),
             recorder=recorder,
-            meter=Meter(),
+            meter=EngineCounters(),
             worker="w1",
             lease=timedelta(seconds=30),
         )
         (run_id,) = await ask(store, NOON)
         assert await executor.take([run_id]) == 1
-        executor.flights[run_id].halt(Stop.LEASE)
+        executor.flights[run_id].halt(StopReason.LEASE)
         for _ in range(3):
             await asyncio.sleep(0)
         assert (executor.flights, executor.slots.performing) == ({}, {})
@@ -134,9 +134,9 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
 
     from foliot.core.errors import Unavailable
     from foliot.db.transaction import Transaction
+    from foliot.engine.counters import EngineCounters
     from foliot.engine.executor import Executor
-    from foliot.engine.meter import Meter
-    from foliot.engine.ready_times import Alarm
+    from foliot.engine.ready_times import ReadyTimes
     from foliot.engine.recorder import Recorder
     from foliot.testing import GivenActions, StoppedClock, open_store
     from foliot.wakeups.memory import MemoryFeed
@@ -158,14 +158,14 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
 
     async with open_store() as store:
         clock, feed = StoppedClock(NOON), MemoryFeed()
-        recorder = Recorder(clock=clock, store=store, feed=feed, alarm=Alarm(), longest_rest=1.0)
+        recorder = Recorder(clock=clock, store=store, feed=feed, alarm=ReadyTimes(), longest_rest=1.0)
         executor = Executor(
             clock=clock,
             store=cast("Database", Deaf(store)),
             feed=feed,
             actions=GivenActions({}),
             recorder=recorder,
-            meter=Meter(),
+            meter=EngineCounters(),
             worker="w1",
             lease=timedelta(seconds=30),
         )

@@ -19,21 +19,21 @@ from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Status
-from foliot.engine.model.views import Page
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.claims import SqlClaims
-from foliot.features.audit_log.chain import Chain
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.audit_log.chain import ChainVerifier
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.demo import schema as demo_schema
-from foliot.features.demo.install import Then
-from foliot.features.demo.model.run_history import FAILED_NIGHTS, LETTERS, lives
-from foliot.features.demo.model.schedules import SITE, cast
+from foliot.features.demo.install import PastClock
+from foliot.features.demo.model.run_history import FAILED_NIGHTS, LETTERS, run_histories
+from foliot.features.demo.model.schedules import SITE, demo_schedules
 from foliot.features.demo.model.site import ARTICLES, PRODUCTS, page, price
 from foliot.features.demo.usecases import Demo as DemoCases
 from foliot.features.demo.wiring import with_own_service
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -86,16 +86,16 @@ def start(furnished: Path, tmp_path: Path) -> Start:
 
 
 async def schedules(app: build.App) -> dict[str, Any]:
-    return {one.name: one for one in await app.usecases[Schedules].list(LOCAL, Page(100))}
+    return {one.name: one for one in await app.usecases[Schedules].list(LOCAL, PageRequest(100))}
 
 
 async def test_there_are_a_dozen_schedules_of_every_kind_and_a_week_that_is_accounted_for(start: Start) -> None:
     async with start() as app:
         made = await schedules(app)
         runs = await every_run(app)
-        proof = await app.usecases[Audit].prove(LOCAL)
+        proof = await app.usecases[LedgerVerifier].prove(LOCAL)
         now = app.clock.now()
-        trail = await app.usecases[Trail].list(LOCAL, Page(100))
+        trail = await app.usecases[AuditLog].list(LOCAL, PageRequest(100))
 
     states, oldest = Counter(one.state for one in runs), min(one.created_at for one in runs)
     assert len(made) == 13
@@ -114,7 +114,7 @@ async def test_there_are_a_dozen_schedules_of_every_kind_and_a_week_that_is_acco
 async def every_run(app: build.App) -> list[Any]:
     found: list[Any] = []
     cursor = None
-    while batch := await app.usecases[Runs].list(LOCAL, Page(500, cursor)):
+    while batch := await app.usecases[Runs].list(LOCAL, PageRequest(500, cursor)):
         found += batch
         cursor = batch[-1].id
     return found
@@ -123,8 +123,8 @@ async def every_run(app: build.App) -> list[Any]:
 async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: Start) -> None:
     async with start() as app:
         made = await schedules(app)
-        nights = await app.usecases[Runs].list(LOCAL, Page(20), schedule_id=made["nightly-prices"].id)
-        letters = await app.usecases[DeadLetters].groups(LOCAL, Page(100))
+        nights = await app.usecases[Runs].list(LOCAL, PageRequest(20), schedule_id=made["nightly-prices"].id)
+        letters = await app.usecases[DeadLetters].groups(LOCAL, PageRequest(100))
         events = await app.usecases[Runs].events(LOCAL, nights[0].id, 0, 100)
 
     assert [run.state for run in nights[: FAILED_NIGHTS + 1]] == [RunState.FAILED] * FAILED_NIGHTS + [RunState.SUCCESS]
@@ -134,7 +134,7 @@ async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: St
     assert [event.seq for event in events[1]] == list(range(1, nights[0].event_seq + 1))
     assert "attempt 3 of 3" in " ".join(event.message for event in events[1])
     assert [(group.count, group.code) for group in letters] == [(LETTERS, "http_503")]
-    assert made["partner-sync"].status is Status.PAUSED
+    assert made["partner-sync"].status is ScheduleStatus.PAUSED
     assert "away" in made["partner-sync"].paused_reason
 
 
@@ -152,8 +152,8 @@ async def test_there_are_as_many_letters_whenever_it_is_started(migrated_sqlite:
     try:
         assert app.demo is not None
         # Right after a full hour: the run of that hour three hours ago had not given up yet.
-        await replace(app.demo, clock=Then(NOW.replace(minute=0, second=20))).install()
-        letters = await app.usecases[DeadLetters].groups(LOCAL, Page(100))
+        await replace(app.demo, clock=PastClock(NOW.replace(minute=0, second=20))).install()
+        letters = await app.usecases[DeadLetters].groups(LOCAL, PageRequest(100))
     finally:
         await app.store.close()
 
@@ -189,11 +189,11 @@ async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(sta
         await app.usecases[Schedules].patch(LOCAL, made["quick-check"].id, {"description": "mine now"})
     async with start("http://127.0.0.1:8001") as app:
         moved = await schedules(app)
-        proof = await app.usecases[Audit].prove(LOCAL)
+        proof = await app.usecases[LedgerVerifier].prove(LOCAL)
 
     assert len(moved) == 13
     assert moved["nightly-prices"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices"
-    assert moved["partner-sync"].status is Status.PAUSED
+    assert moved["partner-sync"].status is ScheduleStatus.PAUSED
     assert moved["quick-check"].description == "mine now"
     assert moved["quick-check"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop", "what was edited still calls us"
     assert proof.holes == []
@@ -202,14 +202,16 @@ async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(sta
 async def test_at_another_port_what_was_under_way_and_what_is_repeated_calls_the_new_one(start: Start) -> None:
     """Neither a run that waits, nor one of last week, nor a page that an article waits for is where it was."""
     async with start() as app:
-        waiting = {one.schedule_name: one for one in await app.usecases[Runs].list(LOCAL, Page(100), state="queued")}
-        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), state="failed")
+        waiting = {
+            one.schedule_name: one for one in await app.usecases[Runs].list(LOCAL, PageRequest(100), state="queued")
+        }
+        (failed, *_) = await app.usecases[Runs].list(LOCAL, PageRequest(1), state="failed")
         as_asked = await app.usecases[Runs].retry(LOCAL, failed.id)
     async with start("http://127.0.0.1:8001") as app:
-        runs = {one.id: one for one in await app.usecases[Runs].list(LOCAL, Page(100))}
+        runs = {one.id: one for one in await app.usecases[Runs].list(LOCAL, PageRequest(100))}
         async with app.store.begin() as tx:
             claimed = await SqlClaims(tx).claim(list(runs), "worker", timedelta(seconds=30), app.clock.now())
-        again = await app.usecases[Runs].list(LOCAL, Page(100), state="running,queued")
+        again = await app.usecases[Runs].list(LOCAL, PageRequest(100), state="running,queued")
 
     assert {"shop-prices", "news-articles"} <= set(waiting)
     assert runs[waiting["news-articles"].id].state is RunState.CANCELLED
@@ -236,9 +238,9 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
 
         rows = await rows_of(app.store, LOCAL.tenant_id)
         left = {name: len(found) for name, found in rows.items() if found}
-        proof = await app.usecases[Audit].prove(LOCAL)
+        proof = await app.usecases[LedgerVerifier].prove(LOCAL)
         who = conforms(sessions_schema.SessionInfo, (await client.get("/api/session")).json)
-        verdict = await app.usecases[Chain].verify(LOCAL)
+        verdict = await app.usecases[ChainVerifier].verify(LOCAL)
 
     assert (foreign.schedules, foreign.runs) == (0, 0)
     assert (about.on, about.schedules, removed.schedules) == (True, 13, 13)
@@ -260,7 +262,7 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
 async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
     async with start() as app:
         cases = app.usecases
-        letters = [run.id for run in await cases[Runs].list(LOCAL, Page(2), state="dead_letter")]
+        letters = [run.id for run in await cases[Runs].list(LOCAL, PageRequest(2), state="dead_letter")]
         hook = {"kind": "webhook", "url": "https://example.com/"}
         own = await cases[Schedules].create(
             LOCAL, {"name": "own", "type": "cron", "cron_expr": "@daily", "action": hook}
@@ -277,7 +279,7 @@ async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
 
         await cases[DemoCases].remove(LOCAL)
 
-        left = [(view.bulk.act.value, view.bulk.total) for view in await cases[Bulks].list(LOCAL, Page())]
+        left = [(view.bulk.act.value, view.bulk.total) for view in await cases[Bulks].list(LOCAL, PageRequest())]
         async with app.store.read() as tx:
             (items,) = (await tx.conn.exec_driver_sql("SELECT count(*) FROM bulk_items")).one()
     assert left == [("cancel", 2), ("cancel", 1)]
@@ -293,11 +295,11 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
         assert app.demo is not None
         assert await app.demo.install() == 12
         assert await replace(app.demo, base="http://127.0.0.1:8001").install() == 0
-        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), state="failed")
+        (failed, *_) = await app.usecases[Runs].list(LOCAL, PageRequest(1), state="failed")
         again = await app.usecases[Runs].retry(LOCAL, failed.id)
         async with app.store.begin() as tx:
             (claimed,) = await SqlClaims(tx).claim([again.id], "worker", timedelta(seconds=30), app.clock.now())
-        proof = await app.usecases[Audit].prove(LOCAL)
+        proof = await app.usecases[LedgerVerifier].prove(LOCAL)
         gone = await app.usecases[DemoCases].remove(LOCAL)
     finally:
         await app.store.close()
@@ -320,7 +322,7 @@ def test_it_is_for_local_mode_alone() -> None:
 def test_every_page_that_the_cast_calls_is_there_but_one() -> None:
     called = [
         url
-        for document in cast(BASE, {"webhook", "articles", "task"}, NOW, grpc=False).values()
+        for document in demo_schedules(BASE, {"webhook", "articles", "task"}, NOW, grpc=False).values()
         for url in _urls(document["action"])
         if SITE in url
     ]
@@ -353,7 +355,9 @@ def test_no_path_is_too_strange(path: str) -> None:
 
 
 def test_every_life_belongs_to_somebody_of_the_cast() -> None:
-    assert set(lives("localhost")) <= set(cast(BASE, {"webhook", "articles", "task", "grpc"}, NOW, grpc=True))
+    assert set(run_histories("localhost")) <= set(
+        demo_schedules(BASE, {"webhook", "articles", "task", "grpc"}, NOW, grpc=True)
+    )
 
 
 async def test_the_site_is_only_where_the_demo_is(start: Start, tmp_path: Path) -> None:

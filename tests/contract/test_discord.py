@@ -18,10 +18,10 @@ from foliot.cli.check.discord import check as check_discord
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.discord import answer, commands, connection, run_messages
 from foliot.features.discord.bot import Bot
-from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.health.usecases.health import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.discord_server import (
@@ -53,7 +53,7 @@ class House:
         return await self.app.usecases[Schedules].create(LOCAL, {"name": name, **NEVER, "action": action, **fields})
 
     async def jobs(self) -> list[Schedule]:
-        return list(await self.app.usecases[Schedules].list(LOCAL, Page(50)))
+        return list(await self.app.usecases[Schedules].list(LOCAL, PageRequest(50)))
 
 
 def settings(discord: DiscordServer, home: Path, **environ: str) -> Settings:
@@ -301,7 +301,7 @@ async def test_a_run_is_answered_at_once_and_its_message_follows_it_to_the_end(p
 
     assert not told.private
     assert "`news`" in told.data["content"]
-    [run] = await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")
+    [run] = await piped.app.usecases[Runs].list(LOCAL, PageRequest(10), kind="pipeline")
     assert run.id in told.data["content"]
     assert last[-1].data["content"].splitlines()[0].startswith("✓ `news` succeeded in ")
     assert "1 items" in last[-1].data["content"]
@@ -317,7 +317,7 @@ async def test_the_same_interaction_twice_has_one_effect(piped: House) -> None:
     await piped.discord.fire(event, times=3)
     await piped.discord.until(lambda: len(piped.discord.of(event, "/callback")) == 3)
 
-    assert len(await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")) == 1
+    assert len(await piped.app.usecases[Runs].list(LOCAL, PageRequest(10), kind="pipeline")) == 1
 
 
 async def test_two_processes_with_one_token_run_it_once(piped: House) -> None:
@@ -332,7 +332,7 @@ async def test_two_processes_with_one_token_run_it_once(piped: House) -> None:
     finally:
         await other.stop(1)
 
-    assert len(await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")) == 1
+    assert len(await piped.app.usecases[Runs].list(LOCAL, PageRequest(10), kind="pipeline")) == 1
 
 
 async def test_a_schedule_is_shown_first_and_saved_on_demand(piped: House) -> None:
@@ -415,7 +415,7 @@ async def test_a_name_that_is_nearly_right_is_offered(piped: House) -> None:
     assert "`news`" in ran.data["content"]
     assert not ran.private
     assert "/pipelines lists what there is" in far.data["content"]
-    assert len(await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")) == 1
+    assert len(await piped.app.usecases[Runs].list(LOCAL, PageRequest(10), kind="pipeline")) == 1
 
 
 async def test_what_a_file_defines_is_not_removed_from_discord(piped: House) -> None:
@@ -433,7 +433,7 @@ async def test_status_tells_of_everything_of_a_job_and_of_a_run(piped: House) ->
     [made, *_] = await piped.jobs()
     event = piped.discord.command("run", pipeline="news")
     await piped.discord.ask(event)
-    [run] = await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")
+    [run] = await piped.app.usecases[Runs].list(LOCAL, PageRequest(10), kind="pipeline")
 
     everything = await piped.discord.ask(piped.discord.command("status"))
     job = await piped.discord.ask(piped.discord.command("status", job_id=made.id))
@@ -504,14 +504,14 @@ async def fires(house: House) -> None:
     """The engine does its work."""
     made = await house.job("now", type="interval", run_at=None, interval_seconds=1)
     for _ in range(500):
-        if await house.app.usecases[Runs].of_schedule(LOCAL, made.id, Page(1), None):
+        if await house.app.usecases[Runs].of_schedule(LOCAL, made.id, PageRequest(1), None):
             return
         await asyncio.sleep(0.02)
     raise AssertionError("nothing fired")
 
 
 async def health(house: House) -> str:
-    return " ".join((await house.app.usecases[Wellbeing].detailed(LOCAL)).problems)
+    return " ".join((await house.app.usecases[HealthChecks].detailed(LOCAL)).problems)
 
 
 async def test_a_token_that_is_refused_is_said_and_stops_nothing_else(

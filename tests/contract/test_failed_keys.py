@@ -12,14 +12,14 @@ from fastapi import FastAPI
 
 from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Tokens
 from foliot.auth.verification_keys import hs256
-from foliot.commands.failed_login_delay import MOST_WAITING, PER_MINUTE, Throttle
+from foliot.commands.failed_login_delay import MOST_WAITING, PER_MINUTE, FailedLoginDelay
 from foliot.core.access import Caller, Role
-from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.key_cache import KeyCache
 from foliot.features.api_keys.last_use import LastUse
-from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.proto import scheduler_service_pb2 as pb
 from tests.asgi import Answer, Client
 from tests.rpc import client as rpc_client
@@ -36,10 +36,10 @@ async def world() -> AsyncIterator[World]:
         yield made
 
 
-def identities(world: World) -> Identities:
+def identities(world: World) -> CredentialCheck:
     tokens = Tokens(keys=hs256(SECRET), clock=world.clock, expected=Expectations(audience="foliot"))
-    keys = Keys(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
-    return Identities(tokens, keys)
+    keys = KeyCache(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
+    return CredentialCheck(tokens, keys)
 
 
 def wrong(number: int) -> str:
@@ -48,7 +48,7 @@ def wrong(number: int) -> str:
 
 async def test_wrong_keys_wait_and_a_right_one_beside_them_does_not(world: World) -> None:
     app: FastAPI = create_app(world.cases, identity=identities(world))
-    throttle = app.state.throttle = Throttle(delay=600)
+    throttle = app.state.throttle = FailedLoginDelay(delay=600)
     client = Client(app)
     good = (await world.cases[KeysCases].create(ADMIN, {"name": "good", "role": "viewer"})).text
 

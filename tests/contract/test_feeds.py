@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import make_url
 
 from foliot.wakeups import across_processes
-from foliot.wakeups.across_processes import Line, SharedFeed
+from foliot.wakeups.across_processes import SharedFeed, WakeupTransport
 from foliot.wakeups.feed import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, LivingFeed, Waiter, run_topic
 from foliot.wakeups.memory import MemoryFeed
-from foliot.wakeups.postgres import PostgresLine
-from foliot.wakeups.redis import RedisLine, answers, connect
+from foliot.wakeups.postgres import PostgresTransport
+from foliot.wakeups.redis import RedisTransport, answers, connect
 from tests import databases, redis_server
 from tests.certificates import self_signed
 from tests.conftest import Session
@@ -41,8 +41,8 @@ class Place:
     url: str
     stack: AsyncExitStack
 
-    def line(self) -> Line:
-        return PostgresLine(self.url) if self.kind == "postgresql" else RedisLine(self.url, "foliot_test")
+    def line(self) -> WakeupTransport:
+        return PostgresTransport(self.url) if self.kind == "postgresql" else RedisTransport(self.url, "foliot_test")
 
     async def feed(self) -> LivingFeed:
         """The feed of one process."""
@@ -378,7 +378,7 @@ async def test_a_line_that_answers_is_left_alone(served: Place) -> None:
 
 
 async def test_nothing_is_kept_without_bound_for_a_line_that_is_away() -> None:
-    feed = SharedFeed(RedisLine(f"redis://127.0.0.1:{free_port()}/0", "x"))
+    feed = SharedFeed(RedisTransport(f"redis://127.0.0.1:{free_port()}/0", "x"))
     for number in range(20_000):
         feed.wake(run_topic(f"run_{number:032x}"))
 
@@ -391,7 +391,7 @@ async def test_a_redis_that_is_away_at_the_start_is_said_once_and_used_when_it_c
 ) -> None:
     monkeypatch.setattr(across_processes, "FIRST", 0.3)
     server = RedisServer(tmp_path)
-    here, there = (SharedFeed(RedisLine(server.url, "x")) for _ in range(2))
+    here, there = (SharedFeed(RedisTransport(server.url, "x")) for _ in range(2))
     await asyncio.gather(here.start(), there.start())
     assert not here.reach().connected
     assert here.reach().error
@@ -449,7 +449,7 @@ async def test_a_feed_that_closes_says_its_last_words_and_leaves_no_connection(s
 
 
 async def test_a_feed_that_never_connected_closes_at_once() -> None:
-    feed = SharedFeed(PostgresLine(f"postgresql+asyncpg://nobody@127.0.0.1:{free_port()}/none"))
+    feed = SharedFeed(PostgresTransport(f"postgresql+asyncpg://nobody@127.0.0.1:{free_port()}/none"))
     async with asyncio.timeout(SOON):
         await asyncio.wait({asyncio.ensure_future(feed.start())}, timeout=0.2)
         await feed.close()

@@ -10,13 +10,13 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Tokens
 from foliot.auth.verification_keys import hs256
 from foliot.core.access import Caller, Role
-from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.key_cache import KeyCache
 from foliot.features.api_keys.last_use import LastUse
-from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from tests.asgi import Client
 from tests.contract.test_rest_session import ADMIN, HOST, Browser, House
 from tests.tokens import SECRET
@@ -29,8 +29,8 @@ NARROW = ["run:read", "ticket:write"]
 async def house() -> AsyncIterator[House]:
     async with open_world() as world:
         tokens = Tokens(keys=hs256(SECRET), clock=world.clock, expected=Expectations(audience="foliot"))
-        keys = Keys(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
-        yield House(world, Client(create_app(world.cases, identity=Identities(tokens, keys)), host=HOST))
+        keys = KeyCache(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
+        yield House(world, Client(create_app(world.cases, identity=CredentialCheck(tokens, keys)), host=HOST))
 
 
 async def code_of(house: House, bearer: str) -> str:

@@ -23,16 +23,16 @@ from foliot.db import migrate as migrations
 from foliot.db.database import Database
 from foliot.db.metadata import metadata
 from foliot.db.migrate import NEWEST, current, migrate
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.parked import SqlParked
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.insights.model.history import Stretch
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.sql.history import SqlHistory
 from foliot.testing import open_store
 from tests.givens import HOUR, NOON, TENANT, ask, claim, keep, request, schedule, tick
@@ -136,31 +136,34 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
     "whose lease ran out": ("ix_runs_lease", lambda tx: SqlClaims(tx).lock_expired(NOON, 10)),
     "whom to look at": ("ix_runs_poll", lambda tx: SqlParked(tx).coming("probe", None, NOON, 10)),
     "who waits": ("ix_runs_buffered", lambda tx: SqlClaims(tx).release(NOON)),
-    "the runs of a tenant": ("ix_runs_tenant_id_id|runs_pkey|pk_runs", lambda tx: SqlRuns(tx).find(TENANT, Page(10))),
+    "the runs of a tenant": (
+        "ix_runs_tenant_id_id|runs_pkey|pk_runs",
+        lambda tx: SqlRuns(tx).find(TENANT, PageRequest(10)),
+    ),
     "the runs in a state": (
         "ix_runs_tenant_id_state_id",
-        lambda tx: SqlRuns(tx).find(TENANT, Page(10), state="dead_letter"),
+        lambda tx: SqlRuns(tx).find(TENANT, PageRequest(10), state="dead_letter"),
     ),
     "the runs of a schedule": (
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
-        lambda tx: SqlRuns(tx).find(TENANT, Page(10), schedule_id="sch_1"),
+        lambda tx: SqlRuns(tx).find(TENANT, PageRequest(10), schedule_id="sch_1"),
     ),
     "the runs beside one": (
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
         lambda tx: SqlRuns(tx).neighbours(TENANT, "sch_1", "run_1"),
     ),
-    "the ended runs of a queue": ("ix_runs_queue", lambda tx: SqlRuns(tx).find(TENANT, Page(10), queue="q1")),
-    "the ended runs of a kind": ("ix_runs_kind", lambda tx: SqlRuns(tx).find(TENANT, Page(10), kind="rare")),
+    "the ended runs of a queue": ("ix_runs_queue", lambda tx: SqlRuns(tx).find(TENANT, PageRequest(10), queue="q1")),
+    "the ended runs of a kind": ("ix_runs_kind", lambda tx: SqlRuns(tx).find(TENANT, PageRequest(10), kind="rare")),
     "when runs were made": (
         "ix_runs_made",
-        lambda tx: SqlHistory(tx).counts(TENANT, Stretch(NOON, NOON + 9 * HOUR, 3600)),
+        lambda tx: SqlHistory(tx).counts(TENANT, HistoryWindow(NOON, NOON + 9 * HOUR, 3600)),
     ),
-    "how many there are": ("ix_runs_made", lambda tx: SqlSearching(tx).count(TENANT, Query(), NOON)),
-    "the open runs by state": ("ix_runs_lease", lambda tx: SqlUpkeep(tx)._open([])),
+    "how many there are": ("ix_runs_made", lambda tx: SqlSearch(tx).count(TENANT, FilterQuery(), NOON)),
+    "the open runs by state": ("ix_runs_lease", lambda tx: SqlRetention(tx)._open([])),
     "damaged schedules": ("ix_schedules_fault", lambda tx: SqlSchedules(tx).faults(10)),
     "the schedules of a tenant": (
         "ix_schedules_tenant_id_id|pk_schedules",
-        lambda tx: SqlSchedules(tx).find(TENANT, Page(10)),
+        lambda tx: SqlSchedules(tx).find(TENANT, PageRequest(10)),
     ),
 }
 

@@ -10,12 +10,12 @@ from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, NotFound
 from foliot.engine.model.run import RunState
-from foliot.features.bulk.actor import Hauler
-from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.bulk.actor import BulkRunner
+from foliot.features.bulk.usecases.item_actions import BulkItemActions
 from foliot.features.dead_letters import schema as dead_letters_schema
-from foliot.features.insights.model.attention import Kind
+from foliot.features.insights.model.attention import AttentionKind
 from foliot.features.insights.usecases.attention import Attention
-from foliot.features.live.usecases import Glimpses
+from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.mutes import schema as mutes_schema
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -52,7 +52,9 @@ async def groups(client: Client, q: str = "") -> dict[str, Any]:
 
 async def told(world: World) -> list[int]:
     """How many letters need attention."""
-    return [one.count for one in (await world.cases[Attention].check(LOCAL)).items if one.kind is Kind.DEAD_LETTERS]
+    return [
+        one.count for one in (await world.cases[Attention].check(LOCAL)).items if one.kind is AttentionKind.DEAD_LETTERS
+    ]
 
 
 async def test_a_muted_group_needs_nobody_until_its_time_is_over(world: World, client: Client) -> None:
@@ -147,7 +149,7 @@ async def test_tenants_mute_their_own(world: World, client: Client) -> None:
     assert await told(world) == [1]
     assert await count(client, "muted:true") == 0
     found = (await world.cases[Attention].check(other)).items
-    assert [one for one in found if one.kind is Kind.DEAD_LETTERS] == []
+    assert [one for one in found if one.kind is AttentionKind.DEAD_LETTERS] == []
 
 
 async def test_whoever_watches_runs_hears_of_mutes_and_discards(world: World, client: Client) -> None:
@@ -155,7 +157,7 @@ async def test_whoever_watches_runs_hears_of_mutes_and_discards(world: World, cl
     (partner,) = await letters(world, REFUSED)
 
     async def stir() -> object:
-        return await world.cases[Glimpses].runs(LOCAL)
+        return await world.cases[ChangeMarkers].runs(LOCAL)
 
     seen = [await stir()]
     assert await stir() == seen[0]
@@ -167,9 +169,9 @@ async def test_whoever_watches_runs_hears_of_mutes_and_discards(world: World, cl
     world.clock.advance(3600)
     assert await stir() == seen[0], "it came back by itself"
     await client.post("/api/bulk", {"action": "discard", "filter": ""})
-    hands = world.cases[BulkHands]
+    hands = world.cases[BulkItemActions]
     async with world.feed.listen("runs") as waiter:
-        await Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=hands, holder="one").run_once()
+        await BulkRunner(clock=world.clock, store=world.store, feed=world.feed, hands=hands, holder="one").run_once()
         assert await waiter.wait(0)
     seen.append(await stir())
 

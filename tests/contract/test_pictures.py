@@ -11,21 +11,21 @@ import pytest
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, Invalid, NotFound
 from foliot.core.time.calendar_cells import Granularity
-from foliot.core.time.trigger import Every
+from foliot.core.time.trigger import FixedInterval
 from foliot.db.columns import moment_out
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.usecases import Searching
-from foliot.features.insights.model.timeline import Grouping
+from foliot.engine.model.views import PageRequest
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.usecases import Search
+from foliot.features.insights.model.timeline import TimelineGrouping
 from foliot.features.insights.usecases import calendar
 from foliot.features.insights.usecases.attention import Attention
-from foliot.features.insights.usecases.calendar import Asked, Calendars, Month
-from foliot.features.insights.usecases.timeline import MOST_GROUPS, Strip, Timelines
-from foliot.features.live.usecases import Glimpses
+from foliot.features.insights.usecases.calendar import CalendarCells, CalendarRequest, Calendars
+from foliot.features.insights.usecases.timeline import MOST_GROUPS, Timelines, TimelineView
+from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.schedules.usecases.health import Fares
+from foliot.features.schedules.usecases.health import ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.givens import HOUR, MINUTE, NOON, keep, schedule, spec, statements
@@ -33,7 +33,7 @@ from tests.world import HOURLY, World
 
 THEM = Caller("other", "eve", Role.ADMIN)
 ERROR = {"code": "http_500", "message": "no, says 127.0.0.1"}
-EVERYTHING = Query()
+EVERYTHING = FilterQuery()
 
 
 async def history(world: World) -> tuple[Schedule, Schedule]:
@@ -41,7 +41,7 @@ async def history(world: World) -> tuple[Schedule, Schedule]:
     often = await world.schedule(tags=["a", "b"])
     hourly = await world.schedule(HOURLY, catchup={"mode": "none"}, tags=["a"])
     await world.pass_time(5)
-    runs = [run.id for run in await world.cases[Runs].list(LOCAL, Page())][::-1]
+    runs = [run.id for run in await world.cases[Runs].list(LOCAL, PageRequest())][::-1]
     for place, run_id in enumerate(runs):
         if place < 3:
             await world.end(run_id, RunState.SUCCESS)
@@ -52,37 +52,37 @@ async def history(world: World) -> tuple[Schedule, Schedule]:
     return often, hourly
 
 
-async def strip(world: World, query: str = "", **changes: Any) -> Strip:
-    return await world.cases[Timelines].strip(LOCAL, world.cases[Searching].read_schedules(query), **changes)
+async def strip(world: World, query: str = "", **changes: Any) -> TimelineView:
+    return await world.cases[Timelines].strip(LOCAL, world.cases[Search].read_schedules(query), **changes)
 
 
-async def month(world: World, **changes: Any) -> Month:
+async def month(world: World, **changes: Any) -> CalendarCells:
     standing = {"start": None, "end": None, "granularity": Granularity.DAY, "zone": None, "schedule_id": None}
-    return await world.cases[Calendars].cells(LOCAL, Asked(**{**standing, **changes}))
+    return await world.cases[Calendars].cells(LOCAL, CalendarRequest(**{**standing, **changes}))
 
 
 async def test_schedules_tell_how_they_fare(world: World) -> None:
     often, hourly = await history(world)
 
-    first, second = await world.cases[Fares].of(LOCAL, [hourly.id, "sch_nobodys", often.id])
+    first, second = await world.cases[ScheduleHealthReader].of(LOCAL, [hourly.id, "sch_nobodys", often.id])
 
     assert (first.schedule_id, first.outcomes, first.success_ratio) == (hourly.id, (), None)
     assert [one.state.value for one in second.outcomes] == ["success"] * 3 + ["dead_letter"] * 2
     assert (second.success_ratio, second.streak) == (0.6, 2)
-    assert await world.cases[Fares].of(THEM, [often.id]) == []
+    assert await world.cases[ScheduleHealthReader].of(THEM, [often.id]) == []
 
 
 async def test_a_hundred_schedules_fare_by_two_statements(world: World) -> None:
     made = [schedule(tenant_id=LOCAL.tenant_id) for _ in range(100)]
     await keep(world.store, *made)
     with statements(world.store) as seen:
-        await world.cases[Fares].of(LOCAL, [one.id for one in made])
+        await world.cases[ScheduleHealthReader].of(LOCAL, [one.id for one in made])
 
     assert len([one for one in seen if "FROM schedules" in one or "FROM (SELECT runs" in one]) == 2
     with pytest.raises(Invalid, match="1 to 100"):
-        await world.cases[Fares].of(LOCAL, [f"sch_{at}" for at in range(101)])
+        await world.cases[ScheduleHealthReader].of(LOCAL, [f"sch_{at}" for at in range(101)])
     with pytest.raises(Invalid, match="1 to 100"):
-        await world.cases[Fares].of(LOCAL, [])
+        await world.cases[ScheduleHealthReader].of(LOCAL, [])
 
 
 async def test_a_strip_shows_every_run_and_every_instant_once(world: World) -> None:
@@ -91,7 +91,7 @@ async def test_a_strip_shows_every_run_and_every_instant_once(world: World) -> N
     found = await strip(world)
 
     groups = {group.schedule_id: group for group in found.groups}
-    listed = await world.cases[Runs].list(LOCAL, Page(500))
+    listed = await world.cases[Runs].list(LOCAL, PageRequest(500))
     assert Counter(run.schedule_id for run in listed) == {one.key: one.runs for one in found.groups if one.runs}
     for one in (often, hourly):
         instants, _ = await world.cases[Instants].list(LOCAL, one.id, found.now, found.end, 2000)
@@ -107,7 +107,7 @@ async def test_a_lone_run_is_a_bar_with_its_own_ends(world: World) -> None:
     hourly = await world.schedule(HOURLY)
     world.clock.advance(HOUR)
     await world.tick()
-    (run,) = await world.cases[Runs].list(LOCAL, Page())
+    (run,) = await world.cases[Runs].list(LOCAL, PageRequest())
     (held,) = await world.claim(run.id)
     world.clock.advance(90)
 
@@ -124,10 +124,10 @@ async def test_a_lone_run_is_a_bar_with_its_own_ends(world: World) -> None:
 
 async def test_rows_may_be_tags_or_queues_and_a_filter_narrows_them(world: World) -> None:
     often, hourly = await history(world)
-    runs = len(await world.cases[Runs].list(LOCAL, Page(500)))
+    runs = len(await world.cases[Runs].list(LOCAL, PageRequest(500)))
 
-    tags = {group.key: group for group in (await strip(world, by=Grouping.TAG)).groups}
-    (queue,) = (await strip(world, by=Grouping.QUEUE)).groups
+    tags = {group.key: group for group in (await strip(world, by=TimelineGrouping.TAG)).groups}
+    (queue,) = (await strip(world, by=TimelineGrouping.QUEUE)).groups
     (only,) = (await strip(world, "tag:b")).groups
 
     assert set(tags) == {"a", "b"}
@@ -142,7 +142,7 @@ async def test_many_schedules_make_no_more_marks_and_no_more_statements(world: W
     with statements(world.store) as few:
         await strip(world)
     made = [
-        schedule(spec(Every(60 + at, NOON)), tenant_id=LOCAL.tenant_id, name=f"No {at:03}")
+        schedule(spec(FixedInterval(60 + at, NOON)), tenant_id=LOCAL.tenant_id, name=f"No {at:03}")
         for at in range(MOST_GROUPS + 20)
     ]
     await keep(world.store, *made)
@@ -165,7 +165,7 @@ async def test_a_calendar_counts_what_ran_what_did_not_and_what_will(world: Worl
     one = await month(world, schedule_id=hourly.id, zone="Europe/Stockholm")
 
     (monday,) = [cell for cell in found.cells if cell.total]
-    listed = await world.cases[Runs].list(LOCAL, Page(500))
+    listed = await world.cases[Runs].list(LOCAL, PageRequest(500))
     assert monday.counts == Counter(run.state.value for run in listed)
     assert (len(found.cells), monday.local, monday.missed) == (31, "2027-01-04T00:00:00+00:00", 3)
     assert found.exact
@@ -200,7 +200,7 @@ async def test_a_run_of_a_day_s_last_moment_is_of_that_day(world: World) -> None
     start = NOON.replace(hour=0)
 
     today = await month(world, start=start, end=start + 24 * HOUR)
-    found = await world.cases[Searching].series(LOCAL, EVERYTHING, start, start + 24 * HOUR, 3600)
+    found = await world.cases[Search].series(LOCAL, EVERYTHING, start, start + 24 * HOUR, 3600)
 
     assert [cell.total for cell in today.cells] == [5]
     assert [bucket.counts.total() for bucket in found.buckets] == [0] * 23 + [5]
@@ -235,23 +235,23 @@ async def test_pictures_show_nothing_of_another_tenant(world: World) -> None:
 
     assert (await world.cases[Timelines].strip(THEM, EVERYTHING)).groups == []
     assert (await world.cases[Attention].check(THEM)).items == []
-    cells = await world.cases[Calendars].cells(THEM, Asked(None, None, Granularity.DAY, None, None))
+    cells = await world.cases[Calendars].cells(THEM, CalendarRequest(None, None, Granularity.DAY, None, None))
     assert sum(cell.total + cell.planned + cell.missed for cell in cells.cells) == 0
     with pytest.raises(NotFound):
-        await world.cases[Calendars].cells(THEM, Asked(None, None, Granularity.DAY, None, often.id))
+        await world.cases[Calendars].cells(THEM, CalendarRequest(None, None, Granularity.DAY, None, often.id))
     narrow = Caller("default", "key", Role.VIEWER, scopes=frozenset({"run:read"}))
     with pytest.raises(Forbidden):
         await world.cases[Timelines].strip(narrow, EVERYTHING)
 
 
 async def test_a_glimpse_differs_when_and_only_when_something_happened(world: World) -> None:
-    glimpses, seen = world.cases[Glimpses], []
+    glimpses, seen = world.cases[ChangeMarkers], []
     hourly = await world.schedule(HOURLY)
     seen.append(await glimpses.runs(LOCAL))
     world.clock.advance(HOUR)
     await world.tick()
     seen.append(await glimpses.runs(LOCAL))
-    (run,) = await world.cases[Runs].list(LOCAL, Page())
+    (run,) = await world.cases[Runs].list(LOCAL, PageRequest())
     (held,) = await world.claim(run.id)
     seen.append(await glimpses.runs(LOCAL))
     await world.finish(held)

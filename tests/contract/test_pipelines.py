@@ -15,15 +15,15 @@ from foliot.app.use_cases import use_cases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, NotFound
 from foliot.db.database import Database
-from foliot.engine.model.schedule import ManagedBy, Schedule, Status
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.pipelines import schema as pipelines_schema
-from foliot.features.pipelines.action import RunPipeline
-from foliot.features.pipelines.file.read import Reader
+from foliot.features.pipelines.action import PipelineAction
+from foliot.features.pipelines.file.read import PipelineFileReader
 from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.file import Fault, Sheet
-from foliot.features.pipelines.usecases.pipelines import Pipelines, Standing
-from foliot.features.pipelines.usecases.reconcile import PATIENCE, Reconciler
+from foliot.features.pipelines.model.file import FileContents, FileFault
+from foliot.features.pipelines.usecases.pipelines import Pipelines, PipelineStatus
+from foliot.features.pipelines.usecases.reconcile import PATIENCE, PipelineReconciler
 from foliot.features.pipelines.wiring import StoredDefinitions
 from foliot.features.presets.usecases import Presets
 from foliot.features.runs import schema as runs_schema
@@ -51,10 +51,10 @@ BY_HAND = f"  by_hand: {{{CHAIN}}}\n"
 class Text:
     """A file of which a test knows the text."""
 
-    sheet: Sheet | None = None
+    sheet: FileContents | None = None
     forgotten: int = 0
 
-    async def look(self, now: datetime) -> Sheet | None:
+    async def look(self, now: datetime) -> FileContents | None:
         sheet, self.sheet = self.sheet, None
         return sheet
 
@@ -73,28 +73,28 @@ class House:
     def __post_init__(self) -> None:
         outside: Any = None  # no step here leaves the house
         definitions = StoredDefinitions(self.store)
-        self.action = RunPipeline(definitions=definitions, catalogue=CATALOGUE, outside=outside)
+        self.action = PipelineAction(definitions=definitions, catalogue=CATALOGUE, outside=outside)
         self.cases = use_cases(self.store, self.clock, MemoryFeed(), GivenActions.of(self.action))
-        self.reconciler = Reconciler(
+        self.reconciler = PipelineReconciler(
             store=self.store, book=self.book, declaring=self.cases[Presets].declaring, tenant_id=LOCAL.tenant_id
         )
 
     async def write(self, *texts: str) -> None:
         """Save the file; the clock goes on, as it does."""
-        reader = Reader(catalogue=CATALOGUE, zone="Europe/Stockholm")
+        reader = PipelineFileReader(catalogue=CATALOGUE, zone="Europe/Stockholm")
         text = "pipelines:\n" + "".join(texts) if texts else "pipelines: {}"
         self.clock.advance(1)
         self.book.sheet = reader.read(text.encode(), "pipelines.yml", self.clock.now())
         await self.reconciler.run_once()
 
-    async def standing(self) -> dict[str, Standing]:
+    async def standing(self) -> dict[str, PipelineStatus]:
         return {one.kept.name: one for one in await self.cases[Pipelines].list(LOCAL)}
 
     async def schedules(self) -> dict[str, Schedule]:
-        return {one.name: one for one in await self.cases[Schedules].list(LOCAL, Page(100))}
+        return {one.name: one for one in await self.cases[Schedules].list(LOCAL, PageRequest(100))}
 
     async def runs(self) -> Sequence[RunView]:
-        return await self.cases[Runs].list(LOCAL, Page(100))
+        return await self.cases[Runs].list(LOCAL, PageRequest(100))
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ async def test_an_edit_changes_what_it_changes_and_nothing_else(house: House) ->
     after = await house.schedules()
     assert after["often"] == before["often"]
     assert after["hourly"].id == before["hourly"].id
-    assert (after["hourly"].status, after["hourly"].paused_reason) == (Status.PAUSED, "a holiday")
+    assert (after["hourly"].status, after["hourly"].paused_reason) == (ScheduleStatus.PAUSED, "a holiday")
     assert after["hourly"].spec != before["hourly"].spec
     assert set(await house.standing()) == {"hourly", "often", "by_hand"}
 
@@ -143,7 +143,7 @@ async def test_an_edit_changes_what_it_changes_and_nothing_else(house: House) ->
     assert set(await house.schedules()) == {"often"}
     assert set(await house.standing()) == {"often"}
     gone = await house.cases[Schedules].get(LOCAL, before["hourly"].id)
-    assert gone.status is Status.DELETED
+    assert gone.status is ScheduleStatus.DELETED
     await house.write()
     assert (await house.schedules(), await house.standing()) == ({}, {})
 
@@ -189,8 +189,8 @@ async def test_a_file_that_is_gone_removes_nothing(house: House) -> None:
     await house.write(HOURLY)
     before = await house.schedules()
 
-    gone = Fault(file="pipelines.yml", line=None, column=None, message="cannot be read (No such file or directory)")
-    house.book.sheet = Sheet(file="pipelines.yml", fault=gone)
+    gone = FileFault(file="pipelines.yml", line=None, column=None, message="cannot be read (No such file or directory)")
+    house.book.sheet = FileContents(file="pipelines.yml", fault=gone)
     await house.reconciler.run_once()
 
     assert await house.schedules() == before
@@ -199,7 +199,9 @@ async def test_a_file_that_is_gone_removes_nothing(house: House) -> None:
 
 async def test_what_a_broken_file_may_only_hide_is_not_removed(house: House) -> None:
     await house.write(HOURLY, OFTEN)
-    read = Reader(catalogue=CATALOGUE, zone="Europe/Stockholm").read(f"pipelines:\n{OFTEN}".encode(), "p.yml", MONDAY)
+    read = PipelineFileReader(catalogue=CATALOGUE, zone="Europe/Stockholm").read(
+        f"pipelines:\n{OFTEN}".encode(), "p.yml", MONDAY
+    )
 
     house.book.sheet = replace(read, partial=True)
     await house.reconciler.run_once()
@@ -252,7 +254,7 @@ async def test_schedulers_that_read_the_same_file_at_once_make_everything_once(h
 
     assert set(await house.schedules()) == {"often"}
     assert len(await house.runs()) == 1
-    assert len(await house.cases[Schedules].list(LOCAL, Page(100), status="deleted")) == 2
+    assert len(await house.cases[Schedules].list(LOCAL, PageRequest(100), status="deleted")) == 2
 
 
 async def test_an_edit_of_one_pipeline_costs_nothing_for_the_others(house: House) -> None:
@@ -307,8 +309,8 @@ async def test_what_the_file_made_is_edited_in_the_file(house: House) -> None:
             await edit
     assert await house.schedules() == {"hourly": schedule}
 
-    assert (await house.cases[Schedules].pause(LOCAL, schedule.id)).status is Status.PAUSED
-    assert (await house.cases[Schedules].resume(LOCAL, schedule.id)).status is Status.ACTIVE
+    assert (await house.cases[Schedules].pause(LOCAL, schedule.id)).status is ScheduleStatus.PAUSED
+    assert (await house.cases[Schedules].resume(LOCAL, schedule.id)).status is ScheduleStatus.ACTIVE
     run = await house.cases[Schedules].run_now(LOCAL, schedule.id)
     last = (await house.standing())["hourly"].last
     assert last is not None

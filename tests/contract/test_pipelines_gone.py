@@ -12,12 +12,12 @@ from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.db.database import Database
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page, RunView
-from foliot.engine.node_reporter import Herald
-from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.audit_log.usecases import Trail
+from foliot.engine.model.views import PageRequest, RunView
+from foliot.engine.node_reporter import NodeReporter
+from foliot.engine.sql.retention import SqlRetention
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.pipelines import schema as pipelines_schema
-from foliot.features.pipelines.model.file import Fault, Sheet
+from foliot.features.pipelines.model.file import FileContents, FileFault
 from foliot.features.pipelines.tables import pipeline_runs
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
@@ -63,7 +63,7 @@ async def test_what_waits_for_a_pipeline_that_is_gone_is_cancelled_and_says_why(
     assert found[waiting[2].id].state is RunState.QUEUED
     for run in (*first.values(), by_hand, hourly):
         assert found[run.id].state is ended[run.id].state is RunState.SUCCESS
-    entries = await house.cases[Trail].list(LOCAL, Page(100), verb="cancel")
+    entries = await house.cases[AuditLog].list(LOCAL, PageRequest(100), verb="cancel")
     assert {entry.thing_id for entry in entries} == {again.id, waiting[0].id, waiting[1].id}
 
 
@@ -87,7 +87,7 @@ async def test_old_runs_are_forgotten_with_their_pipeline_staying(house: House) 
     assert await noted(house) == {first.id, old.id, waits.id}
 
     async with house.store.begin() as tx:
-        await SqlUpkeep(tx).prune(house.clock.now() + timedelta(days=365), 100, "")
+        await SqlRetention(tx).prune(house.clock.now() + timedelta(days=365), 100, "")
 
     assert set(await by_id(house)) == {waits.id}
     assert await noted(house) == {first.id, waits.id}  # whose first it was decides whether there will be another
@@ -96,8 +96,8 @@ async def test_old_runs_are_forgotten_with_their_pipeline_staying(house: House) 
 
 
 async def test_a_file_that_cannot_be_read_is_shown_where_nothing_is_loaded(house: House) -> None:
-    fault = Fault(file="pipelines.yml", line=7, column=3, message="is no mapping", suggestion="did you mean this?")
-    herald = Herald(
+    fault = FileFault(file="pipelines.yml", line=7, column=3, message="is no mapping", suggestion="did you mean this?")
+    herald = NodeReporter(
         clock=house.clock,
         store=house.store,
         node_id="n",
@@ -117,7 +117,7 @@ async def test_a_file_that_cannot_be_read_is_shown_where_nothing_is_loaded(house
         return found
 
     assert await faults("ada") == []
-    house.book.sheet = Sheet(file="pipelines.yml", fault=fault)
+    house.book.sheet = FileContents(file="pipelines.yml", fault=fault)
     async with house.cases[Pipelines].feed.listen(*herald.topics) as heard:
         await house.reconciler.run_once()
         assert await heard.wait(0)  # the herald does not wait for its time

@@ -16,12 +16,12 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import CODE, LOCAL, Caller, Role
 from foliot.core.errors import Invalid, InvalidMany, NotFound
 from foliot.db.database import Database
-from foliot.engine.model.schedule import ManagedBy, Schedule, Status
-from foliot.engine.model.views import Page
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest
 from foliot.features.presets.documents import all_presets
-from foliot.features.presets.usecases import Loaded, Presets
+from foliot.features.presets.usecases import PresetApplied, Presets
 from foliot.features.schedules.sql.declared import SqlDeclarations
-from foliot.features.schedules.usecases.declared import Fate
+from foliot.features.schedules.usecases.declared import DeclarationOutcome
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tasks.actor import Declarer
 from foliot.testing import GivenActions, StoppedClock
@@ -42,10 +42,10 @@ def opened(store: Database, *functions: Any) -> tuple[UseCases, StoppedClock, De
 
 
 async def schedules(cases: UseCases, caller: Caller = LOCAL) -> Sequence[Schedule]:
-    return sorted(await cases[Schedules].list(caller, Page(100)), key=lambda one: one.id)
+    return sorted(await cases[Schedules].list(caller, PageRequest(100)), key=lambda one: one.id)
 
 
-def fates(loaded: Loaded) -> dict[str, Fate]:
+def fates(loaded: PresetApplied) -> dict[str, DeclarationOutcome]:
     return {one.name: one.fate for one in loaded.made}
 
 
@@ -59,9 +59,9 @@ async def test_loaded_twice_there_are_the_five_schedules_at_the_right_times(stor
     clock.advance(60)
     second = await cases[Presets].load(LOCAL, NAME)
 
-    assert set(fates(first).values()) == {Fate.CREATED}
+    assert set(fates(first).values()) == {DeclarationOutcome.CREATED}
     assert {one.managed_by for one in await schedules(cases)} == {ManagedBy.PRESET}
-    assert set(fates(second).values()) == {Fate.UNCHANGED}
+    assert set(fates(second).values()) == {DeclarationOutcome.UNCHANGED}
     assert [one.schedule.id for one in first.made] == [one.schedule.id for one in second.made]
     found = {
         one.name: (one.next_at, one.spec.queue, one.action["task"], one.action["parameters"])
@@ -110,17 +110,17 @@ async def test_what_somebody_edited_stays_when_it_is_loaded_again_and_when_it_is
 
     again = await cases[Presets].load(LOCAL, NAME)
 
-    assert fates(again)["quick-price-check"] is Fate.CREATED, "somebody who loads it again wants it back"
+    assert fates(again)["quick-price-check"] is DeclarationOutcome.CREATED, "somebody who loads it again wants it back"
     stands = {one.name: one for one in await schedules(cases)}
     assert len(stands) == 5
     assert stands["Cleanup"].spec.trigger.as_dict()["cron_expr"] == "0 5 * * MON"
-    assert stands["Health Check"].status is Status.PAUSED
+    assert stands["Health Check"].status is ScheduleStatus.PAUSED
 
     gone = await cases[Presets].unload(LOCAL, NAME)
 
-    assert fates(gone)["cleanup"] is Fate.KEPT
+    assert fates(gone)["cleanup"] is DeclarationOutcome.KEPT
     assert [one.name for one in await schedules(cases)] == ["Cleanup"]
-    assert fates(await cases[Presets].load(LOCAL, NAME))["cleanup"] is Fate.UNCHANGED
+    assert fates(await cases[Presets].load(LOCAL, NAME))["cleanup"] is DeclarationOutcome.UNCHANGED
     assert len(await schedules(cases)) == 5
 
     await cases[Presets].unload(LOCAL, NAME, {"edited": True})
@@ -135,12 +135,12 @@ async def test_settings_reach_the_tasks_that_take_them_and_stay(store: Database)
 
     loaded = await cases[Presets].load(LOCAL, NAME, {"settings": {"products": PRODUCTS}})
 
-    assert {name for name, fate in fates(loaded).items() if fate is Fate.UPDATED} == {
+    assert {name for name, fate in fates(loaded).items() if fate is DeclarationOutcome.UPDATED} == {
         "daily-competitor-scraping",
         "quick-price-check",
     }
     clock.advance(60)
-    assert set(fates(await cases[Presets].load(LOCAL, NAME)).values()) == {Fate.UNCHANGED}
+    assert set(fates(await cases[Presets].load(LOCAL, NAME)).values()) == {DeclarationOutcome.UNCHANGED}
     daily = next(one for one in await schedules(cases) if one.name == "Daily Competitor Scraping")
     assert daily.action["parameters"] == {"competitor_ids": ["amazon", "walmart", "target"], "products": PRODUCTS}
 
@@ -254,7 +254,7 @@ async def test_a_paused_one_stays_paused_when_the_code_changes(store: Database) 
     await declarer.run_once()
 
     (stands,) = await schedules(cases)
-    assert (stands.status, stands.spec.trigger.as_dict()["cron_expr"]) == (Status.PAUSED, "0 15 * * *")
+    assert (stands.status, stands.spec.trigger.as_dict()["cron_expr"]) == (ScheduleStatus.PAUSED, "0 15 * * *")
 
 
 async def test_processes_that_start_together_make_it_once(store: Database) -> None:

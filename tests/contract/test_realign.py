@@ -9,15 +9,15 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL
-from foliot.engine.model.ledger import Entry, Fate, Reason
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Trail
-from foliot.features.ledger.usecases import Audit
+from foliot.features.audit_log.usecases import AuditLog
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.schedules.usecases.realign import Realign
+from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
@@ -38,7 +38,7 @@ async def led_astray(world: World, raw: dict[str, Any] = LATEST, ahead: timedelt
 
 
 async def runs(world: World) -> list[RunView]:
-    return list(await world.cases[Runs].list(LOCAL, Page(500)))
+    return list(await world.cases[Runs].list(LOCAL, PageRequest(500)))
 
 
 async def instants(world: World) -> list[datetime]:
@@ -46,7 +46,7 @@ async def instants(world: World) -> list[datetime]:
 
 
 async def proved(world: World) -> bool:
-    return not (await world.cases[Audit].prove(LOCAL)).holes
+    return not (await world.cases[LedgerVerifier].prove(LOCAL)).holes
 
 
 async def test_it_fires_again_from_its_next_instant_on_and_none_fires_twice(world: World) -> None:
@@ -54,7 +54,7 @@ async def test_it_fires_again_from_its_next_instant_on_and_none_fires_twice(worl
     assert lost.next_at is not None
     assert lost.next_at > world.clock.now() + 23 * HOUR
 
-    mended = await world.cases[Realign].one(LOCAL, lost.id)
+    mended = await world.cases[Realignment].one(LOCAL, lost.id)
 
     now = world.clock.now()
     assert mended.next_at is not None
@@ -78,7 +78,7 @@ async def test_it_fires_again_from_its_next_instant_on_and_none_fires_twice(worl
 
 async def test_an_instant_that_was_fired_ahead_is_told_in_the_ledger_when_its_time_comes(world: World) -> None:
     made = await led_astray(world, ahead=10 * MINUTE)
-    await world.cases[Realign].one(LOCAL, made.id)
+    await world.cases[Realignment].one(LOCAL, made.id)
     early = sorted(run.fills for run in await runs(world) if run.scheduled_for is None and run.fills is not None)
     assert len(early) == 2
 
@@ -86,7 +86,7 @@ async def test_an_instant_that_was_fired_ahead_is_told_in_the_ledger_when_its_ti
 
     async with world.store.read() as tx:
         lines = [entry for _, entry in await SqlSchedules(tx).ledger(made.id, made.created_at, world.clock.now())]
-    assert lines == [Entry(early[0], early[1], 2, Fate.SKIPPED, Reason.AHEAD)]
+    assert lines == [LedgerEntry(early[0], early[1], 2, LedgerKind.SKIPPED, LedgerReason.AHEAD)]
     assert await proved(world)
     assert len(set(await instants(world))) == len(await instants(world)) == 5 + 12
 
@@ -94,7 +94,7 @@ async def test_an_instant_that_was_fired_ahead_is_told_in_the_ledger_when_its_ti
 @pytest.mark.parametrize("mode", ["none", "latest", "all"])
 async def test_whatever_the_catch_up_the_account_stays_true_across_a_gap(world: World, mode: str) -> None:
     made = await led_astray(world, {**EVERY_MINUTE, "catchup": {"mode": mode, "max_runs": 7}}, HOUR)
-    await world.cases[Realign].one(LOCAL, made.id)
+    await world.cases[Realignment].one(LOCAL, made.id)
     assert await proved(world)
 
     world.clock.advance(59 * MINUTE)
@@ -108,7 +108,7 @@ async def test_whatever_the_catch_up_the_account_stays_true_across_a_gap(world: 
 
 async def test_a_run_that_still_waits_does_not_wait_for_a_day(world: World) -> None:
     made = await led_astray(world)
-    await world.cases[Realign].one(LOCAL, made.id)
+    await world.cases[Realignment].one(LOCAL, made.id)
 
     async with world.store.read() as tx:
         ready = await SqlClaims(tx).ready(world.clock.now(), None, 10)
@@ -150,7 +150,7 @@ async def test_one_that_was_paused_while_the_clock_was_ahead_comes_back(world: W
     await world.cases[Schedules].resume(LOCAL, made.id)
 
     mended = await world.cases[Schedules].get(LOCAL, made.id)
-    assert mended.status is Status.ACTIVE
+    assert mended.status is ScheduleStatus.ACTIVE
     assert mended.next_at is not None
     assert mended.next_at <= right + MINUTE
     assert await proved(world)
@@ -160,10 +160,10 @@ async def test_one_that_is_not_ahead_is_left_alone(world: World) -> None:
     made = await world.schedule(LATEST)
     await world.pass_time(2)
 
-    same = await world.cases[Realign].one(LOCAL, made.id)
+    same = await world.cases[Realignment].one(LOCAL, made.id)
 
     assert same == await world.cases[Schedules].get(LOCAL, made.id)
-    assert list(await world.cases[Realign].all(LOCAL)) == []
+    assert list(await world.cases[Realignment].all(LOCAL)) == []
 
 
 async def test_all_that_are_ahead_are_set_back_and_the_trail_says_so(world: World) -> None:
@@ -175,7 +175,7 @@ async def test_all_that_are_ahead_are_set_back_and_the_trail_says_so(world: Worl
 
     assert answer.status == 200
     assert [one["id"] for one in answer.json["items"]] == [lost.id]
-    trail = await world.cases[Trail].list(LOCAL, Page(100), thing_id=lost.id)
+    trail = await world.cases[AuditLog].list(LOCAL, PageRequest(100), thing_id=lost.id)
     (told,) = [entry for entry in trail if entry.verb == "realign"]
     assert told.became is not None
     assert told.became["fired_ahead"] == 2

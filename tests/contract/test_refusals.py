@@ -18,9 +18,9 @@ from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.watchdog import Watchdog
 from foliot.features.health import schema as health_schema
-from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.health.usecases.standstills import KnownStandstills
 from foliot.features.insights import schema as insights_schema
-from foliot.features.insights.model.attention import Kind
+from foliot.features.insights.model.attention import AttentionKind
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.servers.http.schema import Problem
@@ -67,7 +67,7 @@ def _only_read(connection: Any, _: Any) -> None:
 def house(store: Database) -> tuple[UseCases, Client]:
     clock = StoppedClock()
     watchdog = Watchdog(clock=_Real(), refusal=store.refusal)
-    knowledge = Knowledge(store=store, standstills=watchdog.standstills, probes=True)
+    knowledge = KnownStandstills(store=store, standstills=watchdog.standstills, probes=True)
     cases = use_cases(store, clock, MemoryFeed(), OneAction(), knowledge=knowledge)
     return cases, Client(create_app(cases))
 
@@ -103,7 +103,7 @@ async def test_a_read_only_database_is_told_wherever_one_looks(store: Database) 
         assert 'foliot_standstill_seconds{reason="store"} 0.0\n' not in metrics.text
         # A tenant reads why, and nothing of where.
         (told,) = (await cases[Attention].check(Caller("acme", "ada", Role.VIEWER))).items
-        assert told.kind is Kind.STANDSTILL
+        assert told.kind is AttentionKind.STANDSTILL
         assert "read-only" in told.reason
         assert "Error" not in told.reason
 
@@ -131,9 +131,9 @@ async def test_a_full_disk_is_told_as_such_while_what_is_there_can_be_read(tmp_p
 
 
 def _page() -> Any:
-    from foliot.engine.model.views import Page
+    from foliot.engine.model.views import PageRequest
 
-    return Page(10)
+    return PageRequest(10)
 
 
 async def test_a_store_that_cannot_even_be_read_leaves_what_the_process_knows(tmp_path: Any) -> None:

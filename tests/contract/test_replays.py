@@ -10,11 +10,11 @@ import pytest
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, Invalid
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Claimed
+from foliot.engine.model.views import ClaimedRun
 from foliot.features.bulk import schema as bulk_schema
-from foliot.features.bulk.actor import Hauler
+from foliot.features.bulk.actor import BulkRunner
 from foliot.features.bulk.usecases.bulk import Bulks
-from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.bulk.usecases.item_actions import BulkItemActions
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from tests.asgi import Client
 from tests.declared import conforms
@@ -32,7 +32,7 @@ async def letter(world: World, client: Client, schedule_id: str, payload: dict[s
     return run_id
 
 
-async def replay(world: World, client: Client, letter_id: str, **terms: Any) -> tuple[dict[str, Any], Claimed]:
+async def replay(world: World, client: Client, letter_id: str, **terms: Any) -> tuple[dict[str, Any], ClaimedRun]:
     """The new run, and what it is about to do."""
     answer = await client.post("/api/dead-letters/replay", {"ids": [letter_id], **terms})
     assert answer.status == 202, answer.json
@@ -282,7 +282,9 @@ async def test_a_bulk_action_replays_on_its_terms(world: World, client: Client) 
 
     made = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "patch": patch})).json
     before = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "as_of": "then"})).json
-    hauler = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkHands], holder="one")
+    hauler = BulkRunner(
+        clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkItemActions], holder="one"
+    )
     for _ in range(6):
         await hauler.run_once()
         world.clock.advance(0.2)

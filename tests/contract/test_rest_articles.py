@@ -12,12 +12,12 @@ import orjson
 import pytest
 
 from foliot.app.http import create_app
-from foliot.engine.model.run import Fence, Problem, RunState
-from foliot.engine.model.views import Ending
+from foliot.engine.model.run import AttemptError, Fence, RunState
+from foliot.engine.model.views import AttemptEnding
 from foliot.engine.sql.claims import SqlClaims
 from foliot.features.articles import schema as articles_schema
-from foliot.features.articles.model.article import Manners
-from foliot.features.articles.model.fetch import Extracted, News, Scraped
+from foliot.features.articles.model.article import Politeness
+from foliot.features.articles.model.fetch import ExtractedPage, FetchEnding, HostUpdate
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.jobs import schema as jobs_schema
 from tests.asgi import Client
@@ -26,7 +26,7 @@ from tests.declared import conforms
 from tests.givens import row_of
 from tests.world import World, open_world
 
-FREE = Manners(together=1000)
+FREE = Politeness(together=1000)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def wishes(count: int) -> list[dict[str, Any]]:
 async def submit(client: Client, count: int = 3, **changes: Any) -> str:
     answer = await client.post("/jobs/submit", {"articles": wishes(count), **changes})
     assert answer.status == 201, answer.text
-    conforms(articles_schema.SubmittedJob, answer.json)
+    conforms(articles_schema.ArticleJob, answer.json)
     job_id: str = answer.json["job_id"]
     return job_id
 
@@ -65,15 +65,17 @@ async def gather(world: World, *, failing: str = "", title: str = "A title", mos
             for one in taken:
                 if one.robots_due:
                     endings.append(
-                        Scraped(fence=one.fence, host=one.host, at=now, handed_back=True, news=News(robots=""))
+                        FetchEnding(
+                            fence=one.fence, host=one.host, at=now, handed_back=True, news=HostUpdate(robots="")
+                        )
                     )
                 elif failing and failing in one.url:
-                    gone = Problem("http_404", "There is no such page.")
-                    endings.append(Scraped(fence=one.fence, host=one.host, at=now, problem=gone))
+                    gone = AttemptError("http_404", "There is no such page.")
+                    endings.append(FetchEnding(fence=one.fence, host=one.host, at=now, problem=gone))
                     fetched.append(one.url)
                 else:
-                    page = Extracted(title=title, content=f"Text of {one.url}", author="Ada", language="en")
-                    endings.append(Scraped(fence=one.fence, host=one.host, at=now, page=page))
+                    page = ExtractedPage(title=title, content=f"Text of {one.url}", author="Ada", language="en")
+                    endings.append(FetchEnding(fence=one.fence, host=one.host, at=now, page=page))
                     fetched.append(one.url)
             await SqlArticles(tx).finish(endings, now, FREE)
         if not taken or len(fetched) == most:
@@ -249,7 +251,7 @@ async def test_a_job_under_way_is_cancelled_when_the_answer_says_so_and_its_coun
     counted = [seen[name] for name in ("completed", "failed", "pending", "cancelled")]
     assert (counted, seen["total_articles"]) == ([2, 0, 0, 3], 5)
     assert (await client.get(f"/jobs/{job_id}/results")).json["cancelled"] == 3
-    ending = Ending(
+    ending = AttemptEnding(
         fence=Fence(job_id, row["epoch"], row["token"]), state=RunState.SUCCESS, outcome="success", at=world.clock.now()
     )
     async with world.store.begin() as tx:
@@ -285,7 +287,7 @@ async def test_an_article_that_changed_has_what_it_said_before(client: Client, w
     lines = await client.get(f"/jobs/{second}/results", accept="application/x-ndjson")
     table = await client.get(f"/jobs/{second}/results?format=csv")
 
-    conforms(articles_schema.WholeArticle, answer.json)
+    conforms(articles_schema.ArticleDetail, answer.json)
     assert (before["previous_scraped_at"], fresh["previous"]) == (None, None)
     assert now["previous_scraped_at"] == before["scraped_at"] != now["scraped_at"]
     assert answer.json == now | {

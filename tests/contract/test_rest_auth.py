@@ -17,10 +17,10 @@ import pytest
 from foliot.app import build
 from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Tokens
-from foliot.auth.verification_keys import Key, Keys, OneKey, hs256, key_file
-from foliot.commands.failed_login_delay import Throttle
+from foliot.auth.verification_keys import SingleKey, VerificationKey, VerificationKeys, hs256, key_file
+from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.config.settings import Settings
 from foliot.core.access import Role
 from foliot.db.clock import wall
@@ -36,9 +36,11 @@ GUARDED = "/api/schedules"
 PUBLIC = ("/health", "/docs", "/openapi.json", "/")
 
 
-def door(world: World, keys: Keys | None = None) -> Client:
+def door(world: World, keys: VerificationKeys | None = None) -> Client:
     tokens = Tokens(keys=keys or hs256(SECRET), clock=world.clock, expected=Expectations(audience="foliot"))
-    return Client(create_app(world.cases, identity=Identities(tokens), metrics_token=METRICS), host="foliot.example")
+    return Client(
+        create_app(world.cases, identity=CredentialCheck(tokens), metrics_token=METRICS), host="foliot.example"
+    )
 
 
 @pytest.fixture
@@ -177,11 +179,13 @@ async def test_everything_in_the_zoo_gets_the_same_answer_and_calls_nobody(
 ) -> None:
     mine = private("RS256", 9)
     listener.body = jwks(jwk(mine, "mine"))
-    client = door(world, None if algorithm == "HS256" else OneKey(Key("RS256", private("RS256").public_key())))
+    client = door(
+        world, None if algorithm == "HS256" else SingleKey(VerificationKey("RS256", private("RS256").public_key()))
+    )
     expected = seen(await client.get(GUARDED))
     # So many wrong ones would be answered late.
     app: Any = client.app
-    app.state.throttle = Throttle(per_minute=1000)
+    app.state.throttle = FailedLoginDelay(per_minute=1000)
 
     beasts = list(zoo(world.clock.now(), algorithm, listener.server_port))
     told = {name: seen(await client.get(GUARDED, authorization=f"Bearer {shown}")) for name, shown in beasts}

@@ -16,9 +16,9 @@ from foliot.features.backfills import schema as backfills_schema
 from foliot.features.backfills.model import item_of
 from foliot.features.backfills.usecases import Backfills
 from foliot.features.bulk import schema as bulk_schema
-from foliot.features.bulk.actor import Hauler
+from foliot.features.bulk.actor import BulkRunner
 from foliot.features.bulk.sql import SqlBulks
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.runs import schema as runs_schema
 from tests.asgi import Client
 from tests.contract.test_rest_bulks import hauler, read, work
@@ -95,7 +95,7 @@ async def test_each_missing_instant_gets_one_run_that_knows_it_and_the_account_s
 
     assert (await read(client, made["id"]))["outcomes"] == {"queued": 3}
     assert await fills(client) == MISSING
-    assert (await world.cases[Audit].prove(LOCAL)).holes == []
+    assert (await world.cases[LedgerVerifier].prove(LOCAL)).holes == []
     one = (await client.get("/api/runs?q=origin:manual")).json["items"][0]
     (claimed,) = await world.claim(one["id"])
     assert claimed.scheduled_for is not None
@@ -147,7 +147,7 @@ async def test_two_that_overlap_make_one_run_for_each_instant(world: World, clie
 
     first, second = hauler(world, "first"), hauler(world, "second")
 
-    async def carry(mine: Hauler) -> None:
+    async def carry(mine: BulkRunner) -> None:
         for _ in range(40):
             await mine.run_once()
             world.clock.advance(0.1)

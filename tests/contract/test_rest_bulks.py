@@ -12,11 +12,11 @@ from foliot.app.http import create_app
 from foliot.commands.envelope import CommandContext
 from foliot.engine.model.run import RunState
 from foliot.features.bulk import schema as bulk_schema
-from foliot.features.bulk.actor import LEASE, Hauler
+from foliot.features.bulk.actor import LEASE, BulkRunner
 from foliot.features.bulk.model.bulk import Bulk
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import Bulks
-from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.bulk.usecases.item_actions import BulkItemActions
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world
@@ -31,8 +31,10 @@ async def here() -> AsyncIterator[Client]:
         yield Client(create_app(made.cases))
 
 
-def hauler(world: World, name: str = "one") -> Hauler:
-    return Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkHands], holder=name)
+def hauler(world: World, name: str = "one") -> BulkRunner:
+    return BulkRunner(
+        clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkItemActions], holder=name
+    )
 
 
 async def make(client: Client, status: int = 202, **body: Any) -> dict[str, Any]:
@@ -51,7 +53,7 @@ async def read(client: Client, bulk_id: str) -> dict[str, Any]:
     return body
 
 
-async def work(world: World, *haulers: Hauler, rounds: int = 60) -> int:
+async def work(world: World, *haulers: BulkRunner, rounds: int = 60) -> int:
     """Rounds in turn, with time passing between them, until nothing is due any more."""
     done = 0
     for _ in range(rounds):
@@ -224,7 +226,7 @@ async def test_an_item_that_two_take_at_the_same_moment_is_done_once(world: Worl
     async with world.store.begin() as tx:
         (held,) = await SqlBulks(tx).claim("one", world.clock.now(), LEASE, 5)
         (item,) = await SqlBulks(tx).items(held.id, 5)
-    errand = world.cases[BulkHands].take(held)
+    errand = world.cases[BulkItemActions].take(held)
 
     both = [hauler(world)._act(errand, held, item) for _ in range(2)]
     ended = await asyncio.gather(*both, return_exceptions=True)
@@ -238,7 +240,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
     await letters(world, client, 1)
     made = await make(client, action="replay", filter="", rate=1)
 
-    class Clumsy(BulkHands):
+    class Clumsy(BulkItemActions):
         def take(self, bulk: Bulk) -> Any:
             errand = super().take(bulk)
 
@@ -252,7 +254,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
 
             return Breaks()
 
-    hands = world.cases[BulkHands]
+    hands = world.cases[BulkItemActions]
     clumsy = Clumsy(
         runs=hands.runs,
         dead_letters=hands.dead_letters,
@@ -260,7 +262,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
         fill=hands.fill,
         limiter=hands.limiter,
     )
-    one = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=clumsy, holder="one")
+    one = BulkRunner(clock=world.clock, store=world.store, feed=world.feed, hands=clumsy, holder="one")
     await one.run_once()
 
     seen = await read(client, made["id"])

@@ -9,7 +9,7 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.commands.limits import Limiter
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.engine.model.run import RunState
 from foliot.features.crawls import schema as crawls_schema
 from tests.asgi import Client
@@ -150,7 +150,7 @@ async def test_a_stream_answers_what_does_not_begin_now_with_json(client: Client
 
 
 async def test_no_crawl_begins_for_whoever_would_be_refused_its_stream(world: World, client: Client) -> None:
-    world.cases[Limiter].default = Limits(streams=0)
+    world.cases[Limiter].default = TenantLimits(streams=0)
 
     is_problem(await client.post("/crawl", SEO, Accept="text/event-stream"), 429, "too_many")
     assert (await client.get("/jobs/")).json["total"] == 0

@@ -10,11 +10,11 @@ import pytest
 
 from foliot.core.access import LOCAL
 from foliot.core.document import rfc3339
-from foliot.engine.model.breaker import BreakerState, OpenBreaker
+from foliot.engine.model.breaker import BreakerState, OpenBreakerReport
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Ending, Page
+from foliot.engine.model.views import AttemptEnding, PageRequest
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.features.endpoints import schema as endpoints_schema
 from foliot.features.endpoints import usecases as endpoints
 from foliot.features.runs.usecases.runs import Runs
@@ -35,7 +35,7 @@ def hook(url: str, **more: Any) -> dict[str, Any]:
 
 async def waiting(world: World, schedule_id: str) -> list[str]:
     """Its runs that nobody has begun, the oldest first."""
-    runs = await world.cases[Runs].list(LOCAL, Page(500), schedule_id=schedule_id)
+    runs = await world.cases[Runs].list(LOCAL, PageRequest(500), schedule_id=schedule_id)
     return sorted(run.id for run in runs if run.state is RunState.QUEUED)
 
 
@@ -44,7 +44,7 @@ async def call(world: World, run_id: str, took_ms: int, outcome: str, error: Map
     world.clock.advance(took_ms / 1000)
     states = {"success": RunState.SUCCESS, "retry": RunState.RETRYING, "cancelled": RunState.CANCELLED}
     state, now = states.get(outcome, RunState.FAILED), world.clock.now()
-    ending = Ending(
+    ending = AttemptEnding(
         fence=claimed.fence,
         state=state,
         outcome="failed" if outcome == "retry" else outcome,
@@ -150,7 +150,7 @@ async def test_open_breakers_are_shown_with_their_targets_to_their_tenant_alone(
 
     def open_one(target: str, tenant_id: str = LOCAL.tenant_id, since: int = 60) -> dict[str, Any]:
         trial_at = now + timedelta(seconds=30)
-        breaker = OpenBreaker(
+        breaker = OpenBreakerReport(
             tenant_id=tenant_id,
             target=target,
             state=BreakerState.OPEN,
@@ -167,7 +167,7 @@ async def test_open_breakers_are_shown_with_their_targets_to_their_tenant_alone(
     }
     async with world.store.begin() as tx:
         for node, breakers in reports.items():
-            await SqlUpkeep(tx).report(node, "worker", now, now, {"slots": 10, "breakers": breakers, "outside": 2})
+            await SqlRetention(tx).report(node, "worker", now, now, {"slots": 10, "breakers": breakers, "outside": 2})
 
     found = await listed(client)
     metrics = (await client.get("/metrics")).text

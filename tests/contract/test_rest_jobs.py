@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import make_url
 
 from foliot.app.http import create_app
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.jobs import schema as jobs_schema
@@ -199,7 +199,7 @@ async def test_a_log_is_told_as_it_grows_and_then_ends(world: World, client: Cli
 
 async def progress(world: World, claimed: Any) -> None:
     async with world.store.begin() as tx:
-        line = Line(world.clock.now(), EventType.PROGRESS, data={"pages": 1})
+        line = EventLine(world.clock.now(), EventType.PROGRESS, data={"pages": 1})
         assert await SqlRuns(tx).append([(claimed.fence, [line])])
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from foliot.app.http import create_app
 from foliot.auth.api_key import LONGER, SHAPE
 from foliot.auth.claims import LEEWAY, Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.keyring import Keyring
 from foliot.auth.token_issuer import Signer
 from foliot.auth.tokens import Tokens
@@ -23,10 +23,10 @@ from foliot.core.access import Caller, Role
 from foliot.core.document import rfc3339
 from foliot.core.errors import Unauthenticated
 from foliot.features.api_keys import schema as api_keys_schema
-from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.key_cache import KeyCache
 from foliot.features.api_keys.last_use import LastUse
 from foliot.features.api_keys.usecases import MOST
-from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.sessions import schema as sessions_schema
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import sse
@@ -48,17 +48,19 @@ class House:
 
     world: World
     keyring: Keyring = KEYRING
-    keys: Keys = field(init=False)
+    keys: KeyCache = field(init=False)
     client: Client = field(init=False)
 
     def __post_init__(self) -> None:
         world = self.world
-        self.keys = Keys(store=world.store, clock=world.clock, pepper=self.keyring, last_use=LastUse(store=world.store))
+        self.keys = KeyCache(
+            store=world.store, clock=world.clock, pepper=self.keyring, last_use=LastUse(store=world.store)
+        )
         self.client = Client(create_app(world.cases, identity=self.identity))
 
     @property
-    def identity(self) -> Identities:
-        return Identities(Tokens(keys=hs256(SECRET), clock=self.world.clock, expected=EXPECTED), self.keys)
+    def identity(self) -> CredentialCheck:
+        return CredentialCheck(Tokens(keys=hs256(SECRET), clock=self.world.clock, expected=EXPECTED), self.keys)
 
     async def key(self, tenant: str = ACME, role: Role = Role.ADMIN, **more: Any) -> dict[str, Any]:
         """A key, made by somebody who stands above all."""

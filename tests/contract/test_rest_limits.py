@@ -16,9 +16,9 @@ from foliot.app.use_cases import use_cases
 from foliot.commands.limits import FRESH, KEPT, Limiter
 from foliot.config.limits import ORDINARY
 from foliot.core.access import Caller, Role
-from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Invalid, Unavailable
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.db.database import Database
 from foliot.features.tenants import schema as tenants_schema
 from foliot.net.client import HttpEgress
@@ -53,7 +53,7 @@ async def world() -> AsyncIterator[World]:
         yield made
 
 
-def limited(world: World, limits: Limits = ORDINARY) -> Client:
+def limited(world: World, limits: TenantLimits = ORDINARY) -> Client:
     limiter = Limiter(store=world.store, clock=world.clock, default=limits)
     world.cases = use_cases(
         world.store,
@@ -82,7 +82,7 @@ def is_too_many(answer: Answer, retry_after: str | None) -> str:
 
 
 async def test_the_request_too_many_is_told_when_to_come_back_and_that_is_true(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=30))
+    client = limited(world, TenantLimits(requests_per_minute=30))
     for _ in range(30):
         assert (await client.get("/api/schedules", **ACME)).status == 200
 
@@ -96,7 +96,7 @@ async def test_the_request_too_many_is_told_when_to_come_back_and_that_is_true(w
 
 
 async def test_one_tenants_flood_costs_another_nothing(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=3))
+    client = limited(world, TenantLimits(requests_per_minute=3))
     for _ in range(10):
         await client.get("/api/schedules", **ACME)
 
@@ -104,7 +104,7 @@ async def test_one_tenants_flood_costs_another_nothing(world: World) -> None:
 
 
 async def test_everybody_of_a_tenant_draws_from_one_share(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=2))
+    client = limited(world, TenantLimits(requests_per_minute=2))
     await client.get("/api/schedules", **ACME)
     await client.get("/api/schedules", **VIEWER)
 
@@ -112,7 +112,7 @@ async def test_everybody_of_a_tenant_draws_from_one_share(world: World) -> None:
 
 
 async def test_the_limit_comes_after_who_and_before_everything_else(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=1))
+    client = limited(world, TenantLimits(requests_per_minute=1))
     for _ in range(5):
         assert (await client.get("/api/schedules", Authorization="Bearer nobody")).status == 401
     assert (await client.put("/api/tenants/x", {}, **VIEWER)).status == 403
@@ -123,14 +123,14 @@ async def test_the_limit_comes_after_who_and_before_everything_else(world: World
 
 
 async def test_what_is_public_is_nobodys_share(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=1))
+    client = limited(world, TenantLimits(requests_per_minute=1))
     await client.get("/api/schedules", **ACME)
 
     assert (await client.get("/health", **ACME)).status == 200
 
 
 async def test_a_changed_limit_holds_within_five_seconds(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=1000))
+    client = limited(world, TenantLimits(requests_per_minute=1000))
     await client.get("/api/schedules", **ACME)
     await put(client, limits={"requests_per_minute": 1})
     assert (await client.get("/api/schedules", **ACME)).status == 200
@@ -141,7 +141,7 @@ async def test_a_changed_limit_holds_within_five_seconds(world: World) -> None:
 
 
 async def test_a_tenants_limits_are_read_once_in_five_seconds_however_many_ask(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=1000))
+    client = limited(world, TenantLimits(requests_per_minute=1000))
     reads = 0
     glance = world.store.glance
 
@@ -186,7 +186,7 @@ async def test_while_the_database_is_away_the_last_known_limits_hold_and_nobody_
 
 async def test_a_process_keeps_a_bounded_number_of_tenants_in_mind(world: World, monkeypatch: Any) -> None:
     monkeypatch.setattr("foliot.commands.limits.KEPT", 3)
-    limiter = Limiter(store=world.store, clock=world.clock, default=Limits(requests_per_minute=5))
+    limiter = Limiter(store=world.store, clock=world.clock, default=TenantLimits(requests_per_minute=5))
     for at in range(10):
         await limiter.request(Caller(f"tenant-{at}", "ada", Role.VIEWER))
 
@@ -198,7 +198,7 @@ async def test_a_process_keeps_a_bounded_number_of_tenants_in_mind(world: World,
 
 
 async def test_run_now_and_retry_draw_from_one_share(world: World) -> None:
-    client = limited(world, Limits(run_now_per_minute=2))
+    client = limited(world, TenantLimits(run_now_per_minute=2))
     schedule = (await client.post("/api/schedules", EVERY_MINUTE, **ACME)).json
     path = f"/api/schedules/{schedule['id']}/run-now"
     run = (await client.post(path, **ACME)).json
@@ -215,7 +215,7 @@ async def test_run_now_and_retry_draw_from_one_share(world: World) -> None:
 
 
 async def test_an_answer_given_again_costs_no_run(world: World) -> None:
-    client = limited(world, Limits(run_now_per_minute=1))
+    client = limited(world, TenantLimits(run_now_per_minute=1))
     schedule = (await client.post("/api/schedules", EVERY_MINUTE, **ACME)).json
     path = f"/api/schedules/{schedule['id']}/run-now"
 
@@ -229,7 +229,7 @@ async def test_an_answer_given_again_costs_no_run(world: World) -> None:
 
 
 async def test_a_tenant_may_have_so_many_streams_and_no_more_however_fast_it_asks(world: World) -> None:
-    client = limited(world, Limits(streams=2))
+    client = limited(world, TenantLimits(streams=2))
     schedule = (await client.post("/api/schedules", EVERY_MINUTE, **ACME)).json
     run = (await client.post(f"/api/schedules/{schedule['id']}/run-now", **ACME)).json
     path = f"/api/runs/{run['id']}/events"
@@ -253,7 +253,7 @@ async def test_a_tenant_may_have_so_many_streams_and_no_more_however_fast_it_ask
 
 
 async def test_a_schedule_too_many_is_refused_with_what_to_do(world: World) -> None:
-    client = limited(world, Limits(schedules=1))
+    client = limited(world, TenantLimits(schedules=1))
     assert (await client.post("/api/schedules", EVERY_MINUTE, **ACME)).status == 201
 
     detail = is_too_many(await client.post("/api/schedules", EVERY_MINUTE, **ACME), None)
@@ -275,7 +275,7 @@ async def test_a_tenant_sees_its_limits_and_what_it_uses(world: World) -> None:
 
     answer = await client.get("/api/limits", **VIEWER)
 
-    conforms(tenants_schema.LimitsInUse, answer.json)
+    conforms(tenants_schema.LimitUsage, answer.json)
     stored = answer.json["used"]["stored_bytes"]
     assert 500 < stored < 5000
     assert answer.json == {
@@ -411,7 +411,7 @@ async def test_the_list_of_targets_reaches_the_way_out_and_a_damaged_one_lets_no
 async def test_an_action_goes_only_where_its_tenants_list_lets_it(world: World) -> None:
     client = limited(world)
     await put(client, egress_allow=["203.0.113.0/24"])
-    request = Outgoing(method="GET", url="http://127.0.0.1:9/", timeout=timedelta(seconds=2), tenant_id="acme")
+    request = OutgoingRequest(method="GET", url="http://127.0.0.1:9/", timeout=timedelta(seconds=2), tenant_id="acme")
 
     async with HttpEgress(loopback=True, limits=world.cases[Limiter].egress_allow) as egress:
         with pytest.raises(EgressRefused):
@@ -425,7 +425,7 @@ async def test_an_action_goes_only_where_its_tenants_list_lets_it(world: World) 
 
 
 async def test_refusals_are_counted_by_limit_and_name_no_tenant(world: World) -> None:
-    client = limited(world, Limits(requests_per_minute=3, schedules=0))
+    client = limited(world, TenantLimits(requests_per_minute=3, schedules=0))
     await client.post("/api/schedules", EVERY_MINUTE, **ACME)
     for _ in range(4):
         await client.get("/api/schedules", **ACME)

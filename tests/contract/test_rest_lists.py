@@ -9,7 +9,7 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.commands.cursor import Cursors
-from foliot.servers.http.paging import Part
+from foliot.servers.http.paging import ListPart
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
 from tests.world import HOURLY, World, open_world
@@ -70,12 +70,12 @@ async def test_a_list_that_is_read_whole_comes_page_by_page_too(world: World, cl
 
 def test_a_page_goes_on_behind_the_last_one_shown_wherever_that_moved() -> None:
     cursors = Cursors(None, "acme\n/api/endpoints")
-    shown, cursor = Part(2, None, cursors).of(["a", "b", "c", "d"], str)
+    shown, cursor = ListPart(2, None, cursors).of(["a", "b", "c", "d"], str)
     assert (list(shown), cursor is None) == (["a", "b"], False)
 
-    assert list(Part(2, cursor, cursors).of(["new", "a", "b", "c", "d"], str)[0]) == ["c", "d"]
-    assert list(Part(2, cursor, cursors).of(["a", "c", "d"], str)[0]) == ["d"], "the last one shown is gone"
-    assert Part(2, cursor, cursors).of([], str) == ([], None)
+    assert list(ListPart(2, cursor, cursors).of(["new", "a", "b", "c", "d"], str)[0]) == ["c", "d"]
+    assert list(ListPart(2, cursor, cursors).of(["a", "c", "d"], str)[0]) == ["d"], "the last one shown is gone"
+    assert ListPart(2, cursor, cursors).of([], str) == ([], None)
 
 
 async def test_a_key_that_belongs_to_another_request_is_named_as_the_field_that_is_wrong(client: Client) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from foliot.app.http import create_app
-from foliot.engine.model.parked import Parking
+from foliot.engine.model.parked import ParkedUpdate
 from foliot.engine.sql.parked import SqlParked
 from foliot.features.health import schema as health_schema
 from foliot.features.runs import schema as runs_schema
@@ -36,7 +36,7 @@ async def parked(world: World, client: Client) -> str:
     (claimed,) = await world.claim(run_id)
     now = world.clock.now()
     async with world.store.begin() as tx:
-        await SqlParked(tx).park([Parking(fence=claimed.fence, handle={"node": "n1"}, poll_at=now, at=now)], now)
+        await SqlParked(tx).park([ParkedUpdate(fence=claimed.fence, handle={"node": "n1"}, poll_at=now, at=now)], now)
     return run_id
 
 

@@ -11,9 +11,9 @@ import pytest
 from foliot.app.http import create_app
 from foliot.core.access import Caller, Role
 from foliot.core.queue_name import KNOWN_QUEUES
-from foliot.engine.model.node import Wish
+from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.queues import schema as queues_schema
 from foliot.features.runs.usecases.runs import Runs
@@ -50,7 +50,7 @@ async def listed(client: Client, who: dict[str, str] = SYSTEM) -> dict[str, dict
 async def node(world: World, name: str, role: str = "worker", **report: Any) -> None:
     now = world.clock.now()
     async with world.store.begin() as tx:
-        await SqlUpkeep(tx).report(name, role, now, now, {"slots": 4, "free": 3, "in_flight": 1, **report})
+        await SqlRetention(tx).report(name, role, now, now, {"slots": 4, "free": 3, "in_flight": 1, **report})
 
 
 async def waits(world: World, queue: str, tenant: str = "acme") -> str:
@@ -63,9 +63,9 @@ async def waits(world: World, queue: str, tenant: str = "acme") -> str:
 
 
 def _page() -> Any:
-    from foliot.engine.model.views import Page
+    from foliot.engine.model.views import PageRequest
 
-    return Page(10)
+    return PageRequest(10)
 
 
 async def trail(client: Client) -> list[tuple[str, str, str]]:
@@ -106,7 +106,7 @@ async def test_a_queue_shows_what_waits_runs_and_ended_in_it_and_who_takes_it(wo
     await node(world, "fires", "scheduler", slots=0, free=0)
     await node(world, "leaves")
     async with world.store.begin() as tx:
-        await SqlUpkeep(tx).wish("leaves", Wish.DRAIN)
+        await SqlRetention(tx).wish("leaves", NodeRequest.DRAIN)
 
     found = (await listed(client))["reports"]
 
@@ -228,8 +228,8 @@ async def test_workers_are_listed_with_what_they_do(world: World, client: Client
     assert (two["slots"], two["free"], two["in_flight"], two["role"]) == (4, 3, 1, "up")
 
 
-@pytest.mark.parametrize("wish", list(Wish))
-async def test_a_worker_can_be_asked_to_leave(wish: Wish, world: World, client: Client) -> None:
+@pytest.mark.parametrize("wish", list(NodeRequest))
+async def test_a_worker_can_be_asked_to_leave(wish: NodeRequest, world: World, client: Client) -> None:
     await node(world, "host-1:42:abc")
 
     async with world.feed.listen(node_topic("host-1:42:abc")) as waiter:

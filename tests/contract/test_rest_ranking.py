@@ -8,8 +8,8 @@ import pytest
 
 from foliot.engine.model.run import RunState
 from foliot.features.schedules import health_schema
-from foliot.features.schedules.model.ranking import Record, flakiest, slowest, two_digits
-from foliot.features.schedules.usecases import ranking
+from foliot.features.schedules.model.ranks import ScheduleRecord, flakiest, slowest, two_digits
+from foliot.features.schedules.usecases import ranks
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World
@@ -84,7 +84,7 @@ async def test_of_very_many_runs_the_newest_are_counted_and_the_answer_says_so(
 ) -> None:
     await live(world, client, "before", [1.0] * 3)
     await live(world, client, "after", [1.0] * 3)
-    monkeypatch.setattr(ranking, "MOST_RUNS", 3)
+    monkeypatch.setattr(ranks, "MOST_RUNS", 3)
 
     found = await rank(client)
 
@@ -104,7 +104,7 @@ def test_a_duration_is_cut_to_two_digits(took: int, shown: int) -> None:
 
 
 def test_ties_are_broken_the_same_way_each_time() -> None:
-    found = [Record(name, runs=4, bad=3, p95_ms=10) for name in ("b", "a")]
+    found = [ScheduleRecord(name, runs=4, bad=3, p95_ms=10) for name in ("b", "a")]
 
     assert [one.schedule_id for one in slowest(found, 5)] == ["a", "b"]
     assert [one.schedule_id for one in flakiest(found, 1)] == ["a"]

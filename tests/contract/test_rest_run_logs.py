@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Claimed
+from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.runs import schema as runs_schema
@@ -20,7 +20,7 @@ from tests.declared import conforms
 from tests.world import World
 
 
-async def running(world: World) -> Claimed:
+async def running(world: World) -> ClaimedRun:
     await world.schedule()
     await world.pass_time(1)
     async with world.store.read() as tx:
@@ -29,13 +29,13 @@ async def running(world: World) -> Claimed:
     return claimed
 
 
-async def write(world: World, claimed: Claimed, *lines: tuple[str, str] | str, step: bool = False) -> None:
+async def write(world: World, claimed: ClaimedRun, *lines: tuple[str, str] | str, step: bool = False) -> None:
     """Lines, each a message, or (level, message); with a step of progress after them."""
     pairs = [("info", line) if isinstance(line, str) else line for line in lines]
     now = world.clock.now()
-    written = [Line(now, EventType.LOG, level, message) for level, message in pairs]
+    written = [EventLine(now, EventType.LOG, level, message) for level, message in pairs]
     if step:
-        written.append(Line(now, EventType.PROGRESS, data={"done": 1}))
+        written.append(EventLine(now, EventType.PROGRESS, data={"done": 1}))
     async with world.store.begin() as tx:
         assert await SqlRuns(tx).append([(claimed.fence, written)])
 

@@ -12,10 +12,10 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.health import schema as health_schema
@@ -92,9 +92,9 @@ async def test_a_run_names_the_runs_beside_it(world: World, client: Client) -> N
 
 
 async def _finish(world: World, claimed: Any, state: RunState, **more: Any) -> None:
-    from foliot.engine.model.views import Ending
+    from foliot.engine.model.views import AttemptEnding
 
-    ending = Ending(fence=claimed.fence, state=state, outcome=state.value, at=world.clock.now(), **more)
+    ending = AttemptEnding(fence=claimed.fence, state=state, outcome=state.value, at=world.clock.now(), **more)
     async with world.store.begin() as tx:
         assert (await SqlClaims(tx).finish([ending], world.clock.now())).accepted
 
@@ -208,7 +208,7 @@ async def test_an_unknown_run_is_not_found(client: Client, run_id: str) -> None:
 
 
 async def say(world: World, claimed: Any, *messages: str) -> None:
-    lines = [Line(world.clock.now(), EventType.LOG, message=message) for message in messages]
+    lines = [EventLine(world.clock.now(), EventType.LOG, message=message) for message in messages]
     async with world.store.begin() as tx:
         assert await SqlRuns(tx).append([(claimed.fence, lines)])
     world.feed.wake(run_topic(claimed.fence.run_id))
@@ -442,7 +442,7 @@ def report() -> dict[str, Any]:
 async def node(world: World, name: str, role: str, **more: Any) -> None:
     now = world.clock.now()
     async with world.store.begin() as tx:
-        await SqlUpkeep(tx).report(name, role, now, now, {**report(), **more})
+        await SqlRetention(tx).report(name, role, now, now, {**report(), **more})
 
 
 async def health(client: Client) -> Answer:
@@ -535,10 +535,10 @@ async def test_counters_never_fall_when_a_process_ends(world: World, client: Cli
     await node(world, "b", "worker")
     before = await counters(client)
     async with world.store.begin() as tx:
-        await SqlUpkeep(tx).leave("a")
+        await SqlRetention(tx).leave("a")
     world.clock.advance(timedelta(hours=25))
     async with world.store.begin() as tx:
-        await SqlUpkeep(tx).forget_nodes(world.clock.now() - timedelta(hours=24))
+        await SqlRetention(tx).forget_nodes(world.clock.now() - timedelta(hours=24))
 
     after = await counters(client)
 

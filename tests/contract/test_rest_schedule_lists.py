@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.access import LOCAL
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.cli.transfer import read_documents
 from foliot.servers.http import yaml as yaml_text
 from tests.asgi import Client
@@ -134,7 +134,7 @@ async def test_one_that_is_made_or_replaced_paused_never_fires(world: World, cli
     assert (await client.get("/api/runs")).json["items"] == []
     trail = (await client.get(f"/api/audit?thing_id={made.json['id']}")).json["items"]
     assert sorted(one["verb"] for one in trail) == ["create", "pause"]
-    assert (await world.cases[Audit].prove(LOCAL)).holes == []
+    assert (await world.cases[LedgerVerifier].prove(LOCAL)).holes == []
 
 
 async def test_what_an_answer_says_of_its_state_is_no_wish(world: World, client: Client) -> None:

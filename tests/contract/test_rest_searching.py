@@ -21,8 +21,8 @@ from foliot.engine.model.run import RunState
 from foliot.engine.sql import tables
 from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.filters import schema as filters_schema
-from foliot.features.filters.model.query import Query, Term
-from foliot.features.filters.sql.runs import Sieve
+from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.rest import export as run_export
 from foliot.features.schedules import schema as schedules_schema
@@ -319,9 +319,11 @@ async def test_time_is_found_through_ids_where_they_agree_with_the_clock(world: 
         new = f"{floor_id('run', at)}7{place:019x}"
         for table, column in (("attempts", "run_id"), ("runs", "id")):
             await world.sql(f"UPDATE {table} SET {column} = :new WHERE {column} = :old", new=new, old=run_id)
-    sieve_of = partial(Sieve.of, dialect=world.store.dialect, tenant_id="default", now=world.clock.now())
+    sieve_of = partial(RunConditions.of, dialect=world.store.dialect, tenant_id="default", now=world.clock.now())
     async with world.store.read() as tx:
-        sieve = await sieve_of(tx.conn, query=Query((Term("since", at=world.clock.now() - timedelta(seconds=90)),)))
+        sieve = await sieve_of(
+            tx.conn, query=FilterQuery((FilterTerm("since", at=world.clock.now() - timedelta(seconds=90)),))
+        )
         assert len(sieve._bounds) == 1
 
     assert len(await found(client, "since:90s")) == 4

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http.connections import Bounds
+from foliot.servers.http.connections import ConnectionLimits
 from foliot.servers.http.server import server_of
 from tests.world import World, open_world
 
@@ -31,7 +31,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(bounds: Bounds | None = None) -> AsyncIterator[Served]:
+async def served(bounds: ConnectionLimits | None = None) -> AsyncIterator[Served]:
     async with open_world() as world:
         app = create_app(world.cases)
         server = server_of(app, bounds=bounds, port=0, lifespan="off")

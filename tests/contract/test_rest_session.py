@@ -12,16 +12,16 @@ import pytest
 from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.auth.claims import Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Tokens
 from foliot.auth.verification_keys import hs256
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Unauthenticated
-from foliot.engine.model.views import Page
-from foliot.features.api_keys.key_cache import Keys
+from foliot.engine.model.views import PageRequest
+from foliot.features.api_keys.key_cache import KeyCache
 from foliot.features.api_keys.last_use import LastUse
-from foliot.features.api_keys.usecases import Keys as KeysCases
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.api_keys.usecases import ApiKeys as KeysCases
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema as sessions_schema
 from foliot.features.sessions.rest import session
@@ -85,8 +85,8 @@ class Browser:
 async def house() -> AsyncIterator[House]:
     async with open_world() as world:
         tokens = Tokens(keys=hs256(SECRET), clock=world.clock, expected=Expectations(audience="foliot"))
-        keys = Keys(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
-        yield House(world, Client(create_app(world.cases, identity=Identities(tokens, keys)), host=HOST))
+        keys = KeyCache(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
+        yield House(world, Client(create_app(world.cases, identity=CredentialCheck(tokens, keys)), host=HOST))
 
 
 # --- in and out -------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ async def test_signing_out_takes_the_cookie_away_and_ends_the_session(house: Hou
     assert (await house.client.get(f"/api/runs?ticket={ticket}", Accept="text/event-stream")).status == 401
     assert (await other.send("GET", "/api/schedules")).status == 200, "the other browser of the same person stays"
     assert (await browser.send("DELETE", "/api/session")).status == 204
-    verbs = [entry.verb for entry in await house.world.cases[Trail].list(ADMIN, Page(10))]
+    verbs = [entry.verb for entry in await house.world.cases[AuditLog].list(ADMIN, PageRequest(10))]
     assert verbs.count("sign_out") == 1
 
 
@@ -246,7 +246,8 @@ async def test_without_a_master_key_signing_out_ends_the_session_too() -> None:
         cases = use_cases(store, clock, MemoryFeed(), OneAction())
         tokens = Tokens(keys=hs256(SECRET), clock=clock, expected=Expectations(audience="foliot"))
         house = House(
-            World(store, clock, cases, MemoryFeed()), Client(create_app(cases, identity=Identities(tokens)), host=HOST)
+            World(store, clock, cases, MemoryFeed()),
+            Client(create_app(cases, identity=CredentialCheck(tokens)), host=HOST),
         )
         browser = await house.browser()
 
@@ -374,7 +375,7 @@ async def test_a_page_of_another_site_changes_nothing_with_the_cookie(house: Hou
     for method, path in (("POST", "/api/schedules"), ("DELETE", "/api/schedules/x"), ("PUT", "/api/tenants/acme")):
         answer = await browser.send(method, path, HOURLY, **headers)
         assert (answer.status, answer.json["code"]) == (403, "forged"), (method, answer.text)
-    assert await house.world.cases[Schedules].list(ADMIN, Page()) == []
+    assert await house.world.cases[Schedules].list(ADMIN, PageRequest()) == []
 
 
 async def test_the_word_of_one_session_does_not_open_another(house: House) -> None:
@@ -468,7 +469,7 @@ async def test_whoever_guesses_too_often_is_not_heard_for_a_while_and_keeps_nobo
 
 async def test_no_more_guesses_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "REMEMBERED", 3)
-    tries = session.Tries()
+    tries = session.FailedGuesses()
     for number in range(5):
         tries.wrong(session.guess("::1", f"flt_{number:08}_x"), 0.0)
 
@@ -503,7 +504,7 @@ async def test_a_link_signs_its_maker_in_once(house: House) -> None:
 
 async def test_links_lead_where_the_operator_says(house: House) -> None:
     tokens = Tokens(keys=hs256(SECRET), clock=house.world.clock, expected=Expectations(audience="foliot"))
-    app = create_app(house.world.cases, identity=Identities(tokens), public_url="https://foliot.example")
+    app = create_app(house.world.cases, identity=CredentialCheck(tokens), public_url="https://foliot.example")
     bearer = {"Authorization": f"Bearer {house.token()}"}
 
     for host in ("evil.example", HOST):

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from foliot.core.access import LOCAL
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules import schema as schedules_schema
 from tests.asgi import Client
 from tests.declared import conforms
@@ -33,7 +33,7 @@ async def outcomes(client: Client, schedule_id: str, count: int = 3) -> list[tup
 
 
 async def proved(world: World) -> int:
-    proof = await world.cases[Audit].prove(LOCAL)
+    proof = await world.cases[LedgerVerifier].prove(LOCAL)
     assert proof.holes == []
     return proof.instants
 

@@ -12,17 +12,17 @@ import pytest
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import NotFound
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.core.secret_names import SIGNING
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
-from foliot.features.audit_log.usecases import Trail
+from foliot.engine.model.views import PageRequest
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.endpoints import schema as endpoints_schema
 from foliot.features.endpoints.usecases import Endpoints
-from foliot.features.filters.model.query import Query
+from foliot.features.filters.model.query import FilterQuery
 from foliot.features.filters.sql import targets
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.filters.usecases import Searching
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.filters.usecases import Search
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.usecases import Secrets
@@ -159,7 +159,7 @@ async def test_a_test_is_a_run_of_its_own_that_says_what_it_is(world: World, cli
     sent = claimed.config["body"]
     assert (sent["type"], sent["test"]) == ("foliot.test", True)
     assert sent["data"] == {"schedule_id": one.id, "schedule": "Orders"}
-    (told,) = [each for each in await world.cases[Trail].list(LOCAL, Page()) if each.verb == "test"]
+    (told,) = [each for each in await world.cases[AuditLog].list(LOCAL, PageRequest()) if each.verb == "test"]
     assert (told.thing, told.thing_id, told.became) == ("schedule", one.id, {"run_id": made["id"], "url": HOOK})
     assert await runs(client, "test:true") == {made["id"]}
     assert await runs(client, f"target:{HOOK} -test:true") == set()
@@ -198,9 +198,9 @@ async def test_no_test_goes_where_nobody_goes_any_more(
     async with open_store(server_database_url) as store, open_store(server_database_url) as other:
         world, cases = World.on(store), World.on(other).cases[Schedules]
         one = await world.schedule(hook(HOOK))
-        look = SqlSearching.schedules
+        look = SqlSearch.schedules
 
-        async def just_before(self: SqlSearching, *args: Any) -> Any:
+        async def just_before(self: SqlSearch, *args: Any) -> Any:
             found = await look(self, *args)
             if found and change == "delete":
                 await cases.delete(LOCAL, one.id)
@@ -208,10 +208,10 @@ async def test_no_test_goes_where_nobody_goes_any_more(
                 await cases.patch(LOCAL, one.id, {"action": {"url": "https://new.example/"}})
             return found
 
-        monkeypatch.setattr(SqlSearching, "schedules", just_before)
+        monkeypatch.setattr(SqlSearch, "schedules", just_before)
         with pytest.raises(NotFound, match="no schedule that calls"):
             await world.cases[Endpoints].test(LOCAL, {"url": HOOK})
-        assert await world.cases[Searching].runs(LOCAL, Page(), Query()) == []
+        assert await world.cases[Search].runs(LOCAL, PageRequest(), FilterQuery()) == []
 
 
 async def test_a_method_that_would_change_something_is_not_tried_out(world: World, client: Client) -> None:
@@ -228,7 +228,7 @@ async def test_a_method_that_would_change_something_is_not_tried_out(world: Worl
 
 
 async def test_tests_are_bounded_and_asked_once(world: World, client: Client) -> None:
-    limiter = Limiter(store=world.store, clock=world.clock, default=Limits(run_now_per_minute=2))
+    limiter = Limiter(store=world.store, clock=world.clock, default=TenantLimits(run_now_per_minute=2))
     object.__setattr__(world.cases[Endpoints], "limiter", limiter)
     await world.schedule(hook(HOOK))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foliot.app.http import create_app
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.features.audit_log import schema as audit_log_schema
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import created, is_problem
@@ -39,7 +39,7 @@ async def test_the_log_says_who_did_what_and_how_it_was_before(world: World, cli
     one = (await created(client))["id"]
     await client.patch(f"/api/schedules/{one}", {"name": "Other"})
     async with world.store.begin() as tx:
-        await SqlTrail(tx).chain(1)
+        await SqlAuditLog(tx).chain(1)
 
     patched, made = await listed(client)
     assert (made["verb"], made["thing"], made["thing_id"], made["before"]) == ("create", "schedule", one, None)

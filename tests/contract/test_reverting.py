@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_entry import AuditEntry
 from foliot.commands.envelope import CommandContext
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Forbidden, Invalid, NotFound, VersionMismatch
 from foliot.core.ids import new_id
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
-from foliot.features.api_keys.usecases import Keys
-from foliot.features.audit_log.usecases import Trail
+from foliot.engine.model.views import PageRequest
+from foliot.features.api_keys.usecases import ApiKeys
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.schedules import schema as schedules_schema
-from foliot.features.schedules.usecases.revert import Reverting
+from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.asgi import Client
 from tests.declared import conforms
@@ -27,8 +27,8 @@ from tests.world import EVERY_MINUTE, HOURLY, World
 SECRET = {"X-Api-Key": "s3cret that the log does not keep"}
 
 
-async def last(world: World) -> TrailEntry:
-    return (await world.cases[Trail].list(LOCAL, Page(1)))[0]
+async def last(world: World) -> AuditEntry:
+    return (await world.cases[AuditLog].list(LOCAL, PageRequest(1)))[0]
 
 
 async def test_everything_that_an_edit_changed_is_put_back(world: World, client: Client) -> None:
@@ -66,12 +66,12 @@ async def test_a_revert_can_be_reverted_and_an_edit_only_once(world: World) -> N
     one = await world.schedule(HOURLY, name="First")
     await world.cases[Schedules].patch(LOCAL, one.id, {"name": "Second"})
     edit = await last(world)
-    await world.cases[Reverting].revert(LOCAL, edit.id)
+    await world.cases[Reverts].revert(LOCAL, edit.id)
     undone = await last(world)
 
     with pytest.raises(Conflict, match=f"changed since: local changed it at .* \\(revert, entry {undone.id}\\)"):
-        await world.cases[Reverting].revert(LOCAL, edit.id)
-    again = await world.cases[Reverting].revert(LOCAL, undone.id)
+        await world.cases[Reverts].revert(LOCAL, edit.id)
+    again = await world.cases[Reverts].revert(LOCAL, undone.id)
 
     assert again.name == "Second"
 
@@ -102,7 +102,7 @@ async def test_of_two_reverts_at_once_one_is_made(world: World) -> None:
     edit = await last(world)
 
     heard = await asyncio.gather(
-        *(world.cases[Reverting].revert(LOCAL, edit.id) for _ in range(5)), return_exceptions=True
+        *(world.cases[Reverts].revert(LOCAL, edit.id) for _ in range(5)), return_exceptions=True
     )
 
     assert sum(not isinstance(each, BaseException) for each in heard) == 1
@@ -128,7 +128,7 @@ async def test_what_somebody_built_upon_it_is_not_torn_down(world: World, how: s
         await CommandContext(world, LOCAL).perform(tag)
 
     with pytest.raises(Conflict, match="was changed since"):
-        await world.cases[Reverting].revert(LOCAL, edit.id)
+        await world.cases[Reverts].revert(LOCAL, edit.id)
     assert (await world.cases[Schedules].get(LOCAL, one.id)).version == 3
 
 
@@ -144,7 +144,7 @@ async def test_an_edit_that_comes_in_between_wins(world: World, monkeypatch: pyt
 
     monkeypatch.setattr(type(world.cases[Schedules]), "put_back", late)
     with pytest.raises(VersionMismatch):
-        await world.cases[Reverting].revert(LOCAL, edit.id)
+        await world.cases[Reverts].revert(LOCAL, edit.id)
     now = await world.cases[Schedules].get(LOCAL, one.id)
     assert (now.name, now.spec.priority) == ("In between", 2)
 
@@ -159,9 +159,9 @@ async def test_what_cannot_be_reverted_says_why(world: World, client: Client) ->
     other = await world.schedule({"name": "Once", "type": "oneoff", "run_at": "2027-01-04T13:00:00Z", **_hook()})
     await world.cases[Schedules].patch(LOCAL, other.id, {"run_at": "2027-01-06T13:00:00Z"})
     gone = await last(world)
-    key = await world.cases[Keys].create(LOCAL, {"name": "k", "role": "viewer"})
+    key = await world.cases[ApiKeys].create(LOCAL, {"name": "k", "role": "viewer"})
     keyed = await last(world)
-    revert = world.cases[Reverting].revert
+    revert = world.cases[Reverts].revert
 
     for entry, why in (
         (made, "is no edit of a schedule: create of a schedule"),
@@ -188,9 +188,9 @@ async def test_only_whoever_may_read_the_log_and_edit_schedules_reverts(world: W
     edit = await last(world)
 
     with pytest.raises(Forbidden):
-        await world.cases[Reverting].revert(Caller(LOCAL.tenant_id, "olga", Role.OPERATOR), edit.id)
+        await world.cases[Reverts].revert(Caller(LOCAL.tenant_id, "olga", Role.OPERATOR), edit.id)
     with pytest.raises(NotFound):
-        await world.cases[Reverting].revert(Caller("other", "eve", Role.ADMIN), edit.id)
+        await world.cases[Reverts].revert(Caller("other", "eve", Role.ADMIN), edit.id)
 
 
 async def test_the_log_names_schedules_with_one_question_more(world: World, client: Client) -> None:
@@ -198,7 +198,7 @@ async def test_the_log_names_schedules_with_one_question_more(world: World, clie
     second = await world.schedule(HOURLY, name="Weekly")
     await world.cases[Schedules].patch(LOCAL, first.id, {"name": "Renamed"})
     await world.cases[Schedules].delete(LOCAL, second.id)
-    await world.cases[Keys].create(LOCAL, {"name": "k", "role": "viewer"})
+    await world.cases[ApiKeys].create(LOCAL, {"name": "k", "role": "viewer"})
 
     with statements(world.store) as said:
         answer = await client.get("/api/audit")

@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from foliot.core.access import LOCAL
 from foliot.engine.model.run import RunState
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
@@ -338,14 +338,14 @@ async def test_paused_resumed_deleted(ask: Client, world: World) -> None:
     assert shown.status == "deleted"
     error = await refused(ask, "PauseScheduledJob", pb.PauseScheduledJobRequest(job_id=job.job_id))
     assert error.code() is Codes.FAILED_PRECONDITION
-    trail = await world.cases[Trail].list(LOCAL, _page())
+    trail = await world.cases[AuditLog].list(LOCAL, _page())
     assert {entry.door for entry in trail} == {"grpc"}
 
 
 def _page() -> Any:
-    from foliot.engine.model.views import Page
+    from foliot.engine.model.views import PageRequest
 
-    return Page()
+    return PageRequest()
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------

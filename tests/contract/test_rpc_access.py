@@ -17,14 +17,14 @@ from google.protobuf.message_factory import GetMessageClass
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Role, Thing, Verb
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
-from foliot.features.api_keys.usecases import Keys
-from foliot.features.audit_log.usecases import Trail
-from foliot.features.schedules.rpc.jobs import Jobs
+from foliot.engine.model.views import PageRequest
+from foliot.features.api_keys.usecases import ApiKeys
+from foliot.features.audit_log.usecases import AuditLog
+from foliot.features.schedules.rpc.jobs import JobMethods
 from foliot.features.schedules.rpc.methods import SERVICE, methods
-from foliot.features.schedules.rpc.watch import Watching
+from foliot.features.schedules.rpc.watch import WatchMethod
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.method import PUBLIC, Method
+from foliot.servers.grpc.method import PUBLIC, RpcMethod
 from foliot.servers.grpc.server import GrpcServer
 from foliot.testing import open_store
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish
@@ -38,10 +38,10 @@ HOOK = {"kind": "webhook", "url": "https://example.com/hook"}
 EVERY_HOUR = pb.ScheduleConfig(type="interval", config={"hours": "1"})
 
 
-def declared() -> dict[str, Method]:
+def declared() -> dict[str, RpcMethod]:
     """For looking at: nobody asks it anything."""
-    jobs = Jobs(cast("UseCases", None))
-    return dict(methods(jobs, Watching(jobs, cast("Any", None), cast("Any", None))))
+    jobs = JobMethods(cast("UseCases", None))
+    return dict(methods(jobs, WatchMethod(jobs, cast("Any", None), cast("Any", None))))
 
 
 def question(name: str, things: Things) -> Any:
@@ -240,12 +240,12 @@ async def test_an_api_key_opens_the_door_and_its_revocation_ends_a_stream(guarde
     house = guarded.house
     admin = house.token(OURS, Role.ADMIN)
     who = await house.app.state.identity.caller(admin)
-    key = await house.world.cases[Keys].create(who, {"name": "watcher", "role": "viewer"})
+    key = await house.world.cases[ApiKeys].create(who, {"name": "watcher", "role": "viewer"})
     async with client(guarded.door, key.text) as caller:
         request = pb.WatchJobRequest(job_id=house.ours.run_id)
         call = caller.stub.WatchJob(request, metadata=caller.metadata())
         assert (await call.read()).state == "queued"
-        await house.world.cases[Keys].revoke(who, key.key.id)
+        await house.world.cases[ApiKeys].revoke(who, key.key.id)
         house.world.clock.advance(6)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await to_the_end(call)
@@ -263,7 +263,7 @@ async def test_what_was_done_is_on_record_with_its_door(guarded: Guarded) -> Non
     await guarded.ask("PauseScheduledJob", house.ours, house.token(OURS, Role.OPERATOR))
 
     who = await house.app.state.identity.caller(house.token(OURS, Role.ADMIN))
-    (newest, *_) = await house.world.cases[Trail].list(who, Page(1))
+    (newest, *_) = await house.world.cases[AuditLog].list(who, PageRequest(1))
     assert (newest.door, newest.verb) == ("grpc", "pause")
 
 

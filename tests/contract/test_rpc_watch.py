@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from foliot.core.access import LOCAL, Caller, Role
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState, Succeeded
 from foliot.features.schedules.rpc import watch as watching
 from foliot.features.tenants.usecases import Tenants
@@ -54,7 +54,7 @@ async def begun(ask: Client) -> tuple[str, str]:
 async def ended(world: World, run_id: str, lines: int = 3) -> None:
     (claimed,) = await world.claim(run_id)
     now = world.clock.now()
-    written = [Line(now, EventType.LOG, message=f"line {n}") for n in range(lines)]
+    written = [EventLine(now, EventType.LOG, message=f"line {n}") for n in range(lines)]
     await finish(world.store, claimed, Succeeded({"ok": True}), now, written)
     world.feed.wake(run_topic(run_id))
 

@@ -26,7 +26,7 @@ from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc import interceptor, server
-from foliot.servers.grpc.server import GrpcServer, Listening
+from foliot.servers.grpc.server import GrpcServer, ListenAddress
 from foliot.testing import open_store
 from tests.givens import finish
 from tests.rpc import Client, client, detail, opened, seeds_job, violations, world_on
@@ -334,19 +334,21 @@ async def test_a_method_that_is_not_there(ask: Client) -> None:
 async def test_two_doors_cannot_share_a_port(door: GrpcServer, world: World) -> None:
     from foliot.core.errors import Conflict
 
-    second = GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening(port=door.port))
+    second = GrpcServer(cases=world.cases, service=scheduler_service, listening=ListenAddress(port=door.port))
     with pytest.raises(Conflict, match="FOLIOT_GRPC_PORT"):
         await second.start()
     await second.stop()
 
-    third = GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening(port=door.port), needed=False)
+    third = GrpcServer(
+        cases=world.cases, service=scheduler_service, listening=ListenAddress(port=door.port), needed=False
+    )
     await third.start()
     assert "FOLIOT_GRPC_PORT" in third.closed
     await third.stop()
 
 
 async def test_a_door_that_never_opened_can_be_stopped(world: World) -> None:
-    await GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening()).stop()
+    await GrpcServer(cases=world.cases, service=scheduler_service, listening=ListenAddress()).stop()
 
 
 async def test_with_a_certificate_it_speaks_tls_only(world: World) -> None:
@@ -355,7 +357,7 @@ async def test_with_a_certificate_it_speaks_tls_only(world: World) -> None:
         cases=world.cases,
         service=scheduler_service,
         pepper=KEYRING,
-        listening=Listening(certificate=certificate, key=key),
+        listening=ListenAddress(certificate=certificate, key=key),
     )
     await door.start()
     try:

@@ -19,31 +19,31 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sqlalchemy import func, select
 
 from foliot.core.ids import new_id
-from foliot.core.time.trigger import Every
+from foliot.core.time.trigger import FixedInterval
 from foliot.db.database import Database
 from foliot.db.metadata import metadata
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.janitor import goes_on, lost
-from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.parked import Parking
-from foliot.engine.model.retry import RetryPolicy, Strategy
+from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.parked import ParkedUpdate
+from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
 from foliot.engine.model.run import (
     CLAIMABLE,
     TRANSITIONS,
+    AttemptError,
     Cancelled,
     Ended,
     Failed,
     Fence,
     HandedBack,
-    Problem,
     RunState,
     Succeeded,
 )
 from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap
-from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.model.views import AttemptEnding, ClaimedRun
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.parked import SqlParked
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.testing import MEMORY
@@ -53,21 +53,21 @@ LOOKED = "what a look brought"
 T = TypeVar("T")
 Row = Mapping[str, Any]
 
-RETRY = RetryPolicy(Strategy.FIXED, max_retries=2, delay_seconds=20, jitter=0)
+RETRY = RetryPolicy(BackoffStrategy.FIXED, max_retries=2, delay_seconds=20, jitter=0)
 CATCHUPS = [
     Catchup(CatchupMode.ALL, max_runs=4),
     Catchup(CatchupMode.LATEST),
     Catchup(CatchupMode.NONE, grace_seconds=30),
 ]
 SPECS = [
-    spec(Every(40 + at, NOON), overlap=overlap, catchup=CATCHUPS[at % 3], retry=RETRY)
+    spec(FixedInterval(40 + at, NOON), overlap=overlap, catchup=CATCHUPS[at % 3], retry=RETRY)
     for at, overlap in enumerate(Overlap)
 ]
 OUTCOMES: list[Ended] = [
     Succeeded({"n": 1}),
     Succeeded(partial=True),
-    Failed(Problem("http_500", "no")),
-    Failed(Problem("http_410", "gone"), permanent=True),
+    Failed(AttemptError("http_500", "no")),
+    Failed(AttemptError("http_410", "gone"), permanent=True),
     HandedBack(),
     Cancelled(),
 ]
@@ -83,13 +83,13 @@ class RunLife(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.clock = stopped()
         self.store = Database(MEMORY, bind_clock=True)
-        self.hands: list[Claimed] = []
+        self.hands: list[ClaimedRun] = []
         """Every attempt that some worker still believes in."""
-        self.written: list[Ending] = []
+        self.written: list[AttemptEnding] = []
         self.before: dict[str, Row] = {}
         self.begun = False
         self.pruned: set[str] = set()
-        self.parkings: list[Parking] = []
+        self.parkings: list[ParkedUpdate] = []
         """Those that were accepted."""
         self.spoken: Counter[str] = Counter()
         """How many lines of looks each run has."""
@@ -129,7 +129,7 @@ class RunLife(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 8), worker=st.sampled_from(["w1", "w2"]))
     def a_worker_claims(self, limit: int, worker: str) -> None:
-        async def work() -> list[Claimed]:
+        async def work() -> list[ClaimedRun]:
             found = await ready(self.store, self.clock.now(), limit)
             return await claim(self.store, self.clock.now(), *found, worker=worker)
 
@@ -186,7 +186,7 @@ class RunLife(RuleBasedStateMachine):
     @rule(which=WHICH, count=st.integers(1, 3))
     def an_attempt_writes_lines(self, which: int, count: int) -> None:
         fence = self.hands[which % len(self.hands)].fence
-        lines = [Line(self.clock.now(), EventType.LOG, message=f"line {at}") for at in range(count)]
+        lines = [EventLine(self.clock.now(), EventType.LOG, message=f"line {at}") for at in range(count)]
 
         async def work() -> set[str]:
             async with self.store.begin() as tx:
@@ -209,12 +209,12 @@ class RunLife(RuleBasedStateMachine):
     @rule(which=WHICH, seconds=st.integers(0, 90))
     def an_attempt_is_parked(self, which: int, seconds: int) -> None:
         held, now = self.hands.pop(which % len(self.hands)), self.clock.now()
-        parking = Parking(
+        parking = ParkedUpdate(
             fence=held.fence,
             handle={"at": str(now)},
             poll_at=now + timedelta(seconds=seconds),
             at=now,
-            lines=[Line(now, EventType.LOG, message=LOOKED)],
+            lines=[EventLine(now, EventType.LOG, message=LOOKED)],
             cancelling=held.cancel_requested,
         )
         ours = self.holds(held.fence)
@@ -231,7 +231,7 @@ class RunLife(RuleBasedStateMachine):
         ours = row is not None and (row["epoch"], row["token"]) == (parking.fence.epoch, parking.fence.token)
         assert self.park(parking) == ours
 
-    def park(self, parking: Parking) -> bool:
+    def park(self, parking: ParkedUpdate) -> bool:
         async def work() -> set[str]:
             async with self.store.begin() as tx:
                 return await SqlParked(tx).park([parking], self.clock.now())
@@ -246,7 +246,7 @@ class RunLife(RuleBasedStateMachine):
             assert claimed.attempt == before["attempt"]
             self.hands.append(claimed)
 
-    async def _look_at(self, limit: int) -> list[Claimed]:
+    async def _look_at(self, limit: int) -> list[ClaimedRun]:
         """Those that go on; what was ended from outside is let go."""
         now = self.clock.now()
         async with self.store.begin() as tx:
@@ -304,7 +304,7 @@ class RunLife(RuleBasedStateMachine):
     def old_runs_are_pruned(self, limit: int) -> None:
         async def work() -> int:
             async with self.store.begin() as tx:
-                return (await SqlUpkeep(tx).prune(FOREVER, limit))[0]
+                return (await SqlRetention(tx).prune(FOREVER, limit))[0]
 
         looked = [{**self.before[run_id], "id": run_id} for run_id in sorted(self.before)[:limit]]
         ended = [row for row in looked if RunState(row["state"]).final]
@@ -327,7 +327,7 @@ class RunLife(RuleBasedStateMachine):
             and (row["epoch"], row["token"]) == (fence.epoch, fence.token)
         )
 
-    def finish(self, ending: Ending) -> bool:
+    def finish(self, ending: AttemptEnding) -> bool:
         async def work() -> bool:
             async with self.store.begin() as tx:
                 finished = await SqlClaims(tx).finish([ending], self.clock.now())

@@ -10,9 +10,9 @@ from sqlalchemy import text
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.filters.model.keys import of_runs
-from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.runs.usecases.runs import Runs
 from tests.world import EVERY_MINUTE, World
 
@@ -44,7 +44,7 @@ async def test_a_code_is_compared_as_it_is_written(store: Database, q: str, code
     world = World.on(store)
     await world.schedule(EVERY_MINUTE)
     await world.pass_time(len(CODES))
-    ids = sorted(run.id for run in await world.cases[Runs].list(LOCAL, Page(100)))
+    ids = sorted(run.id for run in await world.cases[Runs].list(LOCAL, PageRequest(100)))
     for run_id, code in zip(ids, CODES, strict=True):
         await world.end(run_id, RunState.FAILED, {"code": code, "message": "so it was"})
     named: dict[str, Any] = dict(zip(ids, CODES, strict=True))
@@ -54,6 +54,6 @@ async def test_a_code_is_compared_as_it_is_written(store: Database, q: str, code
             for statement in _BY_PEOPLES_ORDER:
                 await tx.conn.execute(text(statement))
         query = of_runs({"webhook"}).read(q, world.clock.now())
-        found = await SqlSearching(tx).runs(LOCAL.tenant_id, query, Page(100), world.clock.now())
+        found = await SqlSearch(tx).runs(LOCAL.tenant_id, query, PageRequest(100), world.clock.now())
 
     assert {named[run.id] for run in found} == codes

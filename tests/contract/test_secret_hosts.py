@@ -9,9 +9,9 @@ import pytest
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Invalid
 from foliot.core.secret_names import goes_to, read_hosts
-from foliot.core.vault import CannotOpen, NotForHost
+from foliot.core.vault import CannotUnseal, NotForHost
 from foliot.db.database import Database
-from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.secrets.usecases import Secrets
 from foliot.testing import StoppedClock
@@ -27,8 +27,8 @@ def use(store: Database, *, require_hosts: bool = False) -> Secrets:
     return Secrets(store=store, clock=StoppedClock(), feed=MemoryFeed(), vault=KEYRING, require_hosts=require_hosts)
 
 
-def wallet(store: Database, *, require_hosts: bool = False) -> Wallet:
-    return Wallet(store=store, clock=StoppedClock(), vault=KEYRING, require_hosts=require_hosts)
+def wallet(store: Database, *, require_hosts: bool = False) -> SecretCache:
+    return SecretCache(store=store, clock=StoppedClock(), vault=KEYRING, require_hosts=require_hosts)
 
 
 async def test_a_bound_secret_goes_to_its_hosts_alone_and_another_goes_anywhere(store: Database) -> None:
@@ -82,7 +82,7 @@ async def test_whoever_writes_other_hosts_into_the_row_gets_nothing(store: Datab
         assert newest is not None
         await SqlSecrets(tx).put(replace(newest, version=2, hosts=["evil.example"]))
 
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         await wallet(store).named("acme", {"TOKEN"}, ELSEWHERE)
 
 

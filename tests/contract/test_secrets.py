@@ -15,10 +15,10 @@ from foliot.auth.keyring import Keyring
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Contended, Forbidden, NotFound, TooMany
 from foliot.core.secret_names import MOST, OVERLAP
-from foliot.core.vault import CannotOpen
+from foliot.core.vault import CannotUnseal
 from foliot.db.database import Database
-from foliot.features.secrets.model import Sealed
-from foliot.features.secrets.secret_cache import HELD, Wallet
+from foliot.features.secrets.model import SealedSecret
+from foliot.features.secrets.secret_cache import HELD, SecretCache
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.secrets.tables import secrets
 from foliot.features.secrets.usecases import BATCH, Secrets
@@ -36,8 +36,8 @@ def use(store: Database, clock: StoppedClock | None = None, *keys: str) -> Secre
     return Secrets(store=store, clock=clock or StoppedClock(), feed=MemoryFeed(), vault=Keyring.of(keys or [NEW]))
 
 
-def wallet(store: Database, clock: StoppedClock | None = None, *keys: str, **more: Any) -> Wallet:
-    return Wallet(store=store, clock=clock or StoppedClock(), vault=Keyring.of(keys or [NEW]), **more)
+def wallet(store: Database, clock: StoppedClock | None = None, *keys: str, **more: Any) -> SecretCache:
+    return SecretCache(store=store, clock=clock or StoppedClock(), vault=Keyring.of(keys or [NEW]), **more)
 
 
 async def rows(store: Database) -> list[Any]:
@@ -147,7 +147,7 @@ async def test_many_who_set_one_secret_at_once_all_succeed_and_one_value_holds(s
 
 
 async def test_who_inserts_a_first_version_second_is_told_to_ask_again(store: Database) -> None:
-    made = Sealed(
+    made = SealedSecret(
         tenant_id="acme",
         name="TOKEN",
         version=1,
@@ -211,7 +211,7 @@ async def test_two_rows_whose_seals_are_swapped_open_neither(store: Database) ->
             await tx.conn.execute(change)
 
     for tenant in ("acme", "globex"):
-        with pytest.raises(CannotOpen):
+        with pytest.raises(CannotUnseal):
             await values(store, tenant, "TOKEN")
 
 
@@ -220,7 +220,7 @@ async def test_one_that_cannot_be_opened_does_not_keep_others_from_use(store: Da
     await use(store, None, NEW).put(ACME, "TOKEN", {"value": "another-value"})
 
     assert await values(store, "acme", "TOKEN") == {"TOKEN": "another-value"}
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         await values(store, "acme", "TOKEN", "LOST")
 
 
@@ -250,15 +250,15 @@ async def test_the_standing_secret_signs_only_for_want_of_another(store: Databas
     await use(store, None, NEW).put(ACME, "webhook_signing", {"value": KEY_2})
     assert await wallet(store, standing=KEY_1).signing("acme") == [KEY_2]
 
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         await wallet(store, None, OLD, standing=KEY_1).signing("acme")
 
 
 async def test_without_a_master_key_what_exists_cannot_be_used(store: Database) -> None:
     await use(store).put(ACME, "webhook_signing", {"value": KEY_1})
-    keyless = Wallet(store=store, clock=StoppedClock(), vault=None)
+    keyless = SecretCache(store=store, clock=StoppedClock(), vault=None)
 
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         await keyless.signing("acme")
     assert await keyless.signing("globex") == []
 
@@ -343,7 +343,7 @@ async def test_a_store_that_was_away_is_asked_again(store: Database) -> None:
             return store.glance()
 
     away = Away()
-    held = Wallet(store=away, clock=StoppedClock(), vault=Keyring.of([NEW]))  # type: ignore[arg-type]
+    held = SecretCache(store=away, clock=StoppedClock(), vault=Keyring.of([NEW]))  # type: ignore[arg-type]
     with pytest.raises(ConnectionError):
         await held.named("acme", ["TOKEN"])
     away.down = False

@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
-from foliot.features.articles.model.article import Manners
-from foliot.features.articles.model.fetch import Extracted, News, Scraped
+from foliot.features.articles.model.article import Politeness
+from foliot.features.articles.model.fetch import ExtractedPage, FetchEnding, HostUpdate
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs.rest import socket as sockets
@@ -27,7 +27,7 @@ from tests.asgi import Client
 from tests.callers import Names
 from tests.world import World, open_world
 
-FREE = Manners(together=1000)
+FREE = Politeness(together=1000)
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ async def gather(world: World, limit: int) -> int:
         async with world.store.begin() as tx:
             taken = await SqlArticles(tx).take(now, 1, "worker", timedelta(seconds=30), "tok", FREE)
             for one in taken:
-                page = None if one.robots_due else Extracted(title="T", content="text")
-                news = News(robots="") if one.robots_due else News()
-                ending = Scraped(
+                page = None if one.robots_due else ExtractedPage(title="T", content="text")
+                news = HostUpdate(robots="") if one.robots_due else HostUpdate()
+                ending = FetchEnding(
                     fence=one.fence, host=one.host, at=now, page=page, handed_back=one.robots_due, news=news
                 )
                 told = await SqlArticles(tx).finish([ending], now, FREE)

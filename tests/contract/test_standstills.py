@@ -10,17 +10,17 @@ from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.failure_fingerprint import host_in
 from foliot.db.database import Database
-from foliot.engine.model.stall import Holder, Standstill, Why
-from foliot.engine.ports import Target
+from foliot.engine.model.stall import SlotHolder, Standstill, StandstillReason
+from foliot.engine.ports import AttemptTarget
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.watchdog import LOOK
 from foliot.features.health import schema as health_schema
-from foliot.features.insights.model.attention import Kind
+from foliot.features.insights.model.attention import AttentionKind
 from foliot.features.insights.usecases.attention import Attention
 from tests.asgi import Client
-from tests.contract.test_engine import Bench, Probe, hangs, recording
+from tests.contract.engine_bench import Bench, Probe, hangs, recording
 from tests.declared import conforms
 from tests.givens import NOON, ask, request
 from tests.world import EVERY_MINUTE, World
@@ -28,10 +28,10 @@ from tests.world import EVERY_MINUTE, World
 OTHER = Caller("acme", "ada", Role.VIEWER)
 TENANT = Caller(LOCAL.tenant_id, "bob", Role.VIEWER)
 HELD = Standstill(
-    why=Why.HOST,
+    why=StandstillReason.HOST,
     told="most slots are held by runs to one host, and other runs wait",
     seconds=31.0,
-    holders=[Holder("slow.test", "acme", 60), Holder("mine.test", LOCAL.tenant_id, 4)],
+    holders=[SlotHolder("slow.test", "acme", 60), SlotHolder("mine.test", LOCAL.tenant_id, 4)],
 )
 
 
@@ -39,11 +39,13 @@ async def report(world: World, *found: Standstill, node: str = "host-1:7:abc") -
     async with world.store.begin() as tx:
         now = world.clock.now()
         told: dict[str, Any] = {"slots": 64, "free": 0, "standstills": [one.as_dict() for one in found]}
-        await SqlUpkeep(tx).report(node, "up", now, now, told)
+        await SqlRetention(tx).report(node, "up", now, now, told)
 
 
 async def reasons(world: World, caller: Caller) -> list[str]:
-    return [one.reason for one in (await world.cases[Attention].check(caller)).items if one.kind is Kind.STANDSTILL]
+    return [
+        one.reason for one in (await world.cases[Attention].check(caller)).items if one.kind is AttentionKind.STANDSTILL
+    ]
 
 
 async def test_whoever_keeps_the_house_reads_which_host_holds_the_slots(world: World) -> None:
@@ -85,7 +87,9 @@ async def test_a_tenant_reads_why_its_own_work_waits_and_no_host_of_another(worl
 
 
 async def test_what_concerns_everybody_everybody_reads(world: World) -> None:
-    clock = Standstill(why=Why.CLOCK, told="the clock has jumped 86400 s ahead", seconds=12.0, detail="of db.internal")
+    clock = Standstill(
+        why=StandstillReason.CLOCK, told="the clock has jumped 86400 s ahead", seconds=12.0, detail="of db.internal"
+    )
     await report(world, clock)
 
     (told,) = await reasons(world, OTHER)
@@ -139,8 +143,8 @@ async def watch(bench: Bench, seconds: float) -> list[Standstill]:
 class Aimed(Probe):
     """An action that says for which host it waits, and keeps its slot meanwhile."""
 
-    def target(self, config: Mapping[str, Any]) -> Target:
-        return Target(host_in(config["url"]) or "")
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget:
+        return AttemptTarget(host_in(config["url"]) or "")
 
 
 async def test_a_host_that_hangs_and_holds_every_slot_is_named_within_half_a_minute(store: Database) -> None:
@@ -155,7 +159,7 @@ async def test_a_host_that_hangs_and_holds_every_slot_is_named_within_half_a_min
     assert await watch(bench, 10) == []
     (told,) = await watch(bench, 20)
 
-    assert told.why is Why.HOST
+    assert told.why is StandstillReason.HOST
     assert told.seconds <= 35
     assert [(one.host, one.slots) for one in told.holders] == [("slow.test", 10)]
     # The report of this process carries it to every other.

@@ -15,10 +15,17 @@ from sqlalchemy import select, text, update
 
 from foliot.commands.retry_on_conflict import again
 from foliot.db.database import Database
-from foliot.engine.model.run import Problem
+from foliot.engine.model.run import AttemptError
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
-from foliot.features.articles.model.fetch import Extracted, News, Scraped, Taken, Told, Wish
+from foliot.features.articles.model.article import KIND, NO_WORD, NO_WORD_KEPT, ArticleCounts, ItemState, Politeness
+from foliot.features.articles.model.fetch import (
+    ClaimedArticle,
+    EndingsEffect,
+    ExtractedPage,
+    FetchEnding,
+    HostUpdate,
+    WantedArticle,
+)
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.tables import articles
@@ -26,27 +33,29 @@ from tests.givens import NOON, SECOND, ask, events_of, request, sql, statements
 
 DAY = timedelta(days=1)
 LEASE = 30 * SECOND
-FREE = Manners(together=100)
-GONE = Problem("http_404", "The page is gone.")
+FREE = Politeness(together=100)
+GONE = AttemptError("http_404", "The page is gone.")
 
 
-def wish(number: int, *, host: str = "news.test", priority: int = 5, source: str = "") -> Wish:
+def wish(number: int, *, host: str = "news.test", priority: int = 5, source: str = "") -> WantedArticle:
     url = f"https://{host}/{number}"
-    return Wish(url=url, url_hash=hashlib.sha256(url.encode()).hexdigest(), host=host, priority=priority, source=source)
+    return WantedArticle(
+        url=url, url_hash=hashlib.sha256(url.encode()).hexdigest(), host=host, priority=priority, source=source
+    )
 
 
 async def submit(
     store: Database,
-    wishes: Sequence[Wish],
+    wishes: Sequence[WantedArticle],
     *,
     now: datetime = NOON,
     max_age: timedelta = DAY,
     tenant_id: str = "acme",
-) -> tuple[str, Counts]:
+) -> tuple[str, ArticleCounts]:
     (run_id,) = await ask(store, now, request(kind=KIND, tenant_id=tenant_id, parked=True))
 
     @again
-    async def note() -> Counts:
+    async def note() -> ArticleCounts:
         async with store.begin() as tx:
             return await SqlArticles(tx).submit(tenant_id, run_id, wishes, now, max_age)
 
@@ -54,13 +63,15 @@ async def submit(
 
 
 async def take(
-    store: Database, limit: int = 100, *, now: datetime = NOON, manners: Manners = FREE, token: str = "tok_1"
-) -> list[Taken]:
+    store: Database, limit: int = 100, *, now: datetime = NOON, manners: Politeness = FREE, token: str = "tok_1"
+) -> list[ClaimedArticle]:
     async with store.begin() as tx:
         return list(await SqlArticles(tx).take(now, limit, "worker", LEASE, token, manners))
 
 
-async def settle(store: Database, endings: Sequence[Scraped], *, now: datetime = NOON, manners: Manners = FREE) -> Told:
+async def settle(
+    store: Database, endings: Sequence[FetchEnding], *, now: datetime = NOON, manners: Politeness = FREE
+) -> EndingsEffect:
     async with store.begin() as tx:
         return await SqlArticles(tx).finish(endings, now, manners)
 
@@ -72,28 +83,28 @@ async def know(store: Database, *, now: datetime = NOON) -> None:
         await settle(store, [back(one, robots="")], now=now)
 
 
-def good(one: Taken, *, at: datetime = NOON, title: str = "Title") -> Scraped:
-    page = Extracted(title=title, content=f"Text of {one.url}", author="Ada", language="en", etag='"1"')
-    return Scraped(
-        fence=one.fence, host=one.host, tenant_id=one.tenant_id, at=at, page=page, news=News(well=one.slowed)
+def good(one: ClaimedArticle, *, at: datetime = NOON, title: str = "Title") -> FetchEnding:
+    page = ExtractedPage(title=title, content=f"Text of {one.url}", author="Ada", language="en", etag='"1"')
+    return FetchEnding(
+        fence=one.fence, host=one.host, tenant_id=one.tenant_id, at=at, page=page, news=HostUpdate(well=one.slowed)
     )
 
 
-def bad(one: Taken, *, retry_at: datetime | None = None, pause: timedelta | None = None) -> Scraped:
-    return Scraped(
+def bad(one: ClaimedArticle, *, retry_at: datetime | None = None, pause: timedelta | None = None) -> FetchEnding:
+    return FetchEnding(
         fence=one.fence,
         host=one.host,
         tenant_id=one.tenant_id,
         at=NOON,
         problem=GONE,
         retry_at=retry_at,
-        news=News(pause=pause),
+        news=HostUpdate(pause=pause),
     )
 
 
-def back(one: Taken, *, robots: str | None = None, delay: timedelta | None = None) -> Scraped:
-    return Scraped(
-        fence=one.fence, host=one.host, at=NOON, handed_back=True, news=News(robots=robots, crawl_delay=delay)
+def back(one: ClaimedArticle, *, robots: str | None = None, delay: timedelta | None = None) -> FetchEnding:
+    return FetchEnding(
+        fence=one.fence, host=one.host, at=NOON, handed_back=True, news=HostUpdate(robots=robots, crawl_delay=delay)
     )
 
 
@@ -102,7 +113,7 @@ async def look(store: Database, query: str) -> list[Any]:
         return list(await tx.conn.execute(text(query)))
 
 
-async def counts(store: Database, run_id: str) -> Counts:
+async def counts(store: Database, run_id: str) -> ArticleCounts:
     async with store.read() as tx:
         return (await SqlArticles(tx).counts([run_id]))[run_id]
 
@@ -134,7 +145,7 @@ async def test_a_page_is_fetched_once_for_all_who_want_it(store: Database) -> No
     assert len(taken) == 20
     assert set(told.jobs) == set(told.finished) == {one, other}
     for run_id in (one, other):
-        assert await counts(store, run_id) == Counts(total=20, done=20)
+        assert await counts(store, run_id) == ArticleCounts(total=20, done=20)
     assert await take(store) == []
     references = await look(store, "SELECT DISTINCT reference_count FROM articles")
     assert [tuple(row) for row in references] == [(2,)]
@@ -164,7 +175,7 @@ async def test_a_job_that_was_noted_is_noted_once(store: Database) -> None:
     async with store.begin() as tx:
         again = await SqlArticles(tx).submit("acme", run_id, [wish(1), wish(2), wish(3)], NOON, DAY)
 
-    assert again == Counts(total=2)
+    assert again == ArticleCounts(total=2)
     assert len(await look(store, "SELECT 1 FROM items")) == 2
 
 
@@ -188,7 +199,7 @@ async def test_whoever_has_waited_long_enough_comes_before_a_stream_of_urgent_on
 
 
 async def test_a_host_is_never_asked_faster_than_it_likes(store: Database) -> None:
-    polite = Manners(interval=SECOND / 2, together=4)
+    polite = Politeness(interval=SECOND / 2, together=4)
     await submit(store, [wish(at) for at in range(10)] + [wish(at, host="quick.test") for at in range(3)])
     await know(store)
     starts: Counter[str] = Counter()
@@ -226,7 +237,7 @@ async def test_a_page_that_is_elsewhere_has_its_turn_there(store: Database) -> N
     await know(store)
     (asked,) = await take(store)
     there = "https://other.test/moved?a=1"
-    await settle(store, [Scraped(fence=asked.fence, host=asked.host, at=NOON, handed_back=True, moved_to=there)])
+    await settle(store, [FetchEnding(fence=asked.fence, host=asked.host, at=NOON, handed_back=True, moved_to=there)])
 
     (rules,) = await take(store, token="tok_2")
     assert (rules.host, rules.robots_due, rules.url) == ("other.test", True, there)
@@ -255,7 +266,7 @@ async def test_a_crawl_delay_is_kept(store: Database) -> None:
 
 
 async def test_a_flood_at_a_silent_host_hides_nobody(store: Database) -> None:
-    polite = Manners(interval=60 * SECOND, together=1)
+    polite = Politeness(interval=60 * SECOND, together=1)
     await submit(store, [wish(at, priority=1) for at in range(300)])
     await submit(store, [wish(at, host=f"h{at}.test", priority=9) for at in range(20)])
     await know(store)
@@ -271,7 +282,7 @@ async def test_a_host_that_bears_nothing_now_hides_nobody(store: Database) -> No
     await submit(store, [wish(at, priority=1) for at in range(300)])
     await submit(store, [wish(at, host=f"h{at}.test", priority=9) for at in range(20)])
     await know(store)
-    shy = Manners(together=3)
+    shy = Politeness(together=3)
     await take(store, 3, manners=shy)
 
     others = await take(store, 10, manners=shy, token="tok_2")
@@ -311,7 +322,7 @@ async def test_a_job_that_ended_elsewhere_is_found_and_waits_for_nothing(store: 
         ended = {"state": "cancelled", "lane": None, "poll_at": None, "finished_at": NOON, "final_seq": 2}
         await tx.conn.execute(update(runs).where(runs.c.id == run_id).values(**ended))
         found = await SqlArticles(tx).orphans(10)
-        await SqlArticles(tx).forsake(found, NOON)
+        await SqlArticles(tx).release(found, NOON)
 
     assert list(found) == [run_id]
     assert await take(store) == []
@@ -324,8 +335,8 @@ async def test_long_texts_are_packed_the_fast_way_where_the_server_knows_one(sto
     await submit(store, [wish(1)])
     await know(store)
     (one,) = await take(store)
-    page = Extracted(title="Long", content="Sentence after sentence, it goes on and on. " * 2000)
-    await settle(store, [Scraped(fence=one.fence, host=one.host, at=NOON, page=page)])
+    page = ExtractedPage(title="Long", content="Sentence after sentence, it goes on and on. " * 2000)
+    await settle(store, [FetchEnding(fence=one.fence, host=one.host, at=NOON, page=page)])
 
     [row] = await look(store, "SELECT content, pg_column_compression(content) AS way FROM articles")
     assert (row.way, row.content) == ("lz4", page.content)
@@ -366,7 +377,7 @@ async def test_a_failure_is_tried_again_and_counted_when_it_is_final(store: Data
     assert early == []
     assert late[0].attempt == 2
     assert told.finished == [run_id]
-    assert await counts(store, run_id) == Counts(total=2, done=1, failed=1)
+    assert await counts(store, run_id) == ArticleCounts(total=2, done=1, failed=1)
     async with store.read() as tx:
         items = await SqlArticles(tx).items(run_id, after=0, limit=10)
         failed = await SqlArticles(tx).items(run_id, after=0, limit=10, failed=True)
@@ -396,7 +407,7 @@ async def test_a_stale_ending_changes_nothing_and_a_repeated_one_counts_once(sto
     (first,) = await take(store, token="tok_a")
     async with store.begin() as tx:
         ((fence, host, attempt),) = await SqlArticles(tx).lock_expired(NOON + 31 * SECOND, 10)
-        lost = Scraped(fence=fence, host=host, at=NOON, problem=GONE, retry_at=NOON + 31 * SECOND, lost=True)
+        lost = FetchEnding(fence=fence, host=host, at=NOON, problem=GONE, retry_at=NOON + 31 * SECOND, lost=True)
         await SqlArticles(tx).finish([lost], NOON + 31 * SECOND, FREE)
     (second,) = await take(store, now=NOON + 32 * SECOND, token="tok_b")
 
@@ -408,7 +419,7 @@ async def test_a_stale_ending_changes_nothing_and_a_repeated_one_counts_once(sto
     assert (stale.accepted, list(stale.jobs)) == (frozenset(), [])
     assert written.accepted == repeated.accepted == {second.fence.run_id}
     assert not repeated.jobs
-    assert await counts(store, run_id) == Counts(total=1, done=1)
+    assert await counts(store, run_id) == ArticleCounts(total=1, done=1)
     assert [row.title for row in await look(store, "SELECT title FROM articles")] == ["Title"]
 
 
@@ -429,15 +440,15 @@ async def test_what_nobody_wants_any_more_leaves_the_queue(store: Database) -> N
     await know(store)
 
     async with store.begin() as tx:
-        dropped = await SqlArticles(tx).forsake([first], NOON)
+        dropped = await SqlArticles(tx).release([first], NOON)
     taken = await take(store)
 
     assert dropped == {first: 2}
     assert [one.url for one in taken] == ["https://news.test/1"]
-    assert await counts(store, first) == Counts(total=2, cancelled=2)
+    assert await counts(store, first) == ArticleCounts(total=2, cancelled=2)
     await settle(store, [good(taken[0])])
-    assert await counts(store, second) == Counts(total=1, done=1)
-    assert await counts(store, first) == Counts(total=2, cancelled=2)
+    assert await counts(store, second) == ArticleCounts(total=1, done=1)
+    assert await counts(store, first) == ArticleCounts(total=2, cancelled=2)
 
 
 async def test_a_try_that_nobody_waits_for_is_not_repeated(store: Database) -> None:
@@ -445,7 +456,7 @@ async def test_a_try_that_nobody_waits_for_is_not_repeated(store: Database) -> N
     await know(store)
     (one,) = await take(store)
     async with store.begin() as tx:
-        await SqlArticles(tx).forsake([run_id], NOON)
+        await SqlArticles(tx).release([run_id], NOON)
 
     await settle(store, [bad(one, retry_at=NOON)])
 
@@ -475,7 +486,7 @@ async def test_racers_take_each_article_once(store: Database) -> None:
     async def race(number: int) -> list[str]:
         mine: list[str] = []
         for _ in range(40):
-            taken = await take(store, 5, token=f"tok_{number}", manners=Manners(together=3))
+            taken = await take(store, 5, token=f"tok_{number}", manners=Politeness(together=3))
             mine += [one.fence.run_id for one in taken]
             await settle(store, [good(one) for one in taken])
         return mine
@@ -503,7 +514,7 @@ async def test_ten_thousand_are_a_few_statements(store: Database) -> None:
     with statements(store) as sent:
         _, made = await submit(store, wishes)
 
-    assert made == Counts(total=10_000)
+    assert made == ArticleCounts(total=10_000)
     assert len(sent) <= (7 if store.dialect.name != "mysql" else 30)
 
 
@@ -511,8 +522,8 @@ async def reread(store: Database, at: datetime, **said: Any) -> tuple[list[Any],
     """Fetched anew at this moment: how its row stands then, and by how many statements. No words: it is as it was."""
     await submit(store, [wish(1)], now=at, max_age=timedelta())
     (one,) = await take(store, now=at)
-    page = Extracted(**said) if said else None
-    ending = Scraped(fence=one.fence, host=one.host, at=at, page=page, unchanged=page is None)
+    page = ExtractedPage(**said) if said else None
+    ending = FetchEnding(fence=one.fence, host=one.host, at=at, page=page, unchanged=page is None)
     with statements(store) as sent:
         await settle(store, [ending], now=at)
     [row] = await look(store, "SELECT title, content, previous_title, previous_content FROM articles")

@@ -14,17 +14,17 @@ from sqlalchemy import select
 
 from foliot.commands.retry_on_conflict import again
 from foliot.db.database import Database
-from foliot.engine.meter import Meter
+from foliot.engine.counters import EngineCounters
 from foliot.engine.model.run import BATCH_CHECK, BATCH_KINDS, Fence, HandedBack, RunState
 from foliot.engine.model.schedule import Overlap, Schedule
-from foliot.engine.model.views import Ending
+from foliot.engine.model.views import AttemptEnding
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import attempts, queues, runs
 from foliot.features.articles.actor.batches import BatchOpener, OpenedBatches
-from foliot.features.articles.model.article import KIND, Counts
-from foliot.features.articles.model.fetch import Taken, Told
+from foliot.features.articles.model.article import KIND, ArticleCounts
+from foliot.features.articles.model.fetch import ClaimedArticle, EndingsEffect
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.testing import StoppedClock
@@ -60,7 +60,7 @@ def scheduled(**changes: Any) -> Schedule:
 async def open_batches(store: Database, now: datetime, **changes: Any) -> OpenedBatches:
     """What the actor does in one round."""
     opener = BatchOpener(
-        clock=StoppedClock(now), store=store, feed=MemoryFeed(), meter=Meter(), longest_rest=1.0, **changes
+        clock=StoppedClock(now), store=store, feed=MemoryFeed(), meter=EngineCounters(), longest_rest=1.0, **changes
     )
     return await opener.run_once()
 
@@ -120,7 +120,7 @@ async def test_an_ending_that_lost_its_lease_ends_no_batch(store: Database) -> N
 
     assert (told.accepted, told.jobs, told.ended.runs) == (frozenset(), (), ())
     assert (await row_of(store, run_id))["state"] == RunState.RUNNING
-    assert await counts(store, run_id) == Counts(total=1)
+    assert await counts(store, run_id) == ArticleCounts(total=1)
 
 
 async def test_an_ending_that_is_written_twice_ends_its_batch_once(store: Database) -> None:
@@ -145,8 +145,8 @@ async def test_an_executor_never_sees_a_batch(store: Database) -> None:
     assert await ready(store, NOON + MINUTE) == []
     assert await claim(store, NOON + MINUTE, fired["id"], *asked) == []
     async with store.read() as tx:
-        assert (await SqlUpkeep(tx).queues())["default"] == {"depth": 2, "oldest": NOON}
-        assert (await SqlUpkeep(tx).counts())["runs"] == {"queued": 2}
+        assert (await SqlRetention(tx).queues())["default"] == {"depth": 2, "oldest": NOON}
+        assert (await SqlRetention(tx).counts())["runs"] == {"queued": 2}
 
 
 async def test_a_scheduled_batch_is_parked_by_the_transaction_that_creates_its_items(store: Database) -> None:
@@ -161,7 +161,7 @@ async def test_a_scheduled_batch_is_parked_by_the_transaction_that_creates_its_i
     assert (did.opened, again.opened) == (1, 0)
     assert (row["state"], row["attempt"], row["epoch"], row["lease_until"]) == (RunState.RUNNING, 1, 1, None)
     assert (row["started_at"], row["poll_at"]) == (NOON + SECOND, NOON + SECOND + BATCH_CHECK)
-    assert await counts(store, fired["id"]) == Counts(total=3)
+    assert await counts(store, fired["id"]) == ArticleCounts(total=3)
     await know(store, now=NOON + SECOND)
     await settle(store, [good(one) for one in await take(store, now=NOON + SECOND)], now=NOON + 2 * SECOND)
     assert await states(store, made.id) == [RunState.SUCCESS]
@@ -188,7 +188,7 @@ async def test_a_crash_while_items_are_created_leaves_the_batch_as_it_was(
     await open_batches(store, NOON)
 
     assert (between["state"], between["attempt"], dict(noted)) == (RunState.QUEUED, 0, {})
-    assert await counts(store, fired["id"]) == Counts(total=3)
+    assert await counts(store, fired["id"]) == ArticleCounts(total=3)
 
 
 async def test_a_batch_that_cannot_be_opened_is_given_up_and_holds_up_no_other(store: Database) -> None:
@@ -267,7 +267,7 @@ async def test_a_batch_that_is_replaced_stops_and_its_counts_add_up(store: Datab
     row = await row_of(store, old)
     assert await states(store, made.id) == [RunState.CANCELLED, RunState.RUNNING]
     assert (row["poll_at"], row["lease_until"]) == (None, None)
-    assert await counts(store, old) == Counts(total=3, cancelled=3)
+    assert await counts(store, old) == ArticleCounts(total=3, cancelled=3)
     assert [(one["outcome"], one["number"]) for one in await attempts_of(store, old)] == [("cancelled", 1)]
 
 
@@ -290,7 +290,9 @@ async def test_a_buffered_batch_is_opened_after_its_predecessor(store: Database)
 async def test_an_ending_of_a_worker_does_not_end_a_parked_batch(store: Database) -> None:
     run_id, _ = await submit(store, [wish(1)])
     row = await row_of(store, run_id)
-    ending = Ending(fence=Fence(run_id, row["epoch"], row["token"]), state=RunState.SUCCESS, outcome="success", at=NOON)
+    ending = AttemptEnding(
+        fence=Fence(run_id, row["epoch"], row["token"]), state=RunState.SUCCESS, outcome="success", at=NOON
+    )
     async with store.begin() as tx:
         assert (await SqlClaims(tx).finish([ending], NOON)).stale == {run_id}
 
@@ -338,7 +340,7 @@ async def test_racers_open_a_batch_once(store: Database) -> None:
     did = await asyncio.gather(*(open_batches(store, NOON + SECOND) for _ in range(4)))
 
     assert sum(one.opened for one in did) == 1
-    assert await counts(store, fired["id"]) == Counts(total=3)
+    assert await counts(store, fired["id"]) == ArticleCounts(total=3)
     assert (await row_of(store, fired["id"]))["attempt"] == 1
 
 
@@ -349,7 +351,7 @@ async def test_articles_that_end_at_the_same_time_end_their_batches_once(store: 
     taken = await take(store)
 
     @again
-    async def end(one: Taken) -> Told:
+    async def end(one: ClaimedArticle) -> EndingsEffect:
         return await settle(store, [good(one)], now=NOON + SECOND)
 
     told = await asyncio.gather(*(end(one) for one in taken))
@@ -357,7 +359,7 @@ async def test_articles_that_end_at_the_same_time_end_their_batches_once(store: 
     ended = Counter(claimed.fence.run_id for one in told for claimed, _, _ in one.ended.runs)
     assert ended == dict.fromkeys(jobs, 1)
     for run_id, total in zip(jobs, (8, 5, 5), strict=True):
-        assert await counts(store, run_id) == Counts(total=total, done=total)
+        assert await counts(store, run_id) == ArticleCounts(total=total, done=total)
         assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
         assert len(await attempts_of(store, run_id)) == 1
 
@@ -368,13 +370,13 @@ async def test_a_cancel_beside_the_last_article_leaves_one_end_and_counts_that_a
     taken = await take(store)
 
     @again
-    async def end(one: Taken) -> None:
+    async def end(one: ClaimedArticle) -> None:
         await settle(store, [good(one)], now=NOON + SECOND)
 
     @again
     async def cancel() -> None:
         async with store.begin() as tx:
-            await SqlArticles(tx).forsake([run_id], NOON + SECOND)
+            await SqlArticles(tx).release([run_id], NOON + SECOND)
             await SqlRuns(tx).cancel([run_id], NOON + SECOND, "cancelled by ada", at_once=True)
 
     await asyncio.gather(end(taken[0]), end(taken[1]), cancel(), end(taken[2]), end(taken[3]))

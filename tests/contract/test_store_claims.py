@@ -13,12 +13,12 @@ from sqlalchemy import update
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import Failed, Fence, Lost, Problem, RunState, Succeeded
+from foliot.engine.model.run import AttemptError, Failed, Fence, Lost, RunState, Succeeded
 from foliot.engine.model.schedule import Overlap
-from foliot.engine.model.views import Claimed, Wait
+from foliot.engine.model.views import ClaimedRun, PostponedRun
 from foliot.engine.sql.claims import SHARES, SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
@@ -47,7 +47,7 @@ from tests.givens import (
     tick,
 )
 
-FAILED = Failed(Problem("http_500", "no"))
+FAILED = Failed(AttemptError("http_500", "no"))
 
 
 # --- the claim --------------------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ async def test_only_the_databases_clock_decides_about_leases_and_instants(
         store = Database(server_database_url)
     try:
         async with store.read() as tx:
-            true = await SqlUpkeep(tx).time()
+            true = await SqlRetention(tx).time()
         wrong = true + ahead
         await keep(store, schedule(next_at=true + MINUTE))
         (run_id,) = await ask(store, true - 2 * HOUR)
@@ -329,7 +329,7 @@ async def test_a_server_whose_clock_jumps_ahead_takes_no_run_from_its_worker(ser
         store = Database(server_database_url)
     try:
         async with store.read() as tx:
-            stepped = await SqlUpkeep(tx).time()
+            stepped = await SqlRetention(tx).time()
         held = stepped - HOUR
         (run_id,) = await ask(store, held - HOUR)
         async with store.begin() as tx:
@@ -348,7 +348,7 @@ async def test_while_a_step_of_the_server_is_held_our_own_clock_fires(server_dat
         store = Database(server_database_url)
     try:
         async with store.read() as tx:
-            stepped_back = await SqlUpkeep(tx).time()
+            stepped_back = await SqlRetention(tx).time()
         held = stepped_back + HOUR
         await keep(store, schedule(next_at=held))
 
@@ -387,9 +387,9 @@ async def test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt(st
     before = {run_id: await row_of(store, run_id) for run_id in (off, left)}
     asked: list[str] = []
 
-    def admit(claimed: Sequence[Claimed]) -> dict[str, Wait | None]:
+    def admit(claimed: Sequence[ClaimedRun]) -> dict[str, PostponedRun | None]:
         asked.extend(one.fence.run_id for one in claimed)
-        return {off: Wait(until, "waiting_target", "It is full."), left: None}
+        return {off: PostponedRun(until, "waiting_target", "It is full."), left: None}
 
     async with store.begin() as tx:
         claimed = await SqlClaims(tx).claim([left, taken, off], "w1", LEASE, NOON + SECOND, None, admit)
@@ -416,8 +416,8 @@ async def test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt(st
 async def test_turning_many_away_is_one_statement_and_turning_none_away_is_none(store: Database) -> None:
     run_ids = await ask(store, NOON, *(request() for _ in range(40)))
 
-    def some(claimed: Sequence[Claimed]) -> dict[str, Wait | None]:
-        return {one.fence.run_id: Wait(NOON + MINUTE, "waiting_target", "full") for one in claimed[10:]}
+    def some(claimed: Sequence[ClaimedRun]) -> dict[str, PostponedRun | None]:
+        return {one.fence.run_id: PostponedRun(NOON + MINUTE, "waiting_target", "full") for one in claimed[10:]}
 
     async with store.begin() as tx:
         # The caps of tenants are read once in a while.

@@ -8,12 +8,22 @@ import pytest
 from sqlalchemy import func, select
 
 from foliot.core.ids import RUN, new_id
-from foliot.core.time.trigger import Every
+from foliot.core.time.trigger import FixedInterval
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Lost, Origin, Problem, RunState, Succeeded
+from foliot.engine.model.run import (
+    AttemptError,
+    Cancelled,
+    Ended,
+    Failed,
+    HandedBack,
+    Lost,
+    Origin,
+    RunState,
+    Succeeded,
+)
 from foliot.engine.model.schedule import Overlap
-from foliot.engine.model.views import Claimed, Page
+from foliot.engine.model.views import ClaimedRun, PageRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import attempts
@@ -40,11 +50,11 @@ from tests.givens import (
     tick,
 )
 
-FAILED = Failed(Problem("http_500", "no"), response={"status": 500})
-DEAD = Failed(Problem("http_410", "gone"), permanent=True)
+FAILED = Failed(AttemptError("http_500", "no"), response={"status": 500})
+DEAD = Failed(AttemptError("http_410", "gone"), permanent=True)
 
 
-async def started(store: Database, **changes: object) -> Claimed:
+async def started(store: Database, **changes: object) -> ClaimedRun:
     """A running run whose retries have no spread."""
     (run_id,) = await ask(store, NOON, request(**changes))
     (claimed,) = await claim(store, NOON, run_id)
@@ -304,7 +314,7 @@ async def test_a_terminated_attempt_is_cut_off(store: Database) -> None:
 # --- what an end sets free --------------------------------------------------------------------------------------------
 
 
-async def buffered(store: Database, overlap: Overlap = Overlap.BUFFER_ALL) -> tuple[str, Claimed]:
+async def buffered(store: Database, overlap: Overlap = Overlap.BUFFER_ALL) -> tuple[str, ClaimedRun]:
     """A schedule with one running run and two that wait for it."""
     one = schedule(spec(overlap=overlap))
     await keep(store, one)
@@ -355,7 +365,7 @@ async def test_the_sweep_releases_what_nobody_released(store: Database) -> None:
 
 async def test_the_sweep_sees_past_those_who_still_wait(store: Database) -> None:
     await buffered(store)
-    free = schedule(spec(Every(60, NOON + HOUR), overlap=Overlap.BUFFER_ONE), next_at=NOON + HOUR)
+    free = schedule(spec(FixedInterval(60, NOON + HOUR), overlap=Overlap.BUFFER_ONE), next_at=NOON + HOUR)
     await keep(store, free)
     await tick(store, NOON + HOUR)
     await tick(store, NOON + HOUR + MINUTE)
@@ -372,7 +382,7 @@ async def test_the_sweep_sees_past_those_who_still_wait(store: Database) -> None
 # --- dead letters -----------------------------------------------------------------------------------------------------
 
 
-async def dead(store: Database, count: int, problem: Problem, **changes: object) -> list[str]:
+async def dead(store: Database, count: int, problem: AttemptError, **changes: object) -> list[str]:
     made = []
     for _ in range(count):
         held = await started(store, **changes)
@@ -382,14 +392,14 @@ async def dead(store: Database, count: int, problem: Problem, **changes: object)
 
 
 async def test_letters_that_failed_alike_stand_together_newest_first(store: Database) -> None:
-    gone = await dead(store, 3, Problem("http_410", 'gone "for good"'))
-    refused = await dead(store, 2, Problem("refused", "verweigert — 拒否"), kind="other")
-    await dead(store, 1, Problem("http_410", "elsewhere"), tenant_id="other")
+    gone = await dead(store, 3, AttemptError("http_410", 'gone "for good"'))
+    refused = await dead(store, 2, AttemptError("refused", "verweigert — 拒否"), kind="other")
+    await dead(store, 1, AttemptError("http_410", "elsewhere"), tenant_id="other")
 
     async with store.read() as tx:
-        groups = await SqlRuns(tx).dead_groups(TENANT, Page())
-        first = await SqlRuns(tx).dead_groups(TENANT, Page(limit=1))
-        second = await SqlRuns(tx).dead_groups(TENANT, Page(limit=1, cursor=first[0].ids[0]))
+        groups = await SqlRuns(tx).dead_groups(TENANT, PageRequest())
+        first = await SqlRuns(tx).dead_groups(TENANT, PageRequest(limit=1))
+        second = await SqlRuns(tx).dead_groups(TENANT, PageRequest(limit=1, cursor=first[0].ids[0]))
 
     assert [(group.code, group.message, group.kind, group.count) for group in groups] == [
         ("refused", "verweigert — 拒否", "other", 2),
@@ -400,8 +410,8 @@ async def test_letters_that_failed_alike_stand_together_newest_first(store: Data
 
 
 async def test_letters_are_found_by_what_they_have_in_common(store: Database) -> None:
-    gone = await dead(store, 2, Problem("http_410", "gone"))
-    refused = await dead(store, 1, Problem("refused", "no"), kind="other")
+    gone = await dead(store, 2, AttemptError("http_410", "gone"))
+    refused = await dead(store, 1, AttemptError("refused", "no"), kind="other")
 
     async with store.read() as tx:
         assert await SqlRuns(tx).dead_ids(TENANT, 10) == [*gone, *refused]
@@ -424,7 +434,7 @@ async def test_letters_are_found_by_what_they_have_in_common(store: Database) ->
 async def test_a_replay_that_succeeds_settles_its_dead_letter(
     store: Database, outcome: Ended, origin: Origin, resolved: bool
 ) -> None:
-    (letter,) = await dead(store, 1, Problem("http_410", "gone"))
+    (letter,) = await dead(store, 1, AttemptError("http_410", "gone"))
     replay = await started(store, id=new_id(RUN), origin=origin, parent_id=letter)
 
     await finish(store, replay, outcome, NOON)

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from foliot.db.database import Database
-from foliot.engine.model.event import Event, EventType, Line
-from foliot.engine.model.run import Failed, Fence, HandedBack, Lost, Problem, Succeeded
-from foliot.engine.model.views import Claimed
+from foliot.engine.model.event import Event, EventLine, EventType
+from foliot.engine.model.run import AttemptError, Failed, Fence, HandedBack, Lost, Succeeded
+from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql import log_chunks
 from foliot.engine.sql.log_chunks import CHUNK_LINES
 from foliot.engine.sql.runs import SqlRuns
@@ -33,19 +33,19 @@ from tests.givens import (
     statements,
 )
 
-FAILED = Failed(Problem("http_500", "no"))
+FAILED = Failed(AttemptError("http_500", "no"))
 
 
-def lines(count: int, word: str = "line") -> list[Line]:
-    return [Line(NOON, EventType.LOG, "info", f"{word} {at}") for at in range(count)]
+def lines(count: int, word: str = "line") -> list[EventLine]:
+    return [EventLine(NOON, EventType.LOG, "info", f"{word} {at}") for at in range(count)]
 
 
-async def append(store: Database, fence: Fence, written: list[Line]) -> set[str]:
+async def append(store: Database, fence: Fence, written: list[EventLine]) -> set[str]:
     async with store.begin() as tx:
         return await SqlRuns(tx).append([(fence, written)])
 
 
-async def started(store: Database, run_id: str | None = None) -> Claimed:
+async def started(store: Database, run_id: str | None = None) -> ClaimedRun:
     if run_id is None:
         (run_id,) = await ask(store, NOON, request(max_attempts=10))
     (held,) = await claim(store, NOON + HOUR, run_id)
@@ -62,7 +62,7 @@ async def lived(store: Database) -> str:
     held = await started(store, run_id)
     await finish(store, held, HandedBack(), NOON)
     held = await started(store, run_id)
-    await append(store, held.fence, [Line(NOON, EventType.PROGRESS, data={"done": 1, "of": 2})])
+    await append(store, held.fence, [EventLine(NOON, EventType.PROGRESS, data={"done": 1, "of": 2})])
     await finish(store, held, Succeeded(), NOON + SECOND, lines(1, "end"))
     return run_id
 
@@ -167,7 +167,7 @@ async def test_many_lines_are_kept_in_chunks_and_read_as_one(store: Database, wi
 
 async def test_lines_are_kept_as_they_were_written(store: Database) -> None:
     held = await started(store)
-    odd = Line(NOON, EventType.LOG, "error", "tab\there, \x1b[31mred, 日本, 🕰, \\u0000", {"n": [1.5, None]})
+    odd = EventLine(NOON, EventType.LOG, "error", "tab\there, \x1b[31mred, 日本, 🕰, \\u0000", {"n": [1.5, None]})
 
     await append(store, held.fence, [odd])
 

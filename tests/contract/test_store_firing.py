@@ -12,17 +12,17 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from foliot.core.time.trigger import Cron, Every, Once
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff
 from foliot.db.database import Database
-from foliot.engine.meter import Meter
-from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.counters import EngineCounters
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, Status
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, ScheduleStatus
 from foliot.engine.model.settle import settle
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.ticker import Ticked, Ticker
 from foliot.wakeups.feed import RUNS_TOPIC
@@ -55,8 +55,8 @@ def ticker(store: Database, now: datetime = NOON, batch: int = 1000, feed: Memor
         clock=stopped(now),
         store=store,
         feed=feed or MemoryFeed(),
-        meter=Meter(),
-        alarm=Alarm(),
+        meter=EngineCounters(),
+        alarm=ReadyTimes(),
         batch=batch,
         longest_rest=1.0,
     )
@@ -70,7 +70,7 @@ async def test_what_is_due_is_locked_oldest_first_and_nothing_else(store: Databa
         schedule(next_at=NOON - HOUR),
         schedule(),
         schedule(next_at=NOON + SECOND),
-        schedule(next_at=None, status=Status.PAUSED),
+        schedule(next_at=None, status=ScheduleStatus.PAUSED),
     )
     await keep(store, now, late, soon, paused)
 
@@ -91,7 +91,7 @@ async def test_nothing_is_due_where_nothing_is(store: Database) -> None:
 
 
 async def test_one_schedule_is_locked_by_name_due_or_not(store: Database) -> None:
-    soon, ended = schedule(next_at=NOON + HOUR), schedule(next_at=None, status=Status.COMPLETED)
+    soon, ended = schedule(next_at=NOON + HOUR), schedule(next_at=None, status=ScheduleStatus.COMPLETED)
     await keep(store, soon, ended)
 
     async with store.begin() as tx:
@@ -153,7 +153,7 @@ async def test_a_run_carries_what_its_schedule_said(store: Database) -> None:
 
 async def test_moments_are_kept_to_the_microsecond(store: Database) -> None:
     at = NOON.replace(microsecond=123_457)
-    one = schedule(spec(Once(at)), next_at=at)
+    one = schedule(spec(OneOff(at)), next_at=at)
     await keep(store, one)
 
     await tick(store, at)
@@ -181,12 +181,12 @@ async def test_equal_gaps_grow_into_one_line_over_many_ticks(store: Database) ->
 
     assert len(await runs_of(store, one.id)) == 1
     assert await ledger_of(store, one.id) == [
-        Entry(NOON + MINUTE, NOON + 5 * MINUTE, 5, Fate.SKIPPED, Reason.OVERLAP),
+        LedgerEntry(NOON + MINUTE, NOON + 5 * MINUTE, 5, LedgerKind.SKIPPED, LedgerReason.OVERLAP),
     ]
 
 
 async def test_a_completed_schedule_closes_its_span_where_it_ended(store: Database) -> None:
-    limited, once = schedule(spec(max_runs=1)), schedule(spec(Once(NOON)))
+    limited, once = schedule(spec(max_runs=1)), schedule(spec(OneOff(NOON)))
     await keep(store, limited, once)
 
     await tick(store, NOON + 5 * SECOND)
@@ -197,7 +197,7 @@ async def test_a_completed_schedule_closes_its_span_where_it_ended(store: Databa
         for one in (limited, once):
             found = await SqlSchedules(tx).get(TENANT, one.id)
             assert found is not None
-            assert (found.status, found.next_at, found.fired) == (Status.COMPLETED, None, 1)
+            assert (found.status, found.next_at, found.fired) == (ScheduleStatus.COMPLETED, None, 1)
 
 
 async def test_a_buffered_run_waits_outside_every_lane(store: Database) -> None:
@@ -220,7 +220,7 @@ async def test_runs_that_people_asked_for_count_as_open(store: Database) -> None
     (plan,) = await tick(store, NOON)
 
     assert plan.runs == []
-    assert [entry.reason for entry in plan.ledger] == [Reason.OVERLAP]
+    assert [entry.reason for entry in plan.ledger] == [LedgerReason.OVERLAP]
 
 
 async def test_cancel_other_asks_the_running_one_and_ends_the_waiting_one(store: Database) -> None:
@@ -291,7 +291,7 @@ async def test_many_schedulers_at_once_make_each_run_once(server_database_url: s
     from foliot.testing import open_store
 
     async with open_store(server_database_url) as store:
-        made = [schedule(spec(Every(10, NOON))) for _ in range(60)]
+        made = [schedule(spec(FixedInterval(10, NOON))) for _ in range(60)]
         await keep(store, *made)
         now = NOON + 25 * SECOND
 
@@ -329,7 +329,7 @@ def many(count: int) -> list[Schedule]:
         spec(overlap=Overlap.TERMINATE_OTHER),
         spec(catchup=Catchup(CatchupMode.NONE)),
         spec(max_runs=1),
-        spec(Once(NOON)),
+        spec(OneOff(NOON)),
         spec(jitter_seconds=60),
     ]
     return [schedule(kinds[at % len(kinds)], tenant_id=f"tenant_{at % 7}") for at in range(count)]
@@ -364,7 +364,7 @@ async def test_a_tick_of_a_thousand_in_which_everything_happens_is_at_most_eight
     assert one.meter.replaced == 100
     assert len(seen) <= 8, "\n".join(seen)
     async with store.read() as tx:
-        counts = await SqlUpkeep(tx).counts()
+        counts = await SqlRetention(tx).counts()
         assert counts["schedules"] == {"active": 800, "completed": 200}
         assert await tx.conn.scalar(text("SELECT count(*) FROM runs WHERE state = 'cancelled'")) == 100
         assert len(await SqlSchedules(tx).faults(10)) == 1

@@ -11,16 +11,16 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from foliot.app.upkeep import UPKEEP
-from foliot.auth.api_key import Key
-from foliot.auth.digest import Print, Ticket
+from foliot.auth.api_key import KeyRecord
+from foliot.auth.digest import KeyDigest, StoredTicket
 from foliot.core.access import Caller, Role
 from foliot.core.ids import KEY, new_id
 from foliot.db.database import Database
 from foliot.engine.janitor import Janitor
-from foliot.engine.model.views import Page
-from foliot.engine.ready_times import Alarm
+from foliot.engine.model.views import PageRequest
+from foliot.engine.ready_times import ReadyTimes
 from foliot.features.api_keys.sql import SqlKeys
-from foliot.features.api_keys.usecases import MOST, Keys
+from foliot.features.api_keys.usecases import MOST, ApiKeys
 from foliot.testing import StoppedClock
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import HOUR, MINUTE, NOON, SECOND, TENANT
@@ -29,7 +29,7 @@ from tests.world import World
 OTHER = "globex"
 
 
-def key(**changes: Any) -> Key:
+def key(**changes: Any) -> KeyRecord:
     standing: dict[str, Any] = {
         "id": new_id(KEY),
         "tenant_id": TENANT,
@@ -40,17 +40,17 @@ def key(**changes: Any) -> Key:
         "created_by": "ada",
         "created_at": NOON,
     }
-    return Key(**{**standing, **changes})
+    return KeyRecord(**{**standing, **changes})
 
 
-async def added(store: Database, digest: str = "d1", **changes: Any) -> Key:
+async def added(store: Database, digest: str = "d1", **changes: Any) -> KeyRecord:
     made = key(**changes)
     async with store.begin(made.tenant_id) as tx:
-        await SqlKeys(tx).add(made, Print("p1", digest))
+        await SqlKeys(tx).add(made, KeyDigest("p1", digest))
     return made
 
 
-async def read(store: Database, one: Key) -> Key:
+async def read(store: Database, one: KeyRecord) -> KeyRecord:
     async with store.read(one.tenant_id) as tx:
         found = await SqlKeys(tx).get(one.tenant_id, one.id)
     assert found is not None
@@ -70,8 +70,8 @@ async def test_keys_are_listed_newest_first_page_by_page_and_by_tenant(store: Da
     await added(store, "foreign", tenant_id=OTHER)
 
     async with store.read(TENANT) as tx:
-        first = await SqlKeys(tx).find(TENANT, Page(2))
-        rest = await SqlKeys(tx).find(TENANT, Page(2, first[-1].id))
+        first = await SqlKeys(tx).find(TENANT, PageRequest(2))
+        rest = await SqlKeys(tx).find(TENANT, PageRequest(2, first[-1].id))
 
     assert [one.id for one in first + rest] == [one.id for one in reversed(mine)]
 
@@ -89,8 +89,8 @@ async def test_a_digest_finds_its_key_whoever_it_belongs_to(store: Database) -> 
     mine, theirs = await added(store, "d1"), await added(store, "d2", tenant_id=OTHER)
 
     async with store.glance() as tx:
-        assert await SqlKeys(tx).by_digests(["d1", "nobody's"]) == [(mine, Print("p1", "d1"))]
-        assert await SqlKeys(tx).by_digests(["d2"]) == [(theirs, Print("p1", "d2"))]
+        assert await SqlKeys(tx).by_digests(["d1", "nobody's"]) == [(mine, KeyDigest("p1", "d1"))]
+        assert await SqlKeys(tx).by_digests(["d2"]) == [(theirs, KeyDigest("p1", "d2"))]
         assert await SqlKeys(tx).by_digests(["D1"]) == []
         assert await SqlKeys(tx).by_id(theirs.id) == theirs
 
@@ -106,12 +106,12 @@ async def test_a_digest_is_replaced_unless_somebody_did_it_first(store: Database
     one = await added(store, "old")
 
     async with store.begin() as tx:
-        await SqlKeys(tx).reprint(one.id, Print("p1", "old"), Print("p2", "new"))
-        await SqlKeys(tx).reprint(one.id, Print("p1", "old"), Print("p3", "newer"))
+        await SqlKeys(tx).reprint(one.id, KeyDigest("p1", "old"), KeyDigest("p2", "new"))
+        await SqlKeys(tx).reprint(one.id, KeyDigest("p1", "old"), KeyDigest("p3", "newer"))
 
     async with store.glance() as tx:
         assert await SqlKeys(tx).by_digests(["old", "newer"]) == []
-        assert await SqlKeys(tx).by_digests(["new"]) == [(one, Print("p2", "new"))]
+        assert await SqlKeys(tx).by_digests(["new"]) == [(one, KeyDigest("p2", "new"))]
 
 
 async def test_a_key_is_revoked_once(store: Database) -> None:
@@ -158,7 +158,7 @@ async def test_many_who_create_at_once_do_not_pass_the_limit(store: Database) ->
     for number in range(MOST - 2):
         await added(store, f"d{number}")
 
-    wanted = (world.cases[Keys].create(caller, {"name": "x", "role": "viewer"}) for _ in range(8))
+    wanted = (world.cases[ApiKeys].create(caller, {"name": "x", "role": "viewer"}) for _ in range(8))
     made = await asyncio.gather(*wanted, return_exceptions=True)
 
     assert sorted(type(one).__name__ for one in made) == ["NewKey"] * 2 + ["TooMany"] * 6
@@ -167,15 +167,15 @@ async def test_many_who_create_at_once_do_not_pass_the_limit(store: Database) ->
 # --- tickets ----------------------------------------------------------------------------------------------------------
 
 
-async def put(store: Database, digest: str = "t1", **changes: Any) -> Ticket:
+async def put(store: Database, digest: str = "t1", **changes: Any) -> StoredTicket:
     standing: dict[str, Any] = {"tenant_id": TENANT, "caller": {"user_id": "ada"}, "expires_at": NOON + MINUTE}
-    ticket = Ticket(**{**standing, **changes})
+    ticket = StoredTicket(**{**standing, **changes})
     async with store.begin(ticket.tenant_id) as tx:
         await SqlKeys(tx).put_ticket(digest, ticket)
     return ticket
 
 
-async def take(store: Database, *digests: str) -> Ticket | None:
+async def take(store: Database, *digests: str) -> StoredTicket | None:
     async with store.begin() as tx:
         return await SqlKeys(tx).take_ticket(digests)
 
@@ -227,7 +227,9 @@ async def test_the_janitor_forgets_tickets_that_nobody_took(store: Database) -> 
     await put(store, "old", expires_at=NOON - SECOND)
     await put(store, "fresh")
     clock, feed = StoppedClock(NOON), MemoryFeed()
-    janitor = Janitor(clock=clock, store=store, feed=feed, alarm=Alarm(), period=1.0, retention=None, upkeep=UPKEEP)
+    janitor = Janitor(
+        clock=clock, store=store, feed=feed, alarm=ReadyTimes(), period=1.0, retention=None, upkeep=UPKEEP
+    )
 
     await janitor.run_once()
 

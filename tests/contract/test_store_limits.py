@@ -15,12 +15,12 @@ from foliot.commands.tenants_sql import SqlTenants
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Contended, TooMany
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.db.database import Database
 from foliot.engine.model.run import Succeeded
-from foliot.engine.model.views import Claimed, Page
+from foliot.engine.model.views import ClaimedRun, PageRequest
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.tenant_limits import Caps
+from foliot.engine.sql.tenant_limits import ConcurrencyLimits
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
 from foliot.wakeups.memory import MemoryFeed
@@ -34,7 +34,7 @@ LATER = NOON + timedelta(seconds=10)
 async def say(store: Database, tenant_id: str = TENANT, **limits: int | None) -> None:
     async with store.begin() as tx:
         await SqlTenants(tx).put(Tenant(tenant_id=tenant_id, limits=limits, updated_by="root", updated_at=NOON))
-    store.caches.setdefault(Caps, Caps()).read_at = None
+    store.caches.setdefault(ConcurrencyLimits, ConcurrencyLimits()).read_at = None
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------------
@@ -62,8 +62,8 @@ async def test_tenants_are_listed_in_the_order_of_their_ids(store: Database) -> 
         await say(store, name)
 
     async with store.read() as tx:
-        assert [one.tenant_id for one in await SqlTenants(tx).find(Page(2, None))] == ["a", "b"]
-        assert [one.tenant_id for one in await SqlTenants(tx).find(Page(2, "b"))] == ["c"]
+        assert [one.tenant_id for one in await SqlTenants(tx).find(PageRequest(2, None))] == ["a", "b"]
+        assert [one.tenant_id for one in await SqlTenants(tx).find(PageRequest(2, "b"))] == ["c"]
 
 
 async def test_damaged_limits_say_nothing_and_a_damaged_list_allows_nothing(store: Database) -> None:
@@ -92,14 +92,14 @@ async def test_a_confined_transaction_may_count_and_wait_but_change_no_limit(ser
 # --- schedules --------------------------------------------------------------------------------------------------------
 
 
-def cases_on(store: Database, limits: Limits) -> UseCases:
+def cases_on(store: Database, limits: TenantLimits) -> UseCases:
     clock = StoppedClock(NOON)
     limiter = Limiter(store=store, clock=clock, default=limits)
     return use_cases(store, clock, MemoryFeed(), OneAction(), limiter=limiter)
 
 
 async def test_only_active_and_paused_schedules_take_a_place(store: Database) -> None:
-    cases = cases_on(store, Limits(schedules=2))
+    cases = cases_on(store, TenantLimits(schedules=2))
     first = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
     second = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
 
@@ -117,17 +117,17 @@ async def test_only_active_and_paused_schedules_take_a_place(store: Database) ->
 
 
 async def test_anothers_schedules_take_no_place_of_mine(store: Database) -> None:
-    cases = cases_on(store, Limits(schedules=1))
+    cases = cases_on(store, TenantLimits(schedules=1))
     await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
 
     await cases[Schedules].create(Caller("globex", "bob", Role.OPERATOR), EVERY_MINUTE)
 
 
 async def test_a_limit_that_was_lowered_stops_resuming_but_no_edit(store: Database) -> None:
-    cases = cases_on(store, Limits())
+    cases = cases_on(store, TenantLimits())
     one, two = [await cases[Schedules].create(OPERATOR, EVERY_MINUTE) for _ in range(2)]
     await cases[Schedules].pause(OPERATOR, one.id)
-    lowered = cases_on(store, Limits(schedules=1))
+    lowered = cases_on(store, TenantLimits(schedules=1))
 
     with pytest.raises(TooMany):
         await lowered[Schedules].resume(OPERATOR, one.id)
@@ -140,7 +140,7 @@ async def test_racers_never_pass_the_limit_together(server_database_url: str) ->
     """Each racer has a process's worth of its own: a store with its own connections, and its own use cases."""
     async with open_store(server_database_url) as store:
         others = [Database(server_database_url, bind_clock=True) for _ in range(3)]
-        racers = [cases_on(one, Limits(schedules=7)) for one in (store, *others)]
+        racers = [cases_on(one, TenantLimits(schedules=7)) for one in (store, *others)]
         try:
             made = await asyncio.gather(
                 *(racers[at % 4][Schedules].create(OPERATOR, EVERY_MINUTE) for at in range(40)), return_exceptions=True
@@ -210,7 +210,7 @@ async def test_a_run_that_ends_makes_room_for_the_next(store: Database) -> None:
 
 
 async def test_the_settings_cap_everybody_who_says_nothing_else(store: Database) -> None:
-    store.caches[Caps] = Caps(1)
+    store.caches[ConcurrencyLimits] = ConcurrencyLimits(1)
     await say(store, "free", concurrent_runs=None)
     await say(store, "more", concurrent_runs=2)
     for tenant in ("free", "more", "plain"):
@@ -272,7 +272,7 @@ async def test_nodes_that_race_never_start_more_than_the_cap(server_database_url
             assert await SqlTenants(tx).count_running("globex") == 60
 
 
-async def take(node: Database, at: int, capped: list[str], free: list[str]) -> list[Claimed]:
+async def take(node: Database, at: int, capped: list[str], free: list[str]) -> list[ClaimedRun]:
     for _ in range(5):
         try:
             async with node.begin() as tx:

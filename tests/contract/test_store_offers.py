@@ -10,29 +10,29 @@ from datetime import datetime
 from foliot.commands.tenant import Tenant
 from foliot.commands.tenants_sql import SqlTenants
 from foliot.db.database import Database
-from foliot.engine.model.offer import Offer, Offered, Window
+from foliot.engine.model.offer import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import HandedBack
 from foliot.engine.sql.offers import SqlOffers
 from foliot.engine.sql.runs import SqlRuns
 from tests.givens import MINUTE, NOON, SECOND, ask, claim, finish, request, row_of, sql
 
-WIDE = Window(100)
+WIDE = PublishWindow(100)
 OLD = 15 * SECOND
 
 
 async def offer(
     store: Database,
-    window: Window = WIDE,
+    window: PublishWindow = WIDE,
     *,
     now: datetime = NOON,
     most: int = 1000,
-    of: Callable[[str], Window] | None = None,
-) -> Offered:
+    of: Callable[[str], PublishWindow] | None = None,
+) -> OfferedBatch:
     async with store.begin() as tx:
         return await SqlOffers(tx).offer(now, now - OLD, of or (lambda _: window), most)
 
 
-def ids(offered: Offered) -> list[str]:
+def ids(offered: OfferedBatch) -> list[str]:
     return [one.run_id for one in offered.runs]
 
 
@@ -41,7 +41,7 @@ async def test_a_run_is_offered_once_with_its_queue_and_urgency(store: Database)
 
     first, second = await offer(store), await offer(store, now=NOON + SECOND)
 
-    assert first.runs == [Offer(run_id, "scraping", 3)]
+    assert first.runs == [OfferedRun(run_id, "scraping", 3)]
     assert not second.runs
     assert (await row_of(store, run_id))["offered_at"] == NOON
 
@@ -57,7 +57,7 @@ async def test_what_nobody_claimed_is_offered_again_where_somebody_has_a_slot(st
     await offer(store)
     later = NOON + 16 * SECOND
 
-    without = await offer(store, Window(100, again=False), now=later)
+    without = await offer(store, PublishWindow(100, again=False), now=later)
     with_slots = await offer(store, now=later)
 
     assert (ids(without), ids(with_slots)) == ([], [run_id])
@@ -66,20 +66,20 @@ async def test_what_nobody_claimed_is_offered_again_where_somebody_has_a_slot(st
 async def test_a_window_holds_no_more_than_it_says(store: Database) -> None:
     await ask(store, NOON, *(request() for _ in range(30)))
 
-    first, second = await offer(store, Window(20)), await offer(store, Window(25))
+    first, second = await offer(store, PublishWindow(20)), await offer(store, PublishWindow(25))
 
     assert (len(first.runs), first.full) == (20, True)
     assert (len(second.runs), second.full) == (5, True)
-    assert (await offer(store, Window(25))).full
+    assert (await offer(store, PublishWindow(25))).full
 
 
 async def test_what_was_lost_long_ago_fills_a_window_only_where_nobody_has_a_slot(store: Database) -> None:
     await ask(store, NOON, *(request() for _ in range(30)))
-    await offer(store, Window(20))
+    await offer(store, PublishWindow(20))
     later = NOON + 16 * SECOND
 
-    assert len((await offer(store, Window(20, again=False), now=later)).runs) == 0
-    assert len((await offer(store, Window(20), now=later)).runs) == 20
+    assert len((await offer(store, PublishWindow(20, again=False), now=later)).runs) == 0
+    assert len((await offer(store, PublishWindow(20), now=later)).runs) == 20
 
 
 async def test_each_queue_has_its_window_and_each_tenant_its_share(store: Database) -> None:
@@ -87,7 +87,7 @@ async def test_each_queue_has_its_window_and_each_tenant_its_share(store: Databa
     await ask(store, NOON, *(request(tenant_id="quiet") for _ in range(5)))
     await ask(store, NOON, *(request(tenant_id="flood", queue="other") for _ in range(50)))
 
-    offered = await offer(store, of=lambda queue: Window(10 if queue == "default" else 3))
+    offered = await offer(store, of=lambda queue: PublishWindow(10 if queue == "default" else 3))
 
     assert Counter(one.queue for one in offered.runs) == {"default": 10, "other": 3}
     async with store.read() as tx:
@@ -99,7 +99,7 @@ async def test_the_most_urgent_are_offered_first(store: Database) -> None:
     await ask(store, NOON, *(request(priority=9) for _ in range(5)))
     urgent = await ask(store, NOON, *(request(priority=1) for _ in range(5)))
 
-    assert set(ids(await offer(store, Window(5)))) == set(urgent)
+    assert set(ids(await offer(store, PublishWindow(5)))) == set(urgent)
 
 
 async def test_two_schedulers_never_offer_the_same(store: Database) -> None:

@@ -14,18 +14,18 @@ from foliot.core.access import LOCAL
 from foliot.core.ids import RUN, id_at, new_id
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.run import Cancelled, Ended, Failed, Problem, RunState, Succeeded
+from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, RunState, Succeeded
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import Due, settle
-from foliot.engine.model.views import Claimed
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.model.settle import DueSchedule, settle
+from foliot.engine.model.views import ClaimedRun
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import attempts, log_chunks
-from foliot.features.demo.model.past import Account, PastAttempt, PastRun
+from foliot.features.demo.model.past import PastAccount, PastAttempt, PastRun
 from foliot.features.demo.sql import SqlPast
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from tests.givens import (
     MINUTE,
     NOON,
@@ -44,8 +44,8 @@ from tests.givens import (
     tick,
 )
 
-AGAIN = Failed(Problem("http_503", "The target answered 503."), response={"status": 503})
-GONE = Failed(Problem("http_410", "The target answered 410."), permanent=True)
+AGAIN = Failed(AttemptError("http_503", "The target answered 503."), response={"status": 503})
+GONE = Failed(AttemptError("http_410", "The target answered 410."), permanent=True)
 LIVES: dict[str, list[Ended]] = {
     "well": [Succeeded({"status": 200}, response={"status": 200})],
     "partly": [Succeeded({"stored": 5}, partial=True)],
@@ -58,8 +58,11 @@ LIVES: dict[str, list[Ended]] = {
 OWN = {"id", "schedule_id", "token", "run_id"}
 
 
-def said(at: datetime, attempt: int) -> list[Line]:
-    return [Line(at, EventType.LOG, "info", f"attempt {attempt}"), Line(at + SECOND, EventType.LOG, "error", "oh")]
+def said(at: datetime, attempt: int) -> list[EventLine]:
+    return [
+        EventLine(at, EventType.LOG, "info", f"attempt {attempt}"),
+        EventLine(at + SECOND, EventType.LOG, "error", "oh"),
+    ]
 
 
 async def live(store: Database, one: Schedule, outcomes: list[Ended]) -> str:
@@ -75,20 +78,20 @@ async def live(store: Database, one: Schedule, outcomes: list[Ended]) -> str:
     return str(row["id"])
 
 
-def written(one: Schedule, outcomes: list[Ended]) -> Account:
+def written(one: Schedule, outcomes: list[Ended]) -> PastAccount:
     """The short way: what came of it, all at once."""
-    due = Due(one.id, one.tenant_id, one.user_id, one.version, one.spec.dump(), one.spec.anchor, next_at=NOON)
+    due = DueSchedule(one.id, one.tenant_id, one.user_id, one.version, one.spec.dump(), one.spec.anchor, next_at=NOON)
     plan = settle(due, NOON)
     run_id = id_at(RUN, NOON)
     made: list[PastAttempt] = []
     at = NOON + SECOND
     for number, outcome in enumerate(outcomes, 1):
-        held = Claimed(**standing(one, run_id, number, at))
+        held = ClaimedRun(**standing(one, run_id, number, at))
         ending = replace(conclude(held, outcome, at + MINUTE), lines=said(at, number))
         made.append(PastAttempt(at, "demo", ending))
         at = (ending.ready_at or at) + SECOND
     run = PastRun(id=run_id, schedule=one, new=plan.runs[0], created_at=NOON, attempts=made)
-    return Account([run], plan.ledger, plan)
+    return PastAccount([run], plan.ledger, plan)
 
 
 def standing(one: Schedule, run_id: str, number: int, at: datetime) -> dict[str, Any]:
@@ -104,7 +107,7 @@ def standing(one: Schedule, run_id: str, number: int, at: datetime) -> dict[str,
         "spec": one.spec,
         "config": one.action,
     }
-    needed = [each.name for each in fields(Claimed) if each.default is MISSING and each.default_factory is MISSING]
+    needed = [each.name for each in fields(ClaimedRun) if each.default is MISSING and each.default_factory is MISSING]
     return {**dict.fromkeys(needed), **known}
 
 
@@ -150,7 +153,7 @@ async def test_a_past_leaves_no_hole_in_the_account(store: Database) -> None:
     async with store.begin() as tx:
         await SqlPast(tx).write([account])
 
-    assert (await Audit(store=store).prove(LOCAL)).holes == []
+    assert (await LedgerVerifier(store=store).prove(LOCAL)).holes == []
 
 
 async def test_a_run_that_is_made_while_somebody_erases_goes_too(store: Database) -> None:
@@ -199,5 +202,5 @@ async def test_whoever_erases_takes_all_of_it_and_nothing_of_anybody_else(store:
     ] == before
     async with store.read() as tx:
         assert await SqlRuns(tx).get(TENANT, alone) is not None
-        assert (await SqlUpkeep(tx).gone())["runs"] == {RunState.SUCCESS.value: 1}
-    assert (await Audit(store=store).prove(LOCAL)).schedules == 1
+        assert (await SqlRetention(tx).gone())["runs"] == {RunState.SUCCESS.value: 1}
+    assert (await LedgerVerifier(store=store).prove(LOCAL)).schedules == 1

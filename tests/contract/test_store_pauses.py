@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from foliot.db.database import Database
-from foliot.features.articles.model.fetch import Taken
+from foliot.features.articles.model.fetch import ClaimedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from tests.contract.test_store_articles import FREE, LEASE, bad, good, know, settle, submit, take, wish
 from tests.givens import NOON, SECOND
@@ -15,7 +15,7 @@ from tests.givens import NOON, SECOND
 HOUR = timedelta(hours=1)
 
 
-async def of(store: Database, tenant: str, now: datetime) -> list[Taken]:
+async def of(store: Database, tenant: str, now: datetime) -> list[ClaimedArticle]:
     """What this tenant is given at this moment; what others are given goes back."""
     return [one for one in await take(store, now=now, token=f"tok_{tenant}_{now}") if one.tenant_id == tenant]
 

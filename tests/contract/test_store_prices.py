@@ -9,22 +9,22 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 from foliot.db.database import Database
 from foliot.engine.model.run import Succeeded
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.prices.model import Observation
+from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
-from foliot.features.prices.tasks.cleanup import Cleanup
-from foliot.features.schedules.model.declared import Declared
+from foliot.features.prices.tasks.cleanup import RunCleanup
+from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.tasks import TaskContext
 from foliot.testing import StoppedClock
 from tests.givens import NOON, ask, claim, finish, request
 
 DAY = timedelta(days=1)
-SEEN = Observation(
+SEEN = PriceObservation(
     tenant_id="acme",
     competitor="amazon",
     product="kettle",
@@ -37,12 +37,12 @@ SEEN = Observation(
 )
 
 
-async def add(store: Database, *seen: Observation) -> None:
+async def add(store: Database, *seen: PriceObservation) -> None:
     async with store.begin("acme") as tx:
         await SqlPrices(tx).add(seen)
 
 
-async def history(store: Database, tenant_id: str = "acme", **wanted: Any) -> list[Observation]:
+async def history(store: Database, tenant_id: str = "acme", **wanted: Any) -> list[PriceObservation]:
     async with store.read(tenant_id) as tx:
         return list(await SqlPrices(tx).history(tenant_id, NOON - 365 * DAY, **wanted))
 
@@ -105,7 +105,7 @@ async def test_old_prices_go_in_steps_and_new_ones_stay(store: Database) -> None
     assert [one.run_id for one in await history(store)] == ["run_2", "run_1", "run_0"]
 
 
-DECLARED = Declared(
+DECLARED = DeclaredSchedule(
     tenant_id="acme", source="code", name="greet", schedule_id="sch_1", wanted="abc", made={"name": "Greet", "tags": []}
 )
 
@@ -126,7 +126,7 @@ async def test_a_declaration_is_kept_until_it_is_dropped(store: Database) -> Non
 
 
 async def test_of_two_that_declare_the_same_at_once_the_second_finds_the_firsts(store: Database) -> None:
-    taken: list[Declared | None] = []
+    taken: list[DeclaredSchedule | None] = []
 
     async def declare(number: int) -> None:
         async with store.begin("acme") as tx:
@@ -151,16 +151,16 @@ async def test_a_tenant_that_cleans_up_deletes_its_own_runs_alone(store: Databas
     heard = Heard()
     ctx = TaskContext.of(
         "cleanup",
-        Attempt(run_id="run_x", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None),
+        AttemptInfo(run_id="run_x", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None),
         heard,
     )
 
-    said = await Cleanup(store=store, clock=clock, retention_days=30).run(ctx, batch=2)
+    said = await RunCleanup(store=store, clock=clock, retention_days=30).run(ctx, batch=2)
 
     assert said["runs"] == 5
     assert heard.steps[-1] == {"runs": 5}
     async with store.read() as tx:
-        assert [len(await SqlRuns(tx).find(tenant, Page(50))) for tenant in ("acme", "globex")] == [1, 5]
+        assert [len(await SqlRuns(tx).find(tenant, PageRequest(50))) for tenant in ("acme", "globex")] == [1, 5]
 
 
 @dataclass

@@ -11,30 +11,30 @@ import pytest
 from sqlalchemy import func, select
 
 from foliot.db.database import Database
-from foliot.engine.model.node import Wish
-from foliot.engine.model.queue import Queue
-from foliot.engine.model.run import Failed, HandedBack, Problem, Succeeded
+from foliot.engine.model.node import NodeRequest
+from foliot.engine.model.queue import QueuePause
+from foliot.engine.model.run import AttemptError, Failed, HandedBack, Succeeded
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.queues import SqlQueues
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.tables import runs
 from foliot.testing import open_store
 from tests.givens import LEASE, NOON, SECOND, ask, claim, finish, ready, request, row_of, sql, statements
 
-FAILED = Failed(Problem("http_500", "no"))
+FAILED = Failed(AttemptError("http_500", "no"))
 LATER = NOON + 60 * SECOND
 
 
 async def pause(store: Database, name: str = "default") -> None:
     async with store.begin() as tx:
         await SqlQueues(tx).close(name)
-        await SqlQueues(tx).put(Queue(name, NOON, "root", "because"))
+        await SqlQueues(tx).put(QueuePause(name, NOON, "root", "because"))
 
 
 async def resume(store: Database, name: str = "default") -> None:
     async with store.begin() as tx:
         await SqlQueues(tx).forget_offers(name)
-        await SqlQueues(tx).put(Queue(name))
+        await SqlQueues(tx).put(QueuePause(name))
 
 
 async def started(store: Database) -> int:
@@ -52,9 +52,12 @@ async def test_what_is_said_of_a_queue_is_kept(store: Database) -> None:
     await resume(store)
 
     async with store.read() as tx:
-        assert list(await SqlQueues(tx).said()) == [Queue("default"), Queue("scraping", NOON, "root", "because")]
-        assert await SqlQueues(tx).get("scraping") == Queue("scraping", NOON, "root", "because")
-        assert await SqlQueues(tx).get("Scraping") == Queue("Scraping")
+        assert list(await SqlQueues(tx).said()) == [
+            QueuePause("default"),
+            QueuePause("scraping", NOON, "root", "because"),
+        ]
+        assert await SqlQueues(tx).get("scraping") == QueuePause("scraping", NOON, "root", "because")
+        assert await SqlQueues(tx).get("Scraping") == QueuePause("Scraping")
 
 
 async def test_what_runs_is_counted_by_queue_and_tenant(store: Database) -> None:
@@ -69,12 +72,12 @@ async def test_what_runs_is_counted_by_queue_and_tenant(store: Database) -> None
 
 async def test_a_process_hears_the_last_wish_when_it_reports(store: Database) -> None:
     async with store.begin() as tx:
-        assert await SqlUpkeep(tx).report("n1", "worker", NOON, NOON, {}) is None
-        await SqlUpkeep(tx).wish("n1", Wish.DRAIN)
-        assert await SqlUpkeep(tx).report("n1", "worker", NOON, LATER, {}) is Wish.DRAIN
-        await SqlUpkeep(tx).wish("n1", Wish.RESTART)
-        assert await SqlUpkeep(tx).report("n1", "worker", NOON, LATER, {}) is Wish.RESTART
-        assert await SqlUpkeep(tx).report("n2", "worker", NOON, LATER, {}) is None
+        assert await SqlRetention(tx).report("n1", "worker", NOON, NOON, {}) is None
+        await SqlRetention(tx).wish("n1", NodeRequest.DRAIN)
+        assert await SqlRetention(tx).report("n1", "worker", NOON, LATER, {}) is NodeRequest.DRAIN
+        await SqlRetention(tx).wish("n1", NodeRequest.RESTART)
+        assert await SqlRetention(tx).report("n1", "worker", NOON, LATER, {}) is NodeRequest.RESTART
+        assert await SqlRetention(tx).report("n2", "worker", NOON, LATER, {}) is None
 
 
 # --- paused -----------------------------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ async def test_a_run_is_offered_anew_whenever_it_gets_a_lane(store: Database) ->
 @pytest.mark.parametrize("wish", ["drain", "restart"])
 async def test_wishes_are_few(wish: str, store: Database) -> None:
     async with store.begin() as tx:
-        await SqlUpkeep(tx).report("n1", "worker", NOON, NOON, {})
+        await SqlRetention(tx).report("n1", "worker", NOON, NOON, {})
     assert await sql(store, "UPDATE nodes SET wish = :wish WHERE id = 'n1'", wish=wish) == 1
     with pytest.raises(Exception, match=r"(?i)check|constraint"):
         await sql(store, "UPDATE nodes SET wish = 'dance' WHERE id = 'n1'")
@@ -182,7 +185,7 @@ async def test_a_claim_that_looked_before_the_pause_takes_nothing_after_it(
 
         async def look_then_pause(claims: SqlClaims, rows: Sequence[Any], *rest: Any) -> Sequence[Any]:
             async with operator.begin() as tx:
-                await SqlQueues(tx).put(Queue("default", NOON, "root", ""))
+                await SqlQueues(tx).put(QueuePause("default", NOON, "root", ""))
             return await look(claims, rows, *rest)
 
         monkeypatch.setattr(SqlClaims, "_let_through", look_then_pause)
@@ -198,7 +201,7 @@ async def test_whoever_claims_while_a_queue_is_being_paused_takes_nothing(server
             await SqlQueues(tx).close("default")
             claiming = asyncio.create_task(claim(worker, NOON, run_id))
             await asyncio.wait({claiming}, timeout=0.3)
-            await SqlQueues(tx).put(Queue("default", NOON, "root", ""))
+            await SqlQueues(tx).put(QueuePause("default", NOON, "root", ""))
 
         assert await claiming == []
         assert (await row_of(worker, run_id))["state"] == "queued"

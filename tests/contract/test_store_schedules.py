@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from foliot.commands.idempotency_sql import SqlRequests
+from foliot.commands.idempotency_sql import SqlIdempotencyKeys
 from foliot.core.time.trigger import Cron
 from foliot.db.database import Database
-from foliot.engine.model.ledger import Span
+from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import RunState, Succeeded
-from foliot.engine.model.schedule import Status
-from foliot.engine.model.views import Answer, Page
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.views import PageRequest, StoredResponse
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.testing import open_store
@@ -95,9 +95,9 @@ async def test_spans_follow_one_another_and_only_one_is_open(store: Database) ->
 
     async with store.read() as tx:
         assert await SqlSchedules(tx).spans(one.id) == [
-            Span(NOON - SECOND, NOON + HOUR, 1, True),
-            Span(NOON + HOUR, NOON + 2 * HOUR, 1, False, "holidays"),
-            Span(NOON + 2 * HOUR, NOON + 3 * HOUR, 2, True),
+            VersionSpan(NOON - SECOND, NOON + HOUR, 1, True),
+            VersionSpan(NOON + HOUR, NOON + 2 * HOUR, 1, False, "holidays"),
+            VersionSpan(NOON + 2 * HOUR, NOON + 3 * HOUR, 2, True),
         ]
 
 
@@ -120,15 +120,15 @@ async def test_spans_follow_one_another_and_only_one_is_open(store: Database) ->
 async def test_schedules_are_found_by_what_they_are(store: Database, filters: dict[str, str], found: str) -> None:
     await keep(
         store,
-        schedule(id="sch_a", next_at=None, status=Status.DELETED),
-        schedule(id="sch_b", next_at=None, status=Status.PAUSED, name="The Second", tags=("x_y", "z")),
+        schedule(id="sch_a", next_at=None, status=ScheduleStatus.DELETED),
+        schedule(id="sch_b", next_at=None, status=ScheduleStatus.PAUSED, name="The Second", tags=("x_y", "z")),
         schedule(spec(Cron("* * * * *", "UTC")), id="sch_c", name="100% sure", tags=("xay",)),
         schedule(spec(kind="other"), id="sch_d"),
         schedule(id="sch_e", tenant_id="other"),
     )
 
     async with store.read() as tx:
-        names = [one.id[-1] for one in await SqlSchedules(tx).find(TENANT, Page(), **filters)]
+        names = [one.id[-1] for one in await SqlSchedules(tx).find(TENANT, PageRequest(), **filters)]
 
     assert "".join(names) == found
 
@@ -163,14 +163,14 @@ async def test_instants_are_read_in_order_with_their_runs(store: Database) -> No
 async def test_pages_stay_whole_while_runs_are_added_and_change(store: Database) -> None:
     first = await ask(store, NOON, *(request() for _ in range(7)))
     seen: list[str] = []
-    page = Page(limit=3)
+    page = PageRequest(limit=3)
     while True:
         async with store.read() as tx:
             found = await SqlRuns(tx).find(TENANT, page)
         if not found:
             break
         seen += [run.id for run in found]
-        page = Page(limit=3, cursor=seen[-1])
+        page = PageRequest(limit=3, cursor=seen[-1])
         await ask(store, NOON, request(), request(tenant_id="other"))
         await claim(store, NOON, first[0])
 
@@ -182,8 +182,8 @@ async def test_schedules_have_pages_too(store: Database) -> None:
     await keep(store, *made)
 
     async with store.read() as tx:
-        first = await SqlSchedules(tx).find(TENANT, Page(limit=2))
-        rest = await SqlSchedules(tx).find(TENANT, Page(limit=9, cursor=first[-1].id))
+        first = await SqlSchedules(tx).find(TENANT, PageRequest(limit=2))
+        rest = await SqlSchedules(tx).find(TENANT, PageRequest(limit=9, cursor=first[-1].id))
 
     assert [one.id for one in [*first, *rest]] == [one.id for one in made[::-1]]
 
@@ -200,7 +200,7 @@ async def test_runs_are_found_by_what_they_are(store: Database) -> None:
     async with store.read() as tx:
 
         async def found(**filters: str) -> list[str]:
-            return [run.id for run in await SqlRuns(tx).find(TENANT, Page(), **filters)]
+            return [run.id for run in await SqlRuns(tx).find(TENANT, PageRequest(), **filters)]
 
         assert await found() == [manual, of_schedule["id"]]
         assert await found(state="success") == [manual]
@@ -208,7 +208,7 @@ async def test_runs_are_found_by_what_they_are(store: Database) -> None:
         assert await found(schedule_id=one.id) == [of_schedule["id"]]
         assert await found(kind="other", queue="manual") == [manual]
         assert await found(kind="other", queue="default") == []
-        assert await SqlRuns(tx).find("other", Page()) == []
+        assert await SqlRuns(tx).find("other", PageRequest()) == []
         assert await SqlRuns(tx).open_ids(one.id, waiting_only=True) == [of_schedule["id"]]
 
 
@@ -249,28 +249,28 @@ async def test_a_run_belongs_to_its_tenant(store: Database) -> None:
 
 async def test_a_key_is_reserved_once_and_remembers_its_answer(store: Database) -> None:
     async with store.begin() as tx:
-        assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) is None
-        await SqlRequests(tx).answer(TENANT, "k", 201, '{"id": "x"}', {"ETag": '"1"'})
+        assert await SqlIdempotencyKeys(tx).begin(TENANT, "k", "print", NOON) is None
+        await SqlIdempotencyKeys(tx).answer(TENANT, "k", 201, '{"id": "x"}', {"ETag": '"1"'})
 
     async with store.begin() as tx:
-        kept = Answer("print", 201, '{"id": "x"}', {"ETag": '"1"'})
-        assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) == kept
-        assert await SqlRequests(tx).begin(TENANT, "k", "other", NOON) == kept
-        assert await SqlRequests(tx).begin("other", "k", "print", NOON) is None
-        assert await SqlRequests(tx).begin(TENANT, "K", "print", NOON) is None
+        kept = StoredResponse("print", 201, '{"id": "x"}', {"ETag": '"1"'})
+        assert await SqlIdempotencyKeys(tx).begin(TENANT, "k", "print", NOON) == kept
+        assert await SqlIdempotencyKeys(tx).begin(TENANT, "k", "other", NOON) == kept
+        assert await SqlIdempotencyKeys(tx).begin("other", "k", "print", NOON) is None
+        assert await SqlIdempotencyKeys(tx).begin(TENANT, "K", "print", NOON) is None
 
 
 async def test_a_key_whose_effect_failed_is_free_again(store: Database) -> None:
     async def fails() -> None:
         async with store.begin() as tx:
-            await SqlRequests(tx).begin(TENANT, "k", "print", NOON)
+            await SqlIdempotencyKeys(tx).begin(TENANT, "k", "print", NOON)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await fails()
 
     async with store.begin() as tx:
-        assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) is None
+        assert await SqlIdempotencyKeys(tx).begin(TENANT, "k", "print", NOON) is None
 
 
 async def test_of_two_at_once_the_second_waits_and_hears_the_firsts_answer(server_database_url: str) -> None:
@@ -279,20 +279,20 @@ async def test_of_two_at_once_the_second_waits_and_hears_the_firsts_answer(serve
 
         async def first() -> None:
             async with store.begin() as tx:
-                assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) is None
+                assert await SqlIdempotencyKeys(tx).begin(TENANT, "k", "print", NOON) is None
                 inside.set()
                 await go.wait()
-                await SqlRequests(tx).answer(TENANT, "k", 200, "done")
+                await SqlIdempotencyKeys(tx).answer(TENANT, "k", 200, "done")
 
-        async def second() -> Answer | None:
+        async def second() -> StoredResponse | None:
             await inside.wait()
             async with store.begin() as tx:
                 asyncio.get_running_loop().call_soon(go.set)
-                return await SqlRequests(tx).begin(TENANT, "k", "print", NOON)
+                return await SqlIdempotencyKeys(tx).begin(TENANT, "k", "print", NOON)
 
         _, answer = await asyncio.gather(first(), second())
 
-    assert answer == Answer("print", 200, "done")
+    assert answer == StoredResponse("print", 200, "done")
 
 
 # --- what the database refuses ----------------------------------------------------------------------------------------

@@ -8,21 +8,21 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from foliot.commands.idempotency_sql import SqlRequests
+from foliot.commands.idempotency_sql import SqlIdempotencyKeys
 from foliot.core.access import LOCAL
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.db.clock import wall
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.ledger import Entry, Fate, Reason
-from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
+from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.run import AttemptError, Failed, Origin, RunState, Succeeded
 from foliot.engine.model.schedule import Overlap
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import attempts, log_chunks
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.testing import open_store
 from tests.givens import (
     HOUR,
@@ -47,8 +47,8 @@ from tests.givens import (
 )
 
 
-def pruned(first: datetime, last: datetime, count: int) -> Entry:
-    return Entry(first, last, count, Fate.PRUNED, Reason.RETENTION)
+def pruned(first: datetime, last: datetime, count: int) -> LedgerEntry:
+    return LedgerEntry(first, last, count, LedgerKind.PRUNED, LedgerReason.RETENTION)
 
 
 LONG_AFTER = NOON + timedelta(days=365)
@@ -57,7 +57,7 @@ LONG_AFTER = NOON + timedelta(days=365)
 
 async def prune(store: Database, limit: int = 100, after: str = "") -> int:
     async with store.begin() as tx:
-        return (await SqlUpkeep(tx).prune(LONG_AFTER, limit, after))[0]
+        return (await SqlRetention(tx).prune(LONG_AFTER, limit, after))[0]
 
 
 async def end(store: Database, *run_ids: str) -> None:
@@ -66,7 +66,7 @@ async def end(store: Database, *run_ids: str) -> None:
 
 
 async def proof(store: Database) -> list[str]:
-    return [hole.what for hole in (await Audit(store=store).prove(LOCAL)).holes]
+    return [hole.what for hole in (await LedgerVerifier(store=store).prove(LOCAL)).holes]
 
 
 async def test_pruned_instants_merge_into_one_line_and_the_account_stays_whole(store: Database) -> None:
@@ -96,7 +96,7 @@ async def test_a_pruned_line_never_reaches_over_what_is_something_else(store: Da
     assert await prune(store) == 3
 
     lines = await ledger_of(store, one.id)
-    assert [(line.fate, line.count) for line in lines] == [(Fate.PRUNED, 1), (Fate.SKIPPED, 2)] * 3
+    assert [(line.fate, line.count) for line in lines] == [(LedgerKind.PRUNED, 1), (LedgerKind.SKIPPED, 2)] * 3
     assert await proof(store) == []
 
 
@@ -134,7 +134,7 @@ async def test_the_instants_of_a_damaged_version_are_remembered_one_by_one(store
 async def test_everything_about_a_pruned_run_goes_with_it(store: Database) -> None:
     old, kept = await ask(store, NOON, request(), request())
     (held,) = await claim(store, NOON, old)
-    await finish(store, held, Succeeded(), NOON, [Line(NOON, EventType.LOG, message="x")])
+    await finish(store, held, Succeeded(), NOON, [EventLine(NOON, EventType.LOG, message="x")])
     await claim(store, NOON, kept)
 
     assert await prune(store) == 1
@@ -151,8 +151,8 @@ async def test_what_is_younger_than_asked_stays(store: Database) -> None:
     await end(store, run_id)
 
     async with store.begin() as tx:
-        assert await SqlUpkeep(tx).prune(wall() - timedelta(minutes=1), 100) == (0, None)
-        assert await SqlUpkeep(tx).prune(NOON, 100) == (0, None)
+        assert await SqlRetention(tx).prune(wall() - timedelta(minutes=1), 100) == (0, None)
+        assert await SqlRetention(tx).prune(NOON, 100) == (0, None)
 
     assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
 
@@ -160,16 +160,16 @@ async def test_what_is_younger_than_asked_stays(store: Database) -> None:
 async def test_old_keys_are_forgotten_and_young_ones_kept(store: Database) -> None:
     async with store.begin() as tx:
         for at in range(5):
-            await SqlRequests(tx).begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
-        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 2) == 2
-        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 9) == 1
-        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 9) == 0
+            await SqlIdempotencyKeys(tx).begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
+        assert await SqlIdempotencyKeys(tx).prune(NOON + 3 * HOUR, 2) == 2
+        assert await SqlIdempotencyKeys(tx).prune(NOON + 3 * HOUR, 9) == 1
+        assert await SqlIdempotencyKeys(tx).prune(NOON + 3 * HOUR, 9) == 0
 
 
 async def letter(store: Database) -> str:
     (run_id,) = await ask(store, NOON)
     (held,) = await claim(store, NOON, run_id)
-    await finish(store, held, Failed(Problem("x", "y"), permanent=True), NOON)
+    await finish(store, held, Failed(AttemptError("x", "y"), permanent=True), NOON)
     return run_id
 
 
@@ -193,7 +193,7 @@ async def test_what_stays_is_walked_past_and_not_looked_at_again_and_again(store
 
     async with store.begin() as tx:
         while (place := places[-1]) is not None:
-            places.append((await SqlUpkeep(tx).prune(LONG_AFTER, 2, place))[1])
+            places.append((await SqlRetention(tx).prune(LONG_AFTER, 2, place))[1])
 
     assert places == ["", kept[1], kept[3], young[1], None]
     for run_id in kept:
@@ -215,18 +215,18 @@ def counted(fired: int) -> dict[str, Any]:
 
 async def test_what_a_node_counted_outlives_it(store: Database) -> None:
     async with store.begin() as tx:
-        await SqlUpkeep(tx).report("n1", "scheduler", NOON, NOON, counted(3))
-        await SqlUpkeep(tx).report("n2", "scheduler", NOON, NOON, counted(4))
-        await SqlUpkeep(tx).report("n3", "scheduler", NOON, NOON + HOUR, counted(5))
-        await SqlUpkeep(tx).report("n4", "scheduler", NOON, NOON, {"lateness": "rubbish", "fired": None})
+        await SqlRetention(tx).report("n1", "scheduler", NOON, NOON, counted(3))
+        await SqlRetention(tx).report("n2", "scheduler", NOON, NOON, counted(4))
+        await SqlRetention(tx).report("n3", "scheduler", NOON, NOON + HOUR, counted(5))
+        await SqlRetention(tx).report("n4", "scheduler", NOON, NOON, {"lateness": "rubbish", "fired": None})
     async with store.begin() as tx:
-        await SqlUpkeep(tx).leave("n1")
-        await SqlUpkeep(tx).leave("unknown")
+        await SqlRetention(tx).leave("n1")
+        await SqlRetention(tx).leave("unknown")
     async with store.begin() as tx:
-        assert await SqlUpkeep(tx).forget_nodes(NOON + MINUTE) == 2
+        assert await SqlRetention(tx).forget_nodes(NOON + MINUTE) == 2
 
     async with store.read() as tx:
-        gone, nodes = await SqlUpkeep(tx).gone(), await SqlUpkeep(tx).nodes()
+        gone, nodes = await SqlRetention(tx).gone(), await SqlRetention(tx).nodes()
 
     assert [node["id"] for node in nodes] == ["n3"]
     assert (gone["fired"], gone["stale_writes"], gone["replaced"]) == (7, 2, 4)
@@ -239,31 +239,31 @@ async def test_nodes_that_leave_at_once_are_all_counted(server_database_url: str
     async with open_store(server_database_url) as store:
         async with store.begin() as tx:
             for at in range(6):
-                await SqlUpkeep(tx).report(f"n{at}", "scheduler", NOON, NOON, counted(1))
+                await SqlRetention(tx).report(f"n{at}", "scheduler", NOON, NOON, counted(1))
 
         async def leave(at: int) -> None:
             async with store.begin() as tx:
-                await SqlUpkeep(tx).leave(f"n{at}")
+                await SqlRetention(tx).leave(f"n{at}")
 
         await asyncio.gather(*(leave(at) for at in range(6)))
 
         async with store.read() as tx:
-            assert (await SqlUpkeep(tx).gone())["fired"] == 6
+            assert (await SqlRetention(tx).gone())["fired"] == 6
 
 
 async def test_a_node_is_known_by_its_last_report(store: Database) -> None:
     async with store.begin() as tx:
-        await SqlUpkeep(tx).report("n1", "scheduler", NOON, NOON, {"free": 1})
-        await SqlUpkeep(tx).report("n2", "worker", NOON, NOON + MINUTE, {"free": 2})
-        await SqlUpkeep(tx).report("n1", "scheduler", NOON + HOUR, NOON + 2 * MINUTE, {"free": 3})
+        await SqlRetention(tx).report("n1", "scheduler", NOON, NOON, {"free": 1})
+        await SqlRetention(tx).report("n2", "worker", NOON, NOON + MINUTE, {"free": 2})
+        await SqlRetention(tx).report("n1", "scheduler", NOON + HOUR, NOON + 2 * MINUTE, {"free": 3})
 
-        nodes = await SqlUpkeep(tx).nodes(NOON)
+        nodes = await SqlRetention(tx).nodes(NOON)
         assert [(node["id"], node["started_at"], node["seen_at"], node["report"]) for node in nodes] == [
             ("n1", NOON, NOON + 2 * MINUTE, {"free": 3}),
             ("n2", NOON, NOON + MINUTE, {"free": 2}),
         ]
-        assert [node["id"] for node in await SqlUpkeep(tx).nodes(NOON + 2 * MINUTE)] == ["n1"]
-        assert await SqlUpkeep(tx).forget_nodes(NOON + 2 * MINUTE) == 1
+        assert [node["id"] for node in await SqlRetention(tx).nodes(NOON + 2 * MINUTE)] == ["n1"]
+        assert await SqlRetention(tx).forget_nodes(NOON + 2 * MINUTE) == 1
 
 
 async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
@@ -271,10 +271,10 @@ async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
     await ask(store, NOON, request(queue="manual"), request())
     await ask(store, NOON + SECOND, request(tenant_id="other"))
     (held,) = await claim(store, NOON, *await ready(store, NOON, 1, {"manual"}))
-    await finish(store, held, Failed(Problem("x", "y"), permanent=True), NOON)
+    await finish(store, held, Failed(AttemptError("x", "y"), permanent=True), NOON)
 
     async with store.read() as tx:
-        ours, all_ = await SqlUpkeep(tx).counts(TENANT), await SqlUpkeep(tx).counts()
+        ours, all_ = await SqlRetention(tx).counts(TENANT), await SqlRetention(tx).counts()
 
     assert ours == {
         "schedules": {"active": 1},
@@ -288,14 +288,14 @@ async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
 
 async def test_the_databases_time_is_about_ours(store: Database) -> None:
     async with store.read() as tx:
-        assert abs(await SqlUpkeep(tx).time() - wall()) < timedelta(seconds=30)
+        assert abs(await SqlRetention(tx).time() - wall()) < timedelta(seconds=30)
 
 
 async def test_a_read_stands_at_one_moment(store: Database) -> None:
     async with store.read() as tx:
-        before = await SqlUpkeep(tx).counts()
+        before = await SqlRetention(tx).counts()
         await ask(store, NOON, request())
-        assert await SqlUpkeep(tx).counts() == before
+        assert await SqlRetention(tx).counts() == before
 
 
 async def test_pruning_hundreds_takes_a_handful_of_statements(store: Database) -> None:

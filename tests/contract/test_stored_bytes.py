@@ -15,14 +15,14 @@ from foliot.commands.tenants_sql import SqlTenants
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import TooMany
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.db.database import Database
 from foliot.engine.sql import stored_bytes
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import spans, stored, versions
 from foliot.engine.sql.version_pruner import KEPT
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
@@ -37,7 +37,7 @@ def action(number: int = 0, size: int = BIG) -> dict[str, Any]:
 
 
 def limited(world: World, most: int) -> UseCases:
-    limiter = Limiter(store=world.store, clock=world.clock, default=Limits(stored_bytes=most))
+    limiter = Limiter(store=world.store, clock=world.clock, default=TenantLimits(stored_bytes=most))
     return use_cases(world.store, world.clock, world.feed, OneAction(), pepper=KEYRING, vault=KEYRING, limiter=limiter)
 
 
@@ -58,7 +58,7 @@ async def count(store: Database, table: Any) -> int:
 
 async def thin(store: Database) -> int:
     async with store.begin() as tx:
-        gone, place = await SqlUpkeep(tx).thin_versions("", 20)
+        gone, place = await SqlRetention(tx).thin_versions("", 20)
     assert place is None
     return gone
 
@@ -151,7 +151,7 @@ async def test_versions_that_nothing_refers_to_go_and_every_instant_stays_accoun
     assert (await count(world.store, versions), await count(world.store, spans)) == (KEPT + 1, KEPT + 1)
     assert await recounted(world.store) < before - gone * 2000
     assert await world.cases[Instants].list(LOCAL, *asked) == instants
-    assert (await world.cases[Audit].prove(LOCAL)).holes == []
+    assert (await world.cases[LedgerVerifier].prove(LOCAL)).holes == []
     assert await thin(world.store) == 0
 
 
@@ -172,4 +172,4 @@ async def test_a_version_of_a_run_a_pause_or_another_versions_body_stays(world: 
     assert {1, held.version, paused.version} <= left
     (claimed,) = await world.claim(run.id)
     assert claimed.config["body"] == action(1, size=2000)["body"]
-    assert (await world.cases[Audit].prove(LOCAL)).holes == []
+    assert (await world.cases[LedgerVerifier].prove(LOCAL)).holes == []

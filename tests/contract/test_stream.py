@@ -17,9 +17,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Unavailable
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Claimed, Page
+from foliot.engine.model.views import ClaimedRun, PageRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.jobs.rest import socket as sockets
@@ -72,23 +72,23 @@ async def until(socket: ClientConnection, topic: str, kind: str) -> dict[str, An
     return message
 
 
-async def running(world: World) -> Claimed:
+async def running(world: World) -> ClaimedRun:
     await world.schedule(HOURLY)
     world.clock.advance(3600)
     await world.tick()
-    (run,) = await world.cases[Runs].list(LOCAL, Page())
+    (run,) = await world.cases[Runs].list(LOCAL, PageRequest())
     (held,) = await world.claim(run.id)
     return held
 
 
-async def write(world: World, held: Claimed, *messages: str) -> None:
+async def write(world: World, held: ClaimedRun, *messages: str) -> None:
     async with world.store.begin() as tx:
-        lines = [Line(world.clock.now(), EventType.LOG, message=message) for message in messages]
+        lines = [EventLine(world.clock.now(), EventType.LOG, message=message) for message in messages]
         await SqlRuns(tx).append([(held.fence, lines)])
     world.feed.wake(run_topic(held.fence.run_id))
 
 
-async def end(world: World, held: Claimed) -> None:
+async def end(world: World, held: ClaimedRun) -> None:
     await world.finish(held)
     world.feed.wake(run_topic(held.fence.run_id))
 
@@ -156,9 +156,11 @@ async def test_a_log_knows_its_attempts_wherever_one_comes_in(world: World) -> N
     await write(world, held, "of the first")
     async with world.store.begin() as tx:
         from foliot.engine.attempts.conclusion import conclude
-        from foliot.engine.model.run import Failed, Problem
+        from foliot.engine.model.run import AttemptError, Failed
 
-        await SqlClaims(tx).finish([conclude(held, Failed(Problem("no", "no")), world.clock.now())], world.clock.now())
+        await SqlClaims(tx).finish(
+            [conclude(held, Failed(AttemptError("no", "no")), world.clock.now())], world.clock.now()
+        )
     world.clock.advance(3600)
     (again,) = await world.claim(run_id)
     await write(world, again, "of the second")
@@ -360,7 +362,7 @@ async def test_a_subscription_outlives_a_store_that_is_away(world: World, monkey
 
 
 async def test_a_tab_that_looks_at_one_run_after_another_keeps_none_of_them(world: World) -> None:
-    desk = stream.Desk(cast("Any", None))
+    desk = stream.Subscriptions(cast("Any", None))
     over = asyncio.get_running_loop().create_future()
     over.set_result(None)
     desk._following = {f"run:{place}": over for place in range(1000)}  # type: ignore[misc]

@@ -17,7 +17,7 @@ from foliot.app.use_cases import use_cases
 from foliot.config.address_book import addresses
 from foliot.core.access import Caller, Role
 from foliot.engine.model.run import Failed, RunState
-from foliot.engine.ports import Context
+from foliot.engine.ports import ActionContext
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.presets.documents import all_presets
 from foliot.net.grpc_client import GrpcEgress
@@ -223,7 +223,7 @@ async def test_a_call_that_was_made_before_the_book_changed_fails_for_good(place
     """And in the words for a service that is gone."""
     said = {}
     for tenant, service in ((THEIRS, "lent-to-acme"), (THEIRS, "never-was-one"), (LENT, "operators-own")):
-        ctx = Context(
+        ctx = ActionContext(
             run_id="run_1",
             tenant_id=tenant,
             schedule_id=None,

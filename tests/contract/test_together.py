@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.audit_tables import trail
 from foliot.commands.group_commit import SMALL
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL
 from foliot.core.errors import Conflict, NotFound, TooMany
 from foliot.core.ids import SCHEDULE, new_id
-from foliot.core.limits import Limits
-from foliot.engine.model.views import Page, RunRequest, RunView
+from foliot.core.limits import TenantLimits
+from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
-from foliot.features.audit_log.chain import Chain
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.audit_log.chain import ChainVerifier
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.crawls.tables import crawl_requests
-from foliot.features.crawls.usecases import Crawled, Crawls
+from foliot.features.crawls.usecases import CrawlAnswer, Crawls
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
 from tests.givens import statements
@@ -34,7 +34,7 @@ from tests.world import HOURLY, World
 MINE = LOCAL.tenant_id
 
 
-async def crawl(world: World, number: int, **changes: Any) -> Crawled:
+async def crawl(world: World, number: int, **changes: Any) -> CrawlAnswer:
     asked = {"user_id": "ada", "spider": "seo", "start_urls": [f"https://example.com/{number}"], "depth": 2}
     return await world.cases[Crawls].request(LOCAL, {**asked, **changes})
 
@@ -126,19 +126,19 @@ async def test_a_poisoned_one_fails_alone(world: World, monkeypatch: pytest.Monk
             raise RuntimeError("this one cannot be stored")
 
     monkeypatch.setattr(SqlRuns, "add", choke)
-    world.cases[Limiter].default = Limits(run_now_per_minute=5)
+    world.cases[Limiter].default = TenantLimits(run_now_per_minute=5)
 
     heard = await asyncio.gather(
         *(crawl(world, number, user_id="poison" if number == 2 else "ada") for number in range(5)),
         return_exceptions=True,
     )
 
-    assert [type(one) for one in heard] == [Crawled, Crawled, RuntimeError, Crawled, Crawled]
+    assert [type(one) for one in heard] == [CrawlAnswer, CrawlAnswer, RuntimeError, CrawlAnswer, CrawlAnswer]
     assert (await count(world, runs), await count(world, crawl_requests), await count(world, trail)) == (4, 4, 4)
 
 
 async def test_a_limit_lets_exactly_so_many_of_one_moment_through(world: World) -> None:
-    world.cases[Limiter].default = Limits(run_now_per_minute=3)
+    world.cases[Limiter].default = TenantLimits(run_now_per_minute=3)
 
     heard = await asyncio.gather(*(crawl(world, number) for number in range(5)), return_exceptions=True)
 
@@ -241,10 +241,10 @@ async def test_the_trail_of_one_moment_is_whole(world: World) -> None:
         *(world.cases[Schedules].run_now(LOCAL, schedule.id) for _ in range(20)),
     )
     async with world.store.begin() as tx:
-        await SqlTrail(tx).chain(1000)
+        await SqlAuditLog(tx).chain(1000)
 
-    verified = await world.cases[Chain].verify(LOCAL)
+    verified = await world.cases[ChainVerifier].verify(LOCAL)
 
     assert (verified.entries, list(verified.breaks)) == (41, [])
-    told = await world.cases[Trail].list(LOCAL, Page(limit=100))
+    told = await world.cases[AuditLog].list(LOCAL, PageRequest(limit=100))
     assert sorted({entry.verb for entry in told}) == ["create", "run_now"]

@@ -8,30 +8,30 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import SqlTrail, entry_columns
-from foliot.commands.idempotency import AnsweredBefore, Once
-from foliot.core.access import LOCAL, Caller, Door, Role
+from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog, entry_columns
+from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
+from foliot.core.access import LOCAL, Caller, Interface, Role
 from foliot.core.errors import Forbidden, NotFound
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
-from foliot.features.audit_log.usecases import Trail
+from foliot.engine.model.views import PageRequest
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.schedules.usecases.skip_next import Skipping
+from foliot.features.schedules.usecases.skip_next import Skips
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, HOURLY, URL, World
 
 ADA = Caller("acme", "ada", Role.ADMIN, key_id="key_1")
-BOB = Caller("other", "bob", Role.ADMIN, door=Door.CLI)
+BOB = Caller("other", "bob", Role.ADMIN, door=Interface.CLI)
 BOOM = {"code": "http_500", "message": "the target answered 500"}
 
 
-async def told(world: World, caller: Caller = ADA, **wanted: Any) -> list[TrailEntry]:
+async def told(world: World, caller: Caller = ADA, **wanted: Any) -> list[AuditEntry]:
     """Oldest first."""
-    return list(reversed(await world.cases[Trail].list(caller, Page(500), **wanted)))
+    return list(reversed(await world.cases[AuditLog].list(caller, PageRequest(500), **wanted)))
 
 
 async def verbs(world: World) -> list[str]:
@@ -118,7 +118,7 @@ async def test_what_changes_nothing_is_not_told(world: World) -> None:
 
 
 async def test_a_request_that_comes_twice_is_told_once(world: World) -> None:
-    once = Once("k", "body", 201, lambda one: one.id)
+    once = IdempotentRequest("k", "body", 201, lambda one: one.id)
     await world.cases[Schedules].create(ADA, HOURLY, once)
     with pytest.raises(AnsweredBefore):
         await world.cases[Schedules].create(ADA, HOURLY, once)
@@ -126,7 +126,7 @@ async def test_a_request_that_comes_twice_is_told_once(world: World) -> None:
     assert await verbs(world) == ["create"]
 
 
-def unwritable(entries: Sequence[TrailEntry]) -> dict[str, list[Any]]:
+def unwritable(entries: Sequence[AuditEntry]) -> dict[str, list[Any]]:
     """Columns that every database refuses: an entry without its moment."""
     return entry_columns(entries) | {"at": [None] * len(entries)}
 
@@ -138,17 +138,17 @@ async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, mo
     dead = await schedules.run_now(ADA, one.id)
     await world.end(dead.id, RunState.DEAD_LETTER, BOOM)
     group = (await world.cases[Runs].get(ADA, dead.id)).fingerprint or ""
-    before = await world.cases[Runs].list(ADA, Page())
+    before = await world.cases[Runs].list(ADA, PageRequest())
     one = await schedules.get(ADA, one.id)
 
     with monkeypatch.context() as patch:
         patch.setattr("foliot.commands.audit_sql.entry_columns", unwritable)
         for change in (
-            lambda: schedules.create(ADA, HOURLY, Once("k", "body", 201, str)),
+            lambda: schedules.create(ADA, HOURLY, IdempotentRequest("k", "body", 201, str)),
             lambda: schedules.patch(ADA, one.id, {"name": "x"}),
             lambda: schedules.replace(ADA, one.id, HOURLY),
             lambda: schedules.pause(ADA, one.id),
-            lambda: world.cases[Skipping].skip_next(ADA, one.id),
+            lambda: world.cases[Skips].skip_next(ADA, one.id),
             lambda: schedules.delete(ADA, one.id),
             lambda: schedules.run_now(ADA, one.id),
             lambda: world.cases[Runs].cancel(ADA, run.id),
@@ -159,10 +159,10 @@ async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, mo
             with pytest.raises(IntegrityError):
                 await change()
 
-    assert await world.cases[Schedules].list(ADA, Page()) == [one]
-    assert await world.cases[Runs].list(ADA, Page()) == before
+    assert await world.cases[Schedules].list(ADA, PageRequest()) == [one]
+    assert await world.cases[Runs].list(ADA, PageRequest()) == before
     # The key was rolled back too: the same request may come again.
-    assert (await schedules.create(ADA, HOURLY, Once("k", "body", 201, str))).name == "Hourly"
+    assert (await schedules.create(ADA, HOURLY, IdempotentRequest("k", "body", 201, str))).name == "Hourly"
 
 
 async def test_a_change_that_is_undone_leaves_no_entry(world: World) -> None:
@@ -170,10 +170,10 @@ async def test_a_change_that_is_undone_leaves_no_entry(world: World) -> None:
         raise RuntimeError("after everything was written")
 
     with pytest.raises(RuntimeError):
-        await world.cases[Schedules].create(ADA, HOURLY, Once("k", "body", 201, fail))
+        await world.cases[Schedules].create(ADA, HOURLY, IdempotentRequest("k", "body", 201, fail))
 
     assert await told(world) == []
-    assert await world.cases[Schedules].list(ADA, Page()) == []
+    assert await world.cases[Schedules].list(ADA, PageRequest()) == []
 
 
 async def test_nobody_sees_or_can_count_what_another_tenant_does(world: World) -> None:
@@ -184,20 +184,20 @@ async def test_nobody_sees_or_can_count_what_another_tenant_does(world: World) -
         await world.cases[Schedules].create(BOB, HOURLY)
     await world.cases[Schedules].create(ADA, HOURLY)
     async with world.store.begin() as tx:
-        await SqlTrail(tx).chain(100)
+        await SqlAuditLog(tx).chain(100)
 
     assert [(entry.user_id, entry.seq) for entry in await told(world)] == [("ada", 1), ("ada", 2)]
     theirs = await told(world, BOB)
     assert [entry.seq for entry in theirs] == [1, 2, 3, 4, 5]
     assert {entry.door for entry in theirs} == {"cli"}
     assert await told(world, thing_id=theirs[0].thing_id) == []
-    assert await world.cases[Trail].list(ADA, Page(10, theirs[3].id)) == (await told(world))[:1]
+    assert await world.cases[AuditLog].list(ADA, PageRequest(10, theirs[3].id)) == (await told(world))[:1]
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
 async def test_only_an_administrator_reads_the_trail(role: Role, world: World) -> None:
     with pytest.raises(Forbidden):
-        await world.cases[Trail].list(Caller("acme", "eve", role), Page())
+        await world.cases[AuditLog].list(Caller("acme", "eve", role), PageRequest())
 
 
 async def test_values_of_headers_are_never_told(world: World) -> None:

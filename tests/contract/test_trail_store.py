@@ -12,21 +12,21 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from foliot.commands.audit_entry import GENESIS, TrailEntry, seal
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_entry import GENESIS, AuditEntry, seal
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.audit_tables import trail
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import FoliotError, Forbidden
 from foliot.core.ids import ENTRY, new_id
 from foliot.db.database import Database
-from foliot.engine.model.views import Page
-from foliot.features.audit_log.actor import Chainer
-from foliot.features.audit_log.chain import Break, Chain, Verified
+from foliot.engine.model.views import PageRequest
+from foliot.features.audit_log.actor import AuditChainer
+from foliot.features.audit_log.chain import ChainBreak, ChainsVerified, ChainVerifier
 from tests.givens import MINUTE, NOON, SECOND, TENANT, statements, stopped
 from tests.tampering import tamper
 
 
-def entry(**changes: Any) -> TrailEntry:
+def entry(**changes: Any) -> AuditEntry:
     standing: dict[str, Any] = {
         "id": new_id(ENTRY),
         "tenant_id": TENANT,
@@ -40,20 +40,20 @@ def entry(**changes: Any) -> TrailEntry:
         "was": {"name": "alt"},
         "became": {"name": "neu – ☃", "n": 1.5},
     }
-    return TrailEntry(**{**standing, **changes})
+    return AuditEntry(**{**standing, **changes})
 
 
-async def add(store: Database, *entries: TrailEntry) -> None:
+async def add(store: Database, *entries: AuditEntry) -> None:
     async with store.begin() as tx:
-        await SqlTrail(tx).add(entries)
+        await SqlAuditLog(tx).add(entries)
 
 
 async def chain(store: Database, limit: int = 1000) -> int:
     async with store.begin() as tx:
-        return await SqlTrail(tx).chain(limit)
+        return await SqlAuditLog(tx).chain(limit)
 
 
-async def chained(store: Database, count: int, tenant: str = TENANT) -> list[TrailEntry]:
+async def chained(store: Database, count: int, tenant: str = TENANT) -> list[AuditEntry]:
     """That many entries, each with its place."""
     made = [entry(tenant_id=tenant, thing_id=f"sch_{place}") for place in range(1, count + 1)]
     await add(store, *made)
@@ -61,16 +61,21 @@ async def chained(store: Database, count: int, tenant: str = TENANT) -> list[Tra
     return made
 
 
-async def find(store: Database, tenant: str = TENANT, page: Page = Page(100), **wanted: Any) -> list[TrailEntry]:  # noqa: B008 -- frozen
+FIRST_PAGE = PageRequest(100)
+
+
+async def find(
+    store: Database, tenant: str = TENANT, page: PageRequest = FIRST_PAGE, **wanted: Any
+) -> list[AuditEntry]:
     async with store.read(tenant) as tx:
-        return await SqlTrail(tx).find(tenant, page, **wanted)
+        return await SqlAuditLog(tx).find(tenant, page, **wanted)
 
 
-async def verify(store: Database, now: datetime = NOON) -> Verified:
-    return await Chain(store=store, clock=stopped(now)).verify(LOCAL)
+async def verify(store: Database, now: datetime = NOON) -> ChainsVerified:
+    return await ChainVerifier(store=store, clock=stopped(now)).verify(LOCAL)
 
 
-async def first_break(store: Database) -> Break:
+async def first_break(store: Database) -> ChainBreak:
     (found,) = (await verify(store)).breaks
     return found
 
@@ -128,7 +133,7 @@ async def test_a_thousand_entries_are_chained_in_a_handful_of_statements(store: 
 
 
 async def test_the_chainer_looks_once_and_rests_when_nothing_waits(store: Database) -> None:
-    chainer = Chainer(store=store, period=1.0, batch=2)
+    chainer = AuditChainer(store=store, period=1.0, batch=2)
     with statements(store) as sent:
         assert (await chainer.run_once()).rest == 1.0
     assert len(sent) == 1
@@ -144,7 +149,7 @@ async def test_many_chainers_at_once_make_one_chain(store: Database) -> None:
     done = False
 
     async def work() -> None:
-        chainer = Chainer(store=store, period=0, batch=7)
+        chainer = AuditChainer(store=store, period=0, batch=7)
         while not done or (await chainer.run_once()).entries:
             try:
                 await chainer.run_once()
@@ -183,8 +188,8 @@ async def test_a_tenant_whose_head_is_held_is_left_to_its_holder(store: Database
 async def test_what_is_undone_takes_no_number(store: Database) -> None:
     await chained(store, 1)
     async with store.begin() as tx:
-        await SqlTrail(tx).add([entry()])
-        await SqlTrail(tx).chain(10)
+        await SqlAuditLog(tx).add([entry()])
+        await SqlAuditLog(tx).chain(10)
         await tx.conn.rollback()
     await chained(store, 1)
 
@@ -214,7 +219,7 @@ async def test_entries_are_found_by_who_what_and_when_newest_first(store: Databa
     assert await ids(thing_id="sch_1", thing="schedule") == [1, 0]
     assert await ids(start=NOON + MINUTE) == [2, 1]
     assert await ids(end=NOON + MINUTE) == [0]
-    assert await ids(page=Page(1, made[2].id)) == [1]
+    assert await ids(page=PageRequest(1, made[2].id)) == [1]
     assert await ids(user_id="ADA") == []
 
 
@@ -422,7 +427,7 @@ async def test_a_break_beyond_the_first_page_is_found(store: Database, monkeypat
 
 async def test_only_the_house_verifies_every_tenant(store: Database) -> None:
     with pytest.raises(Forbidden):
-        await Chain(store=store, clock=stopped()).verify(Caller("acme", "ada", Role.ADMIN))
+        await ChainVerifier(store=store, clock=stopped()).verify(Caller("acme", "ada", Role.ADMIN))
 
 
 def test_a_digest_is_sha_256_over_the_one_before_the_number_and_every_value() -> None:

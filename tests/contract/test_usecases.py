@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import pytest
 
-from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.core.access import LOCAL
 from foliot.core.errors import Conflict, Unavailable
 from foliot.db.database import Database
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
-from foliot.features.ledger.usecases import Audit
+from foliot.engine.model.views import PageRequest
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 
@@ -30,13 +30,13 @@ def world(store: Database) -> World:
 
 
 async def test_one_key_sent_many_times_at_once_has_one_effect(world: World) -> None:
-    once = Once("k", "body", 201, lambda schedule: f"{schedule.id}")
+    once = IdempotentRequest("k", "body", 201, lambda schedule: f"{schedule.id}")
 
     answers = await asyncio.gather(
         *(world.cases[Schedules].create(LOCAL, HOURLY, once) for _ in range(8)), return_exceptions=True
     )
 
-    made = await world.cases[Schedules].list(LOCAL, Page())
+    made = await world.cases[Schedules].list(LOCAL, PageRequest())
     assert len(made) == 1
     again = [answer for answer in answers if isinstance(answer, AnsweredBefore)]
     assert {answer.body for answer in again} == {made[0].id}
@@ -77,7 +77,7 @@ async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None
     await asyncio.gather(*tickers)
     await world.tick()
 
-    proof = await world.cases[Audit].prove(LOCAL)
+    proof = await world.cases[LedgerVerifier].prove(LOCAL)
     assert (proof.schedules, list(proof.holes)) == (3, [])
     assert proof.instants > 20
 
@@ -90,5 +90,5 @@ async def test_run_now_beside_delete_leaves_no_run_that_waits(world: World) -> N
         *asks[:3], world.cases[Schedules].delete(LOCAL, schedule.id), *asks[3:], return_exceptions=True
     )
 
-    runs = await world.cases[Runs].list(LOCAL, Page())
+    runs = await world.cases[Runs].list(LOCAL, PageRequest())
     assert {run.state for run in runs} <= {RunState.CANCELLED}

@@ -12,24 +12,24 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.model.node import Wish
-from foliot.engine.model.queue import Queue
+from foliot.engine.model.node import NodeRequest
+from foliot.engine.model.queue import QueuePause
 from foliot.engine.model.run import Outcome, RunState, Succeeded
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Context
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import ActionContext
 from foliot.engine.sql.queues import SqlQueues
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions
 from foliot.wakeups.feed import node_topic
 from foliot.wakeups.memory import MemoryFeed
-from tests.contract.test_engine import Probe
+from tests.contract.engine_bench import Probe
 from tests.givens import ask, keep, request, runs_of, schedule, spec, states
 
 SECONDS = 20
 
 
 @asynccontextmanager
-async def at_work(store: Database, action: Probe, heard: list[Wish]) -> AsyncIterator[tuple[Engine, MemoryFeed]]:
+async def at_work(store: Database, action: Probe, heard: list[NodeRequest]) -> AsyncIterator[tuple[Engine, MemoryFeed]]:
     """An engine as `foliot up` runs one."""
     feed = MemoryFeed()
     engine = Engine(
@@ -38,7 +38,7 @@ async def at_work(store: Database, action: Probe, heard: list[Wish]) -> AsyncIte
         store=store,
         feed=feed,
         actions=GivenActions.of(action),
-        pace=Pace(retention=None, tick=0.1),
+        pace=EnginePace(retention=None, tick=0.1),
         workers_of=lambda executor: EmbeddedWorkers(executor, 10),
         heard=heard.append,
     )
@@ -55,15 +55,15 @@ async def until(store: Database, run_id: str, state: RunState) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("wish", list(Wish))
-async def test_a_wish_is_heard_as_soon_as_the_feed_wakes(wish: Wish, store: Database) -> None:
-    heard: list[Wish] = []
+@pytest.mark.parametrize("wish", list(NodeRequest))
+async def test_a_wish_is_heard_as_soon_as_the_feed_wakes(wish: NodeRequest, store: Database) -> None:
+    heard: list[NodeRequest] = []
     async with at_work(store, Probe(_succeeds), heard) as (_, feed):
         async with asyncio.timeout(SECONDS):
             while not await _nodes(store):
                 await asyncio.sleep(0.02)
         async with store.begin() as tx:
-            await SqlUpkeep(tx).wish("n1", wish)
+            await SqlRetention(tx).wish("n1", wish)
         feed.wake(node_topic("n1"))
         async with asyncio.timeout(2):
             while not heard:
@@ -75,7 +75,7 @@ async def test_a_wish_is_heard_as_soon_as_the_feed_wakes(wish: Wish, store: Data
 async def test_who_drains_finishes_what_runs_takes_nothing_new_and_goes_on_firing(store: Database) -> None:
     go = asyncio.Event()
 
-    async def waits(_ctx: Context) -> Outcome:
+    async def waits(_ctx: ActionContext) -> Outcome:
         await go.wait()
         return Succeeded()
 
@@ -107,7 +107,7 @@ async def test_who_drains_finishes_what_runs_takes_nothing_new_and_goes_on_firin
 async def test_a_paused_queue_starts_again_when_it_is_resumed_and_ended_runs_are_counted(store: Database) -> None:
     clock = StoreClock()
     async with store.begin() as tx:
-        await SqlQueues(tx).put(Queue("reports", clock.now(), "root", ""))
+        await SqlQueues(tx).put(QueuePause("reports", clock.now(), "root", ""))
     async with at_work(store, Probe(_succeeds), []) as (engine, feed):
         paused, other = await ask(store, clock.now(), request(queue="reports"), request())
         feed.wake("runs")
@@ -115,7 +115,7 @@ async def test_a_paused_queue_starts_again_when_it_is_resumed_and_ended_runs_are
         assert await states(store, paused) == [RunState.QUEUED]
 
         async with store.begin() as tx:
-            await SqlQueues(tx).put(Queue("reports"))
+            await SqlQueues(tx).put(QueuePause("reports"))
         feed.wake("runs")
         await until(store, paused, RunState.SUCCESS)
         async with asyncio.timeout(SECONDS):
@@ -123,10 +123,10 @@ async def test_a_paused_queue_starts_again_when_it_is_resumed_and_ended_runs_are
                 await asyncio.sleep(0.02)
 
 
-async def _succeeds(_ctx: Context) -> Outcome:
+async def _succeeds(_ctx: ActionContext) -> Outcome:
     return Succeeded()
 
 
 async def _nodes(store: Database) -> int:
     async with store.read() as tx:
-        return len(await SqlUpkeep(tx).nodes())
+        return len(await SqlRetention(tx).nodes())

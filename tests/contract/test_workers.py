@@ -12,7 +12,7 @@ import pytest
 
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from tests.brokers import a_broker
 from tests.cluster import House, a_house, until
@@ -78,7 +78,7 @@ async def test_a_running_run_can_be_cancelled(house: House) -> None:
     await house.reaches(run_id, RunState.RUNNING)
 
     async with house.store.begin() as tx:
-        await SqlRuns(tx).cancel([run_id], await SqlUpkeep(tx).time(), "enough")
+        await SqlRuns(tx).cancel([run_id], await SqlRetention(tx).time(), "enough")
 
     await house.reaches(run_id, RunState.CANCELLED)
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from foliot.core.egress import EgressFailed, Outgoing
+from foliot.core.egress import EgressFailed, OutgoingRequest
 from foliot.net.client import HttpEgress
 
 
@@ -26,7 +26,7 @@ async def call(egress: HttpEgress, url: str, seconds: float) -> dict[str, Any]:
     loop = asyncio.get_running_loop()
     began = loop.time()
     try:
-        reply = await egress.send(Outgoing(method="GET", url=url, timeout=timedelta(seconds=seconds)))
+        reply = await egress.send(OutgoingRequest(method="GET", url=url, timeout=timedelta(seconds=seconds)))
     except EgressFailed as failure:
         told: dict[str, Any] = {"code": failure.code}
     else:

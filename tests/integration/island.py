@@ -23,7 +23,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import EgressFailed, EgressRefused, OutgoingRequest
 from foliot.net import allow
 from foliot.net.client import HttpEgress
 from foliot.net.interfaces import Interfaces
@@ -150,7 +150,7 @@ class Recorder:
 
 async def send(egress: HttpEgress, host: str) -> str:
     try:
-        reply = await egress.send(Outgoing(method="GET", url=f"http://{host}/", timeout=timedelta(seconds=3)))
+        reply = await egress.send(OutgoingRequest(method="GET", url=f"http://{host}/", timeout=timedelta(seconds=3)))
     except EgressRefused:
         return "refused"
     except EgressFailed as failure:

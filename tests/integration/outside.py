@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from foliot.core.egress import EgressFailed, Outgoing
+from foliot.core.egress import EgressFailed, OutgoingRequest
 from foliot.net.client import HttpEgress
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -76,8 +76,8 @@ def names(*answers: Sequence[str]) -> Names:
     return Names(list(answers))
 
 
-def get(url: str, **options: Any) -> Outgoing:
-    return Outgoing(method="GET", url=url, **{"timeout": timedelta(seconds=5), **options})
+def get(url: str, **options: Any) -> OutgoingRequest:
+    return OutgoingRequest(method="GET", url=url, **{"timeout": timedelta(seconds=5), **options})
 
 
 def body(content: bytes, *headers: str) -> bytes:
@@ -85,7 +85,7 @@ def body(content: bytes, *headers: str) -> bytes:
     return f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode() + content
 
 
-async def code_of(egress: HttpEgress, request: Outgoing) -> str:
+async def code_of(egress: HttpEgress, request: OutgoingRequest) -> str:
     with pytest.raises(EgressFailed) as caught:
         await egress.send(request)
     assert caught.value.__cause__ is None

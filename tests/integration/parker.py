@@ -12,13 +12,13 @@ from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.model.run import Parked
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Context
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import ActionContext
 from foliot.testing import GivenActions
 from foliot.wakeups.memory import MemoryFeed
 from tests.watched import Elsewhere
 
-PACE = Pace(scale=0.1, tick=0.1, retention=None)
+PACE = EnginePace(scale=0.1, tick=0.1, retention=None)
 """A lease holds for three seconds."""
 
 
@@ -29,7 +29,7 @@ class Stuck(Elsewhere):
     track: Path = Path()
     after: bool = False
 
-    async def perform(self, ctx: Context) -> Parked:
+    async def perform(self, ctx: ActionContext) -> Parked:
         await ctx.note({"job": ctx.run_id, "looked": 0})
         if self.after:
             self._write(f"started {ctx.run_id}")

@@ -19,10 +19,10 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.model.node import Role
+from foliot.engine.model.node import NodeRole
 from foliot.engine.model.run import Outcome
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Context
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import ActionContext
 from foliot.testing import GivenActions
 from foliot.wakeups.memory import MemoryFeed
 
@@ -39,7 +39,7 @@ class Poison:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         os._exit(DIED)
 
 
@@ -51,10 +51,10 @@ async def main(told: Mapping[str, Any]) -> None:
         store=Database(told["database"]),
         feed=MemoryFeed(),
         actions=GivenActions.of(Poison()),
-        pace=Pace(scale=told["scale"], tick=0.2, retention=None),
+        pace=EnginePace(scale=told["scale"], tick=0.2, retention=None),
         workers_of=lambda executor: EmbeddedWorkers(executor, 1),
         queues=queues,
-        role=Role.WORKER,
+        role=NodeRole.WORKER,
         intake=CeleryIntake(told["broker"], name=f"p{os.getpid()}@test", queues=queues, slots=1),
     )
     await engine.start()

@@ -17,12 +17,12 @@ from typing import Any, cast
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
+from foliot.engine.counters import EngineCounters
 from foliot.engine.janitor import Janitor
-from foliot.engine.meter import Meter
 from foliot.engine.model.run import Outcome, RunState, Succeeded
-from foliot.engine.model.views import Claimed, Ending
-from foliot.engine.ports import Action, Context
-from foliot.engine.ready_times import Alarm
+from foliot.engine.model.views import AttemptEnding, ClaimedRun
+from foliot.engine.ports import Action, ActionContext
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.ticker import Ticker
 from foliot.wakeups.memory import MemoryFeed
@@ -60,7 +60,7 @@ class Mark:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         return Succeeded()
 
 
@@ -125,8 +125,8 @@ async def _tick(url: str, clock: FastClock, path: str) -> None:
         clock=clock,
         store=cast("Database", Dawdling(store)),
         feed=MemoryFeed(),
-        meter=Meter(),
-        alarm=Alarm(),
+        meter=EngineCounters(),
+        alarm=ReadyTimes(),
         batch=7,
         longest_rest=0.02,
     )
@@ -154,7 +154,7 @@ async def _sweep(url: str, clock: FastClock) -> None:
         clock=clock,
         store=cast("Database", Dawdling(store)),
         feed=MemoryFeed(),
-        alarm=Alarm(),
+        alarm=ReadyTimes(),
         period=0.1,
         retention=None,
     )
@@ -193,7 +193,7 @@ async def _claim(url: str, clock: FastClock, notes: Notes, lease: float) -> None
 
 
 async def _effect(
-    store: Dawdling, claimed: Claimed, clock: FastClock, notes: Notes, times: tuple[float, float, float]
+    store: Dawdling, claimed: ClaimedRun, clock: FastClock, notes: Notes, times: tuple[float, float, float]
 ) -> None:
     asked, lease, stay = times
     fence = claimed.fence
@@ -203,7 +203,7 @@ async def _effect(
     notes.write("start", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
     await asyncio.sleep(stay)
     notes.write("end", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
-    ending = Ending(fence=fence, state=RunState.SUCCESS, outcome="success", at=clock.now(), result=fence.token)
+    ending = AttemptEnding(fence=fence, state=RunState.SUCCESS, outcome="success", at=clock.now(), result=fence.token)
     for _ in range(100):
         try:
             async with store.begin() as tx:

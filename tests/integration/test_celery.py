@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from foliot.cluster.celery.publisher import CeleryBroker
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.parcel import BrokerMessage
 from foliot.core.errors import Unavailable
 from foliot.engine.broker.ports import Broker
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from tests.brokers import a_broker
 from tests.cluster import PACE, House, a_house, until
 from tests.conftest import Session
@@ -52,7 +52,7 @@ class Wayward:
     def shown(self) -> str:
         return self.inner.shown
 
-    async def publish(self, parcels: Sequence[Parcel]) -> None:
+    async def publish(self, parcels: Sequence[BrokerMessage]) -> None:
         await self.check()
         for _ in range(self.times):
             await self.inner.publish(parcels)
@@ -69,7 +69,7 @@ class Wayward:
 async def done(house: House, run_ids: Sequence[str]) -> None:
     async def all_done() -> bool:
         async with house.store.read() as tx:
-            counts = await SqlUpkeep(tx).counts()
+            counts = await SqlRetention(tx).counts()
         return not counts["runs"]
 
     await until(all_done, f"{len(run_ids)} runs done", seconds=60)
@@ -100,7 +100,7 @@ async def test_a_message_that_comes_while_its_run_runs_changes_nothing(house: Ho
         await house.reaches(run_id, RunState.RUNNING)
 
     again = CeleryBroker(house.broker.url)
-    parcels = [Parcel(house.broker.queue(), 5, [run_id], engine.clock.now()) for run_id in run_ids]
+    parcels = [BrokerMessage(house.broker.queue(), 5, [run_id], engine.clock.now()) for run_id in run_ids]
     await again.publish(parcels)
     await again.close()
 

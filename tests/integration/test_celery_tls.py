@@ -13,7 +13,7 @@ import pytest
 from foliot.cluster.celery.app import make_app
 from foliot.cluster.celery.publisher import CeleryBroker
 from foliot.cluster.celery.worker import CeleryIntake
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.parcel import BrokerMessage
 from foliot.core.errors import Unavailable
 from foliot.core.ids import RUN, new_id
 from tests.certificates import self_signed
@@ -54,13 +54,13 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 async def test_a_parcel_crosses_when_the_certificate_is_good(place: Place) -> None:
-    came: asyncio.Queue[Parcel] = asyncio.Queue()
+    came: asyncio.Queue[BrokerMessage] = asyncio.Queue()
     broker, run_id = CeleryBroker(place.trusted), new_id(RUN)
     intake = CeleryIntake(place.trusted, name="tls@test", queues=[QUEUE], slots=1)
     await intake.open(came.put)
     try:
         await broker.check()
-        await broker.publish([Parcel(QUEUE, 5, [run_id], datetime.now(UTC))])  # noqa: TID251 -- any moment will do
+        await broker.publish([BrokerMessage(QUEUE, 5, [run_id], datetime.now(UTC))])  # noqa: TID251 -- any moment will do
         parcel = await asyncio.wait_for(came.get(), 60)
     finally:
         await intake.close()

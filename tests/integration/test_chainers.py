@@ -12,15 +12,15 @@ from typing import cast
 
 import pytest
 
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.core.access import LOCAL
 from foliot.core.errors import Unavailable
 from foliot.core.ids import ENTRY, new_id
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
-from foliot.features.audit_log.actor import Chainer
-from foliot.features.audit_log.chain import Chain
+from foliot.features.audit_log.actor import AuditChainer
+from foliot.features.audit_log.chain import ChainVerifier
 from foliot.testing import open_store
 from tests.givens import NOON
 from tests.integration.racer import Dawdling, Notes
@@ -37,7 +37,7 @@ def chain(url: str, path: str) -> None:
 
 
 async def _chain(url: str, notes: Notes) -> None:
-    chainer = Chainer(store=cast("Database", Dawdling(Database(url, pool=2))), period=0.005, batch=9)
+    chainer = AuditChainer(store=cast("Database", Dawdling(Database(url, pool=2))), period=0.005, batch=9)
     while True:
         try:
             did = await chainer.run_once()
@@ -64,7 +64,7 @@ async def write(store: Database, tenant: str, until: float) -> int:
     count = 0
     while time.monotonic() < until:
         entries = [
-            TrailEntry(
+            AuditEntry(
                 id=new_id(ENTRY),
                 tenant_id=tenant,
                 at=NOON,
@@ -80,7 +80,7 @@ async def write(store: Database, tenant: str, until: float) -> int:
             for _ in range(random.randint(1, 4))
         ]
         async with store.begin() as tx:
-            await SqlTrail(tx).add(entries)
+            await SqlAuditLog(tx).add(entries)
             await asyncio.sleep(random.random() * 0.01)
         count += len(entries)
     return count
@@ -98,7 +98,7 @@ async def test_chainers_that_race_and_die_leave_one_sound_chain_each(server_data
             track.kill(random.choice(names))
         written = sum(await asyncio.gather(*writers))
 
-        proof = Chain(store=store, clock=StoreClock())
+        proof = ChainVerifier(store=store, clock=StoreClock())
         deadline = time.monotonic() + PATIENCE
         while await proof.length(LOCAL) < written and time.monotonic() < deadline:
             await asyncio.sleep(0.05)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, literal_column
 
-from foliot.core.time.trigger import Every
+from foliot.core.time.trigger import FixedInterval
 from foliot.db.clock import StoreClock, wall
 from foliot.db.columns import Moment
 from foliot.db.database import Database
@@ -21,13 +21,13 @@ from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.loop import Actor
 from foliot.engine.model.run import Succeeded
-from foliot.engine.pace import Pace
+from foliot.engine.pace import EnginePace
 from foliot.engine.sql import retention
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import GivenActions
 from foliot.wakeups.memory import MemoryFeed
-from tests.contract.test_engine import answers, hangs
+from tests.contract.engine_bench import answers, hangs
 from tests.givens import keep, request, runs_of, schedule, spec
 
 DAY = 86_400
@@ -66,7 +66,7 @@ class Bench:
             store=store,
             feed=MemoryFeed(),
             actions=GivenActions.of(action),
-            pace=Pace(retention=None, gather=0.0),
+            pace=EnginePace(retention=None, gather=0.0),
             workers_of=lambda executor: EmbeddedWorkers(executor, 10),
         )
         self.actors: dict[str, Actor] = {
@@ -115,7 +115,7 @@ def on(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Benches:
 async def test_a_step_that_does_not_last_moves_no_cursor_and_silences_nothing(on: Benches, seconds: int) -> None:
     async with on(answers(Succeeded())) as bench:
         now = bench.clock.now().replace(microsecond=0)
-        one = schedule(spec(Every(3600, now - timedelta(hours=5))), next_at=now, created_at=now)
+        one = schedule(spec(FixedInterval(3600, now - timedelta(hours=5))), next_at=now, created_at=now)
         await keep(bench.store, one)
 
         bench.step(seconds)

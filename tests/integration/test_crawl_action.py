@@ -17,9 +17,9 @@ from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import Cancelled, Failed, Outcome, Parked, Succeeded
-from foliot.features.crawls.action.action import Pace
-from foliot.features.crawls.action.scrapy_log import Reading
-from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.crawls.action.action import CrawlPace
+from foliot.features.crawls.action.scrapy_log import ScrapyLogState
+from foliot.features.health.usecases.health import HealthChecks
 from foliot.net.client import HttpEgress
 from tests.following import PACE, Crawling, Followed, crawling
 from tests.scrapyd_server import TESTBOT, ScrapydServer, a_scrapyd
@@ -71,7 +71,7 @@ def problem(outcome: Outcome | None) -> tuple[str, bool]:
 def said_by(scrapyd: ScrapydServer, run: Followed) -> list[str]:
     """The log file itself, read whole."""
     assert run.handle is not None
-    reading = Reading()
+    reading = ScrapyLogState()
     lines = scrapyd.log_of(run.handle["project"], run.handle["spider"], run.handle["jobid"]).read_text().splitlines()
     return [reading.read(line).text for line in lines]
 
@@ -189,7 +189,7 @@ async def test_a_crawl_is_cancelled_where_it_runs(here: Crawling, scrapyd: Scrap
 async def test_a_spider_that_does_not_listen_is_killed_and_its_time_limit_said(
     scrapyd: ScrapydServer, tmp_path: Path
 ) -> None:
-    pace = Pace(poll=timedelta(milliseconds=50), closing=timedelta(milliseconds=300))
+    pace = CrawlPace(poll=timedelta(milliseconds=50), closing=timedelta(milliseconds=300))
     async with crawling([scrapyd.url], pace=pace) as here:
         run = here.run("deaf", run_id=name(), params={"until": str(tmp_path / "go")})
         await run.start()
@@ -394,7 +394,7 @@ async def test_foliot_check_and_the_health_say_how_each_node_is(scrapyd: Scrapyd
     await build.migrate(settings)
     await app.start()
     try:
-        health = await app.usecases[Wellbeing].detailed(LOCAL)
+        health = await app.usecases[HealthChecks].detailed(LOCAL)
     finally:
         await app.stop()
 

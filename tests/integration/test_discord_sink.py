@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from foliot.features.pipelines.chain.run import Chain, ChainFailed, is_permanent
+from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.model.ports import DiscordBot
+from foliot.features.pipelines.model.ports import DiscordCredentials
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.net.client import HttpEgress
 from foliot.testing import Streamed, contexts
@@ -47,8 +47,8 @@ class World:
             [Given(given=list(items)), sink], on_error=on_error, egress=self.egress, secrets={"bot": TOKEN}, said=said
         )
         for _, ctx in steps:
-            ctx.outside = replace(ctx.outside, discord=DiscordBot(api=api_of(self.discord), token=self.token))
-        chain = Chain(steps=steps, tell=lambda _: None, keep=kept.append)
+            ctx.outside = replace(ctx.outside, discord=DiscordCredentials(api=api_of(self.discord), token=self.token))
+        chain = ChainRun(steps=steps, tell=lambda _: None, keep=kept.append)
         await chain.run()
         return Streamed(items=kept, failed=chain.tallies[-1].failed, steps=[], log=said)
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from foliot.core.egress import EgressRefused, Outgoing
+from foliot.core.egress import EgressRefused, OutgoingRequest
 from foliot.net.client import HttpEgress
 from foliot.net.connector import PinnedConnector
-from foliot.net.decompress import Spoiled, decoders, pour
-from foliot.net.pinned_address import PIN, Astray, Pin
+from foliot.net.decompress import UndecodableBody, decoders, decompress
+from foliot.net.pinned_address import PIN, Pin, WrongPeer
 from tests.integration.outside import MIB, body, code_of, get, hold, names, serving
 
 CERTIFICATE = """\
@@ -112,7 +112,7 @@ async def test_the_connector_dials_nothing_that_was_not_pinned() -> None:
         for url in (f"http://127.0.0.1:{sink.port}/", f"http://localhost:{sink.port}/"):
             for pin in (None, Pin(port=sink.port), Pin(port=1)):
                 token = PIN.set(pin)
-                with pytest.raises(Astray):
+                with pytest.raises(WrongPeer):
                     await session.get(url)
                 PIN.reset(token)
     assert sink.connections == 0
@@ -122,7 +122,7 @@ async def test_the_peer_is_looked_at_before_the_request_is_sent(monkeypatch: pyt
     async with serving() as sink, HttpEgress(loopback=True, resolver=names(["127.0.0.9"])) as egress:
         # As if the network had led us elsewhere than we dialled.
         monkeypatch.setattr(
-            "foliot.net.url.Target.pinned", lambda self, _: self.url.with_host("127.0.0.1"), raising=True
+            "foliot.net.url.UrlTarget.pinned", lambda self, _: self.url.with_host("127.0.0.1"), raising=True
         )
         monkeypatch.setattr(egress._session.connector, "_socket_factory", None)  # type: ignore[union-attr]
         assert await code_of(egress, get(f"http://elsewhere.test:{sink.port}/")) == "target_unreachable"
@@ -211,7 +211,7 @@ async def test_a_header_that_would_break_the_request_is_refused(headers: dict[st
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "GET / HTTP/1.1\r\nX:", "get", ""])
 async def test_a_strange_method_is_refused(method: str, local: HttpEgress) -> None:
     with pytest.raises(EgressRefused):
-        await local.send(Outgoing(method=method, url="http://127.0.0.1:9/"))
+        await local.send(OutgoingRequest(method=method, url="http://127.0.0.1:9/"))
 
 
 # --- what goes wrong on the way ---------------------------------------------------------------------------------------
@@ -452,8 +452,8 @@ async def test_a_bomb_whose_outer_layer_is_the_large_one_is_cut_off(local: HttpE
     start = packer.compress(empty) + packer.flush(zlib.Z_FULL_FLUSH)
     bomb = start + (packer.compress(empty) + packer.flush(zlib.Z_FULL_FLUSH)) * 63
     assert len(bomb) < MIB
-    with pytest.raises(Spoiled):
-        list(pour(start, decoders("deflate, gzip", MIB)))
+    with pytest.raises(UndecodableBody):
+        list(decompress(start, decoders("deflate, gzip", MIB)))
     async with serving(body(bomb, "Content-Encoding: deflate, gzip")) as target:
         with memory_below(4 * MIB):
             reply = await local.send(get(f"http://127.0.0.1:{target.port}/", most=MIB))
@@ -517,7 +517,7 @@ async def test_an_encoded_body_is_decoded(coding: str, content: bytes, local: Ht
 def test_a_stream_that_comes_byte_by_byte_is_decoded(wbits: int) -> None:
     through = decoders("deflate", MIB)
     content = zlib.compress(b"hello" * 100, wbits=wbits)
-    assert b"".join(piece for octet in content for piece in pour(bytes([octet]), through)) == b"hello" * 100
+    assert b"".join(piece for octet in content for piece in decompress(bytes([octet]), through)) == b"hello" * 100
 
 
 async def test_only_codings_that_can_be_bounded_are_asked_for(local: HttpEgress) -> None:
@@ -552,7 +552,7 @@ async def test_headers_come_back_as_text_that_every_database_keeps(local: HttpEg
 async def test_a_head_request_has_no_body_whatever_its_headers_say(local: HttpEgress) -> None:
     async with serving(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\nContent-Encoding: gzip\r\n\r\n") as target:
         url = f"http://127.0.0.1:{target.port}/"
-        reply = await local.send(Outgoing(method="HEAD", url=url, timeout=timedelta(seconds=2)))
+        reply = await local.send(OutgoingRequest(method="HEAD", url=url, timeout=timedelta(seconds=2)))
     assert (reply.status, reply.body, reply.truncated) == (200, b"", False)
 
 

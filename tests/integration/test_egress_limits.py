@@ -13,7 +13,7 @@ import pytest
 from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid
 from foliot.net.client import HttpEgress
-from foliot.net.tenant_allow import MOST_ENTRIES, Limits
+from foliot.net.tenant_allow import MOST_ENTRIES, TenantTargets
 from tests.integration.outside import code_of, get, names, serving
 
 NOT_LISTED = "The target is not on the tenant's list of allowed targets."
@@ -42,7 +42,7 @@ def listing(**lists: Sequence[str]) -> Callable[[str], Awaitable[Sequence[str]]]
     ],
 )
 def test_an_entry_names_what_it_says_and_nothing_beside_it(entry: str, on: list[str], off: list[str]) -> None:
-    limits = Limits.read([entry])
+    limits = TenantTargets.read([entry])
 
     def included(place: str) -> bool:
         host, port = place.split()
@@ -57,8 +57,8 @@ def test_an_entry_names_what_it_says_and_nothing_beside_it(entry: str, on: list[
 
 
 def test_an_empty_list_does_not_narrow() -> None:
-    assert not Limits.read([]).exclude("hooks.example", 443, None)
-    assert Limits.read([" "]).include("hooks.example", 443, ip_address("203.0.113.9"))
+    assert not TenantTargets.read([]).exclude("hooks.example", 443, None)
+    assert TenantTargets.read([" "]).include("hooks.example", 443, ip_address("203.0.113.9"))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from foliot.core.egress import EgressFailed
 from foliot.net.client import HttpEgress
 from foliot.net.resolver import PER_TENANT, Lookups
-from foliot.net.slots import Turns
+from foliot.net.slots import FairSlots
 from tests.integration.outside import OK, Server, code_of, get, names, serving
 
 # --- requests to one host ---------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ async def test_spellings_of_a_host_share_its_turns() -> None:
 
 
 async def test_parties_take_turns_at_a_door() -> None:
-    turns, order = Turns(1), list[str]()
+    turns, order = FairSlots(1), list[str]()
 
     async def pass_through(party: str) -> None:
         async with turns.turn("door", party):
@@ -109,7 +109,7 @@ async def test_parties_take_turns_at_a_door() -> None:
 
 
 async def test_who_is_called_and_gives_up_in_the_same_moment_leaves_the_turn_to_the_next() -> None:
-    turns = Turns(1)
+    turns = FairSlots(1)
     await turns.enter("door", "first")
     hasty, patient = (asyncio.create_task(turns.enter("door", party)) for party in ("hasty", "patient"))
     await asyncio.sleep(0)
@@ -124,7 +124,7 @@ async def test_who_is_called_and_gives_up_in_the_same_moment_leaves_the_turn_to_
 
 
 async def test_a_turn_is_never_lost_whoever_gives_up_and_when() -> None:
-    turns, chance = Turns(3), random.Random(7)
+    turns, chance = FairSlots(3), random.Random(7)
     inside = most = 0
 
     async def pass_through(party: str) -> None:

@@ -20,7 +20,7 @@ from foliot import Scheduler, task
 from foliot.config.parse import SettingsError
 from foliot.core.access import LOCAL
 from foliot.core.errors import Conflict, Invalid, NotFound
-from foliot.embed import Blocking
+from foliot.embed import BlockingScheduler
 from foliot.engine.model.run import RunState
 from foliot.features.schedules.usecases.schedules import Schedules
 
@@ -230,7 +230,7 @@ def test_the_page_shows_code_that_can_be_read_and_methods_that_there_are() -> No
         name for row in re.findall(r"^\| (`\w+\(.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)\(", row)
     }
     assert named == {"add", "remove", "list", "run_now", "get_run", "start", "stop"}
-    assert all(hasattr(kind, name) for kind in (Scheduler, Blocking) for name in named)
+    assert all(hasattr(kind, name) for kind in (Scheduler, BlockingScheduler) for name in named)
 
 
 def test_the_example_runs_until_it_is_asked_to_stop(tmp_path: Path) -> None:

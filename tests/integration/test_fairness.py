@@ -18,9 +18,9 @@ from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.model.run import Outcome, Succeeded
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Context
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import ActionContext
+from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions, open_store
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, ask, keep, request, schedule, stopped
@@ -45,7 +45,7 @@ class Watch:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         self.started.append(ctx.tenant_id)
         self.inside[ctx.tenant_id] += 1
         self.most[ctx.tenant_id] = max(self.most[ctx.tenant_id], self.inside[ctx.tenant_id])
@@ -63,7 +63,7 @@ def engine_of(store: Database, watch: Watch, name: str = "n1") -> Engine:
         store=store,
         feed=MemoryFeed(),
         actions=GivenActions.of(watch),
-        pace=Pace(retention=None, tick=0.1),
+        pace=EnginePace(retention=None, tick=0.1),
         workers_of=lambda executor: EmbeddedWorkers(executor, SLOTS),
     )
 
@@ -108,7 +108,7 @@ async def test_a_flood_of_due_schedules_fires_in_one_go_with_anothers(store: Dat
     while (await ticker.run_once()).rest == 0.0:
         rounds += 1
     async with store.read() as tx:
-        made = {tenant_id: await SqlUpkeep(tx).queues(tenant_id) for tenant_id in ("flood", "quiet")}
+        made = {tenant_id: await SqlRetention(tx).queues(tenant_id) for tenant_id in ("flood", "quiet")}
     async with running(engine):
         await asyncio.wait_for(watch.done.wait(), 50)
 

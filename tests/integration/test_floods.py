@@ -18,11 +18,10 @@ from foliot.app.http import create_app
 from foliot.cluster.process_pool import ProcessPool
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.runs.model.log import Wanted
-from foliot.features.runs.usecases.logs import Logs
-from foliot.features.runs.usecases.logs import Place as LogPlace
+from foliot.features.runs.model.log import LogFilter
+from foliot.features.runs.usecases.logs import LogPlace, Logs
 from foliot.testing import open_store
 from tests import heavy_tasks
 from tests.asgi import Client, Stream
@@ -30,7 +29,7 @@ from tests.contract.test_stream import running
 from tests.integration.test_task_action import Place
 from tests.world import open_world
 
-EVERYTHING, LAST = Wanted(), LogPlace(limit=1)
+EVERYTHING, LAST = LogFilter(), LogPlace(limit=1)
 LINES = 12_000
 READERS = 20
 KEPT = 0.06
@@ -131,7 +130,7 @@ async def test_readers_who_are_far_behind_take_turns() -> None:
     async with open_world() as world:
         claimed = await running(world)
         for start in range(0, 6000, 500):
-            lines = [Line(world.clock.now(), EventType.LOG, message=f"line {start + at}") for at in range(500)]
+            lines = [EventLine(world.clock.now(), EventType.LOG, message=f"line {start + at}") for at in range(500)]
             async with world.store.begin() as tx:
                 await SqlRuns(tx).append([(claimed.fence, lines)])
         client = Client(create_app(world.cases))

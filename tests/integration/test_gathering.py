@@ -21,25 +21,32 @@ from foliot.db.database import Database
 from foliot.db.migrate import migrate
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.model.node import Role
-from foliot.engine.model.run import Problem, RunState
-from foliot.engine.pace import Pace
+from foliot.engine.model.node import NodeRole
+from foliot.engine.model.run import AttemptError, RunState
+from foliot.engine.pace import EnginePace
 from foliot.engine.slots import Slots
-from foliot.features.articles.action import Articles
+from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import ArticleFetching, article_fetching
-from foliot.features.articles.actor.fetcher import Gathering
-from foliot.features.articles.model.article import Counts, Manners
-from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.features.articles.actor.fetcher import FetcherSettings
+from foliot.features.articles.model.article import ArticleCounts, Politeness
+from foliot.features.articles.model.fetch import (
+    ClaimedArticle,
+    ExtractedPage,
+    FetchFailure,
+    PageMoved,
+    PageUnchanged,
+    RobotsRules,
+)
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles as ArticlesCases
-from foliot.features.articles.usecases import Submitted
+from foliot.features.articles.usecases import SubmittedArticles
 from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions
 from foliot.wakeups.memory import MemoryFeed
 
-FREE = Manners(together=1000)
+FREE = Politeness(together=1000)
 WAIT = 20.0
 """Seconds for which a host is left alone that did not answer for a third of it."""
 
@@ -54,18 +61,18 @@ class Anywhere:
 class Library:
     """Answers for every page, and writes down who asked."""
 
-    answer: Callable[[Taken], Extracted | Unchanged | Moved | Missed] = lambda taken: Extracted(
-        title="T", content=taken.url
+    answer: Callable[[ClaimedArticle], ExtractedPage | PageUnchanged | PageMoved | FetchFailure] = lambda taken: (
+        ExtractedPage(title="T", content=taken.url)
     )
     delay: float = 0.0
     asked: list[str] = field(default_factory=list)
     robots_asked: Counter[str] = field(default_factory=Counter)
 
-    async def robots(self, taken: Taken) -> Allowance | Missed:
+    async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         self.robots_asked[taken.host] += 1
-        return Allowance("")
+        return RobotsRules("")
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+    async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         self.asked.append(taken.url)
         await asyncio.sleep(self.delay)
         return self.answer(taken)
@@ -82,18 +89,20 @@ class House:
     actions: GivenActions
     engines: list[Engine] = field(default_factory=list)
 
-    async def engine(self, library: Library, *, slots: int = 50, manners: Manners = FREE, attempts: int = 3) -> Engine:
+    async def engine(
+        self, library: Library, *, slots: int = 50, manners: Politeness = FREE, attempts: int = 3
+    ) -> Engine:
         engine = Engine(
             node_id=f"node-{len(self.engines)}",
             clock=self.clock,
             store=self.store,
             feed=self.feed,
             actions=self.actions,
-            pace=Pace(scale=0.1, retention=None),
+            pace=EnginePace(scale=0.1, retention=None),
             workers_of=lambda executor: EmbeddedWorkers(executor, 10),
-            role=Role.UP,
+            role=NodeRole.UP,
             extensions=[
-                article_fetching(Gathering(scraper=library, slots=slots, manners=manners, attempts=attempts)),
+                article_fetching(FetcherSettings(scraper=library, slots=slots, manners=manners, attempts=attempts)),
                 audit_chaining,
             ],
             slots=Slots(failures=3, wait=WAIT),
@@ -102,7 +111,7 @@ class House:
         self.engines.append(engine)
         return engine
 
-    async def submit(self, urls: list[Any], **changes: Any) -> Submitted:
+    async def submit(self, urls: list[Any], **changes: Any) -> SubmittedArticles:
         return await self.cases[ArticlesCases].submit(LOCAL, {"articles": urls, **changes})
 
     async def ended(self, run_id: str, seconds: float = 40) -> RunState:
@@ -113,8 +122,8 @@ class House:
                     return run.state
                 await asyncio.sleep(0.05)
 
-    async def counts(self, run_id: str) -> Counts:
-        found: Mapping[str, Counts] = await self.cases[ArticlesCases].counts(LOCAL, [run_id])
+    async def counts(self, run_id: str) -> ArticleCounts:
+        found: Mapping[str, ArticleCounts] = await self.cases[ArticlesCases].counts(LOCAL, [run_id])
         return found[run_id]
 
 
@@ -123,7 +132,7 @@ async def house(url: str) -> AsyncIterator[House]:
     await migrate(url)
     store, clock, feed = Database(url), StoreClock(), MemoryFeed()
     await feed.start()
-    actions = GivenActions.of(Articles(targets=Anywhere()))
+    actions = GivenActions.of(ArticlesAction(targets=Anywhere()))
     made = House(store, use_cases(store, clock, feed, actions), feed, clock, actions)
     try:
         yield made
@@ -144,7 +153,7 @@ async def test_a_job_is_done_when_its_last_article_is(database_url: str) -> None
         made = await here.submit(pages(100))
 
         assert await here.ended(made.run.id) is RunState.SUCCESS
-        assert await here.counts(made.run.id) == Counts(total=100, done=100)
+        assert await here.counts(made.run.id) == ArticleCounts(total=100, done=100)
         assert Counter(library.asked) == Counter(pages(100))
         assert library.robots_asked == {"news.test": 1}
         run = await here.cases[Runs].get(LOCAL, made.run.id)
@@ -154,13 +163,13 @@ async def test_a_job_is_done_when_its_last_article_is(database_url: str) -> None
 async def test_failures_are_tried_again_and_end_in_words(sqlite_database_url: str) -> None:
     tries: Counter[str] = Counter()
 
-    def answer(taken: Taken) -> Extracted | Missed:
+    def answer(taken: ClaimedArticle) -> ExtractedPage | FetchFailure:
         tries[taken.url] += 1
         if taken.url.endswith("/1"):
-            return Missed(problem=Problem("http_404", "The page is gone."), permanent=True)
+            return FetchFailure(problem=AttemptError("http_404", "The page is gone."), permanent=True)
         if taken.url.endswith("/2") and tries[taken.url] < 3:
-            return Missed(problem=Problem("http_503", "Busy."), retry_after=timedelta(milliseconds=10))
-        return Extracted(title="T", content="text")
+            return FetchFailure(problem=AttemptError("http_503", "Busy."), retry_after=timedelta(milliseconds=10))
+        return ExtractedPage(title="T", content="text")
 
     async with house(sqlite_database_url) as here:
         await here.engine(Library(answer))
@@ -177,8 +186,8 @@ async def test_failures_are_tried_again_and_end_in_words(sqlite_database_url: st
 async def test_a_page_that_is_elsewhere_is_fetched_there_by_the_rules_of_that_host(sqlite_database_url: str) -> None:
     places = {"https://news.test/0": "https://other.test/a", "https://other.test/a": "https://other.test/b"}
 
-    def answer(taken: Taken) -> Extracted | Moved:
-        return Moved(places[taken.url]) if taken.url in places else Extracted(title=taken.url, content="text")
+    def answer(taken: ClaimedArticle) -> ExtractedPage | PageMoved:
+        return PageMoved(places[taken.url]) if taken.url in places else ExtractedPage(title=taken.url, content="text")
 
     async with house(sqlite_database_url) as here:
         library = Library(answer)
@@ -209,11 +218,11 @@ async def test_a_slow_database_brings_no_two_requests_together(
     async with house(sqlite_database_url) as here:
         starts: list[float] = []
 
-        def answer(taken: Taken) -> Extracted:
+        def answer(taken: ClaimedArticle) -> ExtractedPage:
             starts.append(asyncio.get_running_loop().time())
-            return Extracted(title="T", content="text")
+            return ExtractedPage(title="T", content="text")
 
-        await here.engine(Library(answer), manners=Manners(interval=timedelta(seconds=0.25), together=100))
+        await here.engine(Library(answer), manners=Politeness(interval=timedelta(seconds=0.25), together=100))
         made = await here.submit(pages(5))
 
         assert await here.ended(made.run.id) is RunState.SUCCESS
@@ -231,7 +240,9 @@ async def test_two_jobs_at_once_have_each_page_fetched_once(server_database_url:
 
         assert {await here.ended(one.run.id), await here.ended(other.run.id)} == {RunState.SUCCESS}
         assert set(Counter(library.asked).values()) == {1}
-        assert (await here.counts(one.run.id), await here.counts(other.run.id)) == (Counts(total=300, done=300),) * 2
+        assert (await here.counts(one.run.id), await here.counts(other.run.id)) == (
+            ArticleCounts(total=300, done=300),
+        ) * 2
 
 
 async def test_the_urgent_come_first_and_nobody_waits_for_ever(sqlite_database_url: str) -> None:
@@ -277,7 +288,7 @@ async def test_what_a_dead_worker_had_is_fetched_again_and_nothing_else(server_d
 
         assert await here.ended(made.run.id, 60) is RunState.SUCCESS
         assert Counter(library.asked) == Counter(pages(100))
-        assert await here.counts(made.run.id) == Counts(total=100, done=100)
+        assert await here.counts(made.run.id) == ArticleCounts(total=100, done=100)
         fetching = dying.extension(ArticleFetching)
         assert fetching is not None
         for fetch in list(fetching.gatherer.fetches.values()):
@@ -308,10 +319,10 @@ async def test_a_worker_that_leaves_hands_its_articles_back(sqlite_database_url:
 async def test_a_job_that_failed_can_be_run_again_for_what_it_lacks(database_url: str) -> None:
     gone = {"https://news.test/1"}
 
-    def answer(taken: Taken) -> Extracted | Missed:
+    def answer(taken: ClaimedArticle) -> ExtractedPage | FetchFailure:
         if taken.url in gone:
-            return Missed(problem=Problem("http_404", "The page is gone."), permanent=True)
-        return Extracted(title="T", content="text")
+            return FetchFailure(problem=AttemptError("http_404", "The page is gone."), permanent=True)
+        return ExtractedPage(title="T", content="text")
 
     async with house(database_url) as here:
         library = Library(answer)
@@ -322,20 +333,20 @@ async def test_a_job_that_failed_can_be_run_again_for_what_it_lacks(database_url
         again = await here.cases[Runs].retry(LOCAL, first.run.id)
 
         assert await here.ended(again.id) is RunState.SUCCESS
-        assert await here.counts(again.id) == Counts(total=1, done=1)
+        assert await here.counts(again.id) == ArticleCounts(total=1, done=1)
 
 
 async def test_a_page_that_cannot_be_stored_fails_alone(sqlite_database_url: str) -> None:
-    def answer(taken: Taken) -> Extracted:
+    def answer(taken: ClaimedArticle) -> ExtractedPage:
         odd: Any = object() if taken.url.endswith("/1") else "T"
-        return Extracted(title=odd, content="text")
+        return ExtractedPage(title=odd, content="text")
 
     async with house(sqlite_database_url) as here:
         await here.engine(Library(answer))
         made = await here.submit(pages(5))
 
         assert await here.ended(made.run.id) is RunState.PARTIAL
-        assert await here.counts(made.run.id) == Counts(total=5, done=4, failed=1)
+        assert await here.counts(made.run.id) == ArticleCounts(total=5, done=4, failed=1)
 
 
 async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
@@ -360,23 +371,23 @@ async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
 
 
 async def test_a_host_that_does_not_answer_is_left_alone_and_others_are_not(sqlite_database_url: str) -> None:
-    problem = Problem("target_timeout", "The target did not answer in time.")
-    late = Missed(problem=problem, retry_after=timedelta(seconds=0.1))
+    problem = AttemptError("target_timeout", "The target did not answer in time.")
+    late = FetchFailure(problem=problem, retry_after=timedelta(seconds=0.1))
 
     @dataclass
     class Halves(Library):
         """One host answers, and the other never."""
 
-        async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+        async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
             self.asked.append(taken.url)
             if taken.host == "bad.test":
                 await asyncio.sleep(0.2)
                 return late
-            return Extracted(title="T", content="text")
+            return ExtractedPage(title="T", content="text")
 
     async with house(sqlite_database_url) as here:
         library = Halves()
-        engine = await here.engine(library, slots=8, manners=Manners(together=4))
+        engine = await here.engine(library, slots=8, manners=Politeness(together=4))
         fetching = engine.extension(ArticleFetching)
         assert fetching is not None
         places = fetching.gatherer.places

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from foliot.config.address_book import addresses
-from foliot.core.access import Tenants
-from foliot.core.address_book import AddressBook
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.engine.model.run import Failed, Succeeded
-from foliot.engine.ports import Context
-from foliot.features.grpc_calls.action import GrpcCall
-from foliot.net.grpc_call import AnswerTooLarge, Call
-from foliot.net.grpc_client import GrpcEgress
-from foliot.testing import StoppedClock
+from foliot.net.grpc_call import AnswerTooLarge, GrpcRequest
+from tests.integration.grpc_calls import METHOD, RUN, Caller, caller_of, noted
 from tests.scraper_service import Running, running, started
 from tests.services import free_port, wait_until
-
-NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
-RUN = "run_0001"
-METHOD = "ScrapeCompetitorPrices"
 
 
 @pytest.fixture(scope="module")
@@ -49,67 +37,11 @@ def hostile() -> Iterator[dict[str, int]]:
         yield found.hostile
 
 
-@dataclass
-class Lines:
-    """The run's log."""
-
-    written: list[str] = field(default_factory=list)
-
-    def __call__(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
-        self.written.append(f"{level}: {message}")
-
-
-@dataclass
-class Caller:
-    """A Foliot that knows some services."""
-
-    egress: GrpcEgress
-    action: GrpcCall
-    clock: StoppedClock
-    lines: Lines = field(default_factory=Lines)
-
-    async def call(
-        self, parameters: Any = None, method: str = METHOD, service: str = "scraper-service", **changes: Any
-    ) -> Any:
-        config = {"target_service": service, "target_method": method, "parameters": parameters}
-        values: dict[str, Any] = {
-            "run_id": RUN,
-            "tenant_id": "acme",
-            "schedule_id": "sch_1",
-            "kind": "grpc",
-            "attempt": 2,
-            "max_attempts": 4,
-            "scheduled_for": NOW,
-            "config": self.action.check(config),
-            "timeout": timedelta(seconds=30),
-            "now": NOW,
-            "log": self.lines,
-        }
-        return await self.action.perform(Context(**values | changes))
-
-    async def mode(self, mode: str, **changes: Any) -> Any:
-        return await self.call({"mode": mode}, **changes)
-
-    async def examine(self, parameters: Any = None, method: str = METHOD, service: str = "scraper-service") -> Any:
-        config = {"target_service": service, "target_method": method, "parameters": parameters}
-        return await self.action.examine("acme", self.action.check(config))
-
-
-def caller_of(book: str, **options: Any) -> Caller:
-    entries = {name: replace(entry, tenants=Tenants(None)) for name, entry in addresses(book).entries.items()}
-    egress, clock = GrpcEgress(book=AddressBook(entries), **options), StoppedClock()
-    return Caller(egress, GrpcCall(calls=egress, clock=clock), clock)
-
-
 @pytest.fixture
 async def caller(service: Running) -> AsyncIterator[Caller]:
     caller = caller_of(f"scraper-service={service.place},nobody=127.0.0.1:{free_port()}")
     yield caller
     await caller.egress.close()
-
-
-def noted(calls: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
 
 
 # --- what the service gets, and what becomes of its answer ------------------------------------------------------------
@@ -270,7 +202,7 @@ async def test_a_large_message_is_refused_before_it_is_read_whole(caller: Caller
     path = f"/shop.v1.ScraperService/{METHOD}"
 
     with pytest.raises(AnswerTooLarge):
-        await caller.egress.call(Call(service="scraper-service", path=path, messages=[request], most=10**9))
+        await caller.egress.call(GrpcRequest(service="scraper-service", path=path, messages=[request], most=10**9))
 
 
 async def test_a_connection_that_is_closed_fails_the_call_and_not_the_caller(caller: Caller, calls: Path) -> None:
@@ -581,155 +513,3 @@ async def test_descriptions_are_asked_for_once_and_again_when_they_are_old(calle
     caller.clock.advance(timedelta(minutes=6))
     await caller.mode("ok")
     assert sum("reflection" in path for path in asked) > at_first
-
-
-# --- where calls may go -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "name", ["127.0.0.1:50053", "localhost", "grpc://127.0.0.1:1", "scraper.internal", "other", ""]
-)
-def test_a_schedule_names_a_service_of_the_book_and_never_an_address(name: str) -> None:
-    caller = caller_of("scraper-service=127.0.0.1:1")
-
-    with pytest.raises(Invalid) as refused:
-        caller.action.check({"target_service": name, "target_method": METHOD})
-
-    assert refused.value.field == "target_service"
-    assert "must be a service of the address book (a name, never an address)" in refused.value.message
-
-
-async def test_a_name_is_resolved_once_per_connection_and_pinned(service: Running) -> None:
-    looked_up: list[str] = []
-
-    async def resolve(host: str) -> Sequence[str]:
-        looked_up.append(host)
-        return ["127.0.0.1"]
-
-    caller = caller_of(f"scraper-service=scraper.test:{service.port}", resolver=resolve)
-    for _ in range(3):
-        outcome = await caller.mode("ok")
-        assert isinstance(outcome, Succeeded)
-    await caller.egress.close()
-
-    assert looked_up == ["scraper.test"]
-
-
-@pytest.mark.parametrize("address", ["0.0.0.0", "224.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"])
-async def test_a_name_that_leads_to_no_host_is_not_dialled(address: str, service: Running) -> None:
-    async def resolve(host: str) -> Sequence[str]:
-        return ["127.0.0.1", address]
-
-    caller = caller_of(f"scraper-service=scraper.test:{service.port}", resolver=resolve)
-    outcome = await caller.mode("ok")
-    await caller.egress.close()
-
-    assert (outcome.problem.code, outcome.permanent) == ("grpc_unavailable", False)
-    assert address not in outcome.problem.message
-
-
-async def test_a_tenants_own_list_narrows_the_book(service: Running) -> None:
-    listed = {"acme": ["hooks.example.com"], "open": [], "local": ["127.0.0.0/8"]}
-
-    async def limits(tenant_id: str) -> Sequence[str]:
-        return listed[tenant_id]
-
-    caller = caller_of(f"scraper-service={service.place}", limits=limits)
-    refused = await caller.mode("ok")
-    outcomes = [await caller.mode("ok", tenant_id=tenant) for tenant in ("open", "local")]
-    with pytest.raises(Invalid, match="not on the tenant's list"):
-        await caller.examine()
-    await caller.egress.close()
-
-    assert (refused.problem.code, refused.permanent) == ("address_refused", True)
-    assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
-
-
-async def test_a_tenants_own_list_is_about_the_addresses_of_names_too(service: Running) -> None:
-    async def resolve(host: str) -> Sequence[str]:
-        return ["127.0.0.1"]
-
-    async def limits(tenant_id: str) -> Sequence[str]:
-        return {"acme": ["10.0.0.0/8"], "open": [], "named": [f"scraper.test:{service.port}"]}[tenant_id]
-
-    caller = caller_of(f"scraper-service=scraper.test:{service.port}", resolver=resolve, limits=limits)
-    outcomes = {tenant: await caller.mode("ok", tenant_id=tenant) for tenant in ("open", "acme", "named")}
-    await caller.egress.close()
-
-    assert isinstance(outcomes["open"], Succeeded)
-    assert isinstance(outcomes["named"], Succeeded)
-    assert outcomes["acme"].problem.code == "address_refused"
-
-
-async def test_proxies_of_the_environment_are_not_used(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "grpc_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
-    monkeypatch.delenv("no_proxy", raising=False)
-    caller = caller_of(f"scraper-service={service.place}")
-    outcome = await caller.mode("ok")
-    await caller.egress.close()
-
-    assert isinstance(outcome, Succeeded)
-
-
-async def test_few_calls_go_at_once_and_the_others_wait_their_turn(service: Running, calls: Path) -> None:
-    before = len(noted(calls))
-    caller = caller_of(f"scraper-service={service.place}", per_service=1)
-    outcomes = await asyncio.gather(*(caller.mode("slow:0.05") for _ in range(4)))
-    await caller.egress.close()
-
-    assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
-    assert [each["mode"] for each in noted(calls)[before:]] == ["slow:0.05", "waited"] * 4
-
-
-# --- TLS --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for scraper.test that vouches for itself, and its key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    place = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "scraper.test")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
-        .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("scraper.test")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (place / "certificate.pem").write_bytes(made.public_bytes(pem))
-    (place / "key.pem").write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return place / "certificate.pem", place / "key.pem"
-
-
-async def test_a_secure_service_is_known_by_its_certificate(certificate: tuple[Path, Path]) -> None:
-    async def resolve(host: str) -> Sequence[str]:
-        return ["127.0.0.1"]
-
-    public, key = certificate
-    with running("--certificate", str(public), "--key", str(key)) as service:
-        answers = {}
-        for host, ca_file in (("scraper.test", public), ("other.test", public), ("scraper.test", None)):
-            caller = caller_of(f"scraper-service=grpcs://{host}:{service.port}", resolver=resolve, ca_file=ca_file)
-            answers[host, ca_file is not None] = await caller.mode("ok")
-            await caller.egress.close()
-        plain = caller_of(f"scraper-service=scraper.test:{service.port}", resolver=resolve)
-        in_clear = await plain.mode("ok")
-        await plain.egress.close()
-
-    assert isinstance(answers["scraper.test", True], Succeeded)
-    for refused in (answers["other.test", True], answers["scraper.test", False], in_clear):
-        assert refused.problem.code == "grpc_unavailable"

@@ -17,7 +17,7 @@ from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.db.migrate import migrate
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.wakeups.feed import run_topic
@@ -84,7 +84,7 @@ async def ended(app: App, run_id: str, *states: RunState) -> RunView:
 async def first_run(app: App, schedule_id: str) -> RunView:
     async with app.feed.listen("runs") as waiter:
         for _ in range(100):
-            found = await app.usecases[Runs].list(LOCAL, Page(limit=1), schedule_id=schedule_id)
+            found = await app.usecases[Runs].list(LOCAL, PageRequest(limit=1), schedule_id=schedule_id)
             if found:
                 return found[0]
             await waiter.wait(LONG / 100)

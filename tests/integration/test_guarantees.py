@@ -15,22 +15,22 @@ from foliot.core.access import LOCAL
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
+from foliot.engine.counters import EngineCounters
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.janitor import Janitor
-from foliot.engine.meter import Meter
-from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.retry import GiveUp, RetryAt, RetryPolicy
-from foliot.engine.model.run import HandedBack, Lost, Problem, RunState, Succeeded
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.retry import NoRetry, RetryAt, RetryPolicy
+from foliot.engine.model.run import AttemptError, HandedBack, Lost, RunState, Succeeded
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.settle import settle
-from foliot.engine.model.views import Claimed, Finished, Page, RunView
-from foliot.engine.ready_times import Alarm
+from foliot.engine.model.views import ClaimedRun, EndingsResult, PageRequest, RunView
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.ticker import Ticker
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
 from foliot.wakeups.memory import MemoryFeed
@@ -73,24 +73,29 @@ class Bench:
             clock=self.clock,
             store=self.store,
             feed=self.feed,
-            meter=Meter(),
-            alarm=Alarm(),
+            meter=EngineCounters(),
+            alarm=ReadyTimes(),
             batch=100,
             longest_rest=1,
         )
         return (await ticker.run_once()).runs
 
-    async def claim(self, *run_ids: str, worker: str = "one") -> list[Claimed]:
+    async def claim(self, *run_ids: str, worker: str = "one") -> list[ClaimedRun]:
         async with self.store.begin() as tx:
             return await SqlClaims(tx).claim(run_ids, worker, LEASE, self.clock.now())
 
-    async def finish(self, claimed: Claimed, outcome: Succeeded | HandedBack | Lost = Succeeded()) -> Finished:  # noqa: B008 -- frozen
+    async def finish(self, claimed: ClaimedRun, outcome: Succeeded | HandedBack | Lost = Succeeded()) -> EndingsResult:  # noqa: B008 -- frozen
         async with self.store.begin() as tx:
             return await SqlClaims(tx).finish([conclude(claimed, outcome, self.clock.now())], self.clock.now())
 
     async def sweep(self) -> tuple[int, int]:
         janitor = Janitor(
-            clock=self.clock, store=self.store, feed=self.feed, alarm=Alarm(), period=5, retention=timedelta(days=30)
+            clock=self.clock,
+            store=self.store,
+            feed=self.feed,
+            alarm=ReadyTimes(),
+            period=5,
+            retention=timedelta(days=30),
         )
         swept = await janitor.run_once()
         return swept.lost, swept.released
@@ -98,7 +103,7 @@ class Bench:
     async def runs(self, schedule: Schedule) -> list[RunView]:
         """Oldest first."""
         async with self.store.read() as tx:
-            found = await SqlRuns(tx).find(schedule.tenant_id, Page(500), schedule_id=schedule.id)
+            found = await SqlRuns(tx).find(schedule.tenant_id, PageRequest(500), schedule_id=schedule.id)
         return sorted(found, key=lambda run: run.scheduled_for or run.created_at)
 
     async def run(self, run_id: str) -> RunView:
@@ -153,7 +158,7 @@ async def test_an_instant_is_skipped_while_an_earlier_run_is_open(bench: Bench) 
     (claimed,) = await bench.claim(run.id)
     await bench.finish(claimed)
     assert await bench.tick(60) == 1
-    assert (await bench.cases[Audit].prove(LOCAL)).holes == []
+    assert (await bench.cases[LedgerVerifier].prove(LOCAL)).holes == []
 
 
 async def test_a_buffered_run_goes_when_its_predecessor_ends(bench: Bench) -> None:
@@ -207,9 +212,9 @@ async def test_a_paused_schedule_fires_nothing_and_owes_nothing(bench: Bench) ->
     assert await bench.tick(3600) == 0
     resumed = await bench.cases[Schedules].resume(LOCAL, schedule.id)
 
-    assert resumed.status is Status.ACTIVE
+    assert resumed.status is ScheduleStatus.ACTIVE
     assert await bench.tick(60) == 1
-    assert (await bench.cases[Audit].prove(LOCAL)).holes == []
+    assert (await bench.cases[LedgerVerifier].prove(LOCAL)).holes == []
 
 
 def test_a_fixed_time_that_the_clocks_skip_fires_at_the_first_instant_after() -> None:
@@ -247,7 +252,7 @@ async def test_an_attempt_that_lost_its_lease_can_change_nothing_any_more(bench:
     bench.clock.advance(5)
     (current,) = await bench.claim(run_id, worker="two")
 
-    line = Line(bench.clock.now(), EventType.LOG, "info", "too late")
+    line = EventLine(bench.clock.now(), EventType.LOG, "info", "too late")
     async with bench.store.begin() as tx:
         appended = await SqlRuns(tx).append([(frozen.fence, [line])])
         extended = await SqlClaims(tx).extend([frozen.fence], LEASE, bench.clock.now())
@@ -315,7 +320,7 @@ async def test_a_run_that_was_handed_over_and_lost_on_the_way_is_handed_over_aga
     run_id = await one_run(bench)
     workers = Forgetful()
     dispatcher = Dispatcher(
-        clock=bench.clock, store=bench.store, workers=workers, alarm=Alarm(), batch=10, longest_rest=1
+        clock=bench.clock, store=bench.store, workers=workers, alarm=ReadyTimes(), batch=10, longest_rest=1
     )
 
     for _ in range(2):
@@ -348,7 +353,7 @@ async def test_a_success_that_came_first_stands(bench: Bench) -> None:
 
     async with bench.store.begin() as tx:
         assert await SqlRuns(tx).cancel([run_id], bench.clock.now(), "too late") == 0
-    await bench.finish(claimed, Lost(Problem("late", "a second ending")))
+    await bench.finish(claimed, Lost(AttemptError("late", "a second ending")))
 
     assert (await bench.run(run_id)).state is RunState.SUCCESS
 
@@ -359,4 +364,4 @@ def test_three_attempts_are_three_attempts() -> None:
 
     decisions = [policy.decide("run_1", attempt, policy.max_attempts, Lost(), now) for attempt in (1, 2, 3)]
 
-    assert [type(decision) for decision in decisions] == [RetryAt, RetryAt, GiveUp]
+    assert [type(decision) for decision in decisions] == [RetryAt, RetryAt, NoRetry]

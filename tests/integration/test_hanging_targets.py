@@ -17,10 +17,10 @@ from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.model.breaker import BreakerState
 from foliot.engine.model.run import Outcome, RunState, Succeeded
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Context, Target
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.engine.slots import Slots
-from foliot.features.webhooks.action import Webhook
+from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, open_store
 from foliot.wakeups.feed import RUNS_TOPIC
@@ -128,8 +128,8 @@ async def house(url: str, slots: Slots, *actions: Any) -> AsyncIterator[House]:
             clock=StoreClock(),
             store=store,
             feed=feed,
-            actions=GivenActions.of(Webhook(egress=egress, secrets=NoSecrets()), *actions),
-            pace=Pace(retention=None, tick=0.1),
+            actions=GivenActions.of(WebhookAction(egress=egress, secrets=NoSecrets()), *actions),
+            pace=EnginePace(retention=None, tick=0.1),
             workers_of=lambda executor: EmbeddedWorkers(executor, total),
             slots=slots,
         )
@@ -228,10 +228,10 @@ class Work:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    def target(self, config: Mapping[str, Any]) -> Target:
-        return Target(f"work:{config['name']}")
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget:
+        return AttemptTarget(f"work:{config['name']}")
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         if ctx.config["name"] == "stuck":
             self.inside += 1
             await self.stuck.wait()

@@ -15,15 +15,15 @@ import pytest
 
 from foliot.cluster import machine
 from foliot.cluster.page_reader import SILENCE
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 from foliot.cluster.reader_pool import reader_pool
-from foliot.core.egress import Reply
+from foliot.core.egress import OutgoingResponse
 from foliot.features.articles.fetch import robots
 from foliot.features.pipelines.model.ports import Unreadable
 from foliot.features.pipelines.steps.parsers import JsonParser, read_json
-from foliot.features.pipelines.wiring import InPool
+from foliot.features.pipelines.wiring import PooledCall
 from foliot.features.prices.tasks.fetch import NoPrice, visit
-from foliot.features.prices.tasks.products import Watched
+from foliot.features.prices.tasks.products import WatchedProduct
 from foliot.features.tasks.model.context import TaskContext
 from foliot.pages.article import extract
 from foliot.pages.charset import decoded
@@ -60,24 +60,24 @@ def watched() -> Iterator[Pause]:
 
 
 @pytest.fixture
-async def apart() -> AsyncIterator[InPool]:
-    pool = reader_pool(machine.Readers(2, 400 * machine.MEBIBYTE))
-    yield InPool(pool, 2, page=timedelta(seconds=1))
+async def apart() -> AsyncIterator[PooledCall]:
+    pool = reader_pool(machine.ReaderCapacity(2, 400 * machine.MEBIBYTE))
+    yield PooledCall(pool, 2, page=timedelta(seconds=1))
     await pool.close()
 
 
 def of(tenant: str) -> TaskContext:
-    attempt = Attempt(run_id="r", tenant_id=tenant, schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
+    attempt = AttemptInfo(run_id="r", tenant_id=tenant, schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
     return TaskContext.of("scrape_competitor_prices", attempt, SILENCE)
 
 
-async def price(apart: InPool, tenant: str, path: str, *selectors: str) -> str:
-    one = Watched(competitor="shop", product="p", url=f"{HERE}/{path}", selectors=list(selectors))
+async def price(apart: PooledCall, tenant: str, path: str, *selectors: str) -> str:
+    one = WatchedProduct(competitor="shop", product="p", url=f"{HERE}/{path}", selectors=list(selectors))
     found = await visit(GivenPages(PAGES), apart, one, of(tenant), timedelta(seconds=30))
     return str(found.price)
 
 
-async def test_prices_of_others_are_found_while_a_page_and_a_selector_take_for_ever(apart: InPool) -> None:
+async def test_prices_of_others_are_found_while_a_page_and_a_selector_take_for_ever(apart: PooledCall) -> None:
     await price(apart, "good", "good")
     with watched() as pause:
         bad = [asyncio.create_task(price(apart, "bad", "siblings", "b ~ b ~ b")) for _ in range(6)]
@@ -95,16 +95,16 @@ async def test_prices_of_others_are_found_while_a_page_and_a_selector_take_for_e
 
 
 @pytest.mark.parametrize("selector", ["b ~ b ~ b", "//b[following::b[preceding::b[contains(., 'x')]]]"])
-async def test_a_page_that_takes_for_ever_is_given_up_and_says_so(apart: InPool, selector: str) -> None:
+async def test_a_page_that_takes_for_ever_is_given_up_and_says_so(apart: PooledCall, selector: str) -> None:
     with pytest.raises(NoPrice, match=r"its page cannot be read: it takes longer than 1 s"):
         await price(apart, "bad", "siblings", selector)
 
 
-async def test_structured_data_without_end_is_not_looked_at(apart: InPool) -> None:
+async def test_structured_data_without_end_is_not_looked_at(apart: PooledCall) -> None:
     assert await price(apart, "good", "structured") == "12.500000"
 
 
-async def test_a_tenant_on_probation_has_one_reader_and_no_other_waits_for_it(apart: InPool) -> None:
+async def test_a_tenant_on_probation_has_one_reader_and_no_other_waits_for_it(apart: PooledCall) -> None:
     apart.probation.begin("bad")
     bad = [asyncio.create_task(price(apart, "bad", "siblings", "b ~ b ~ b")) for _ in range(4)]
     await asyncio.sleep(0)
@@ -118,7 +118,7 @@ async def test_a_tenant_on_probation_has_one_reader_and_no_other_waits_for_it(ap
     await asyncio.gather(*bad, return_exceptions=True)
 
 
-async def test_a_small_page_that_becomes_a_huge_tree_is_refused_before_it_does(apart: InPool) -> None:
+async def test_a_small_page_that_becomes_a_huge_tree_is_refused_before_it_does(apart: PooledCall) -> None:
     """A few kilobytes on the wire; its reader lives on."""
     apart.page = timedelta(seconds=ROOM)
     about = {"content_type": "text/html", "url": HERE}
@@ -147,14 +147,14 @@ def test_an_encoding_that_no_page_has_is_not_decoded_by(name: str) -> None:
 
 def test_a_robots_txt_without_end_is_read_up_to_a_bound() -> None:
     body = b"User-agent: *\n" + b"".join(b"Disallow: /no/%d\n" % at for at in range(30_000))
-    reply = Reply(status=200, headers={}, body=body, truncated=False, elapsed=timedelta())
+    reply = OutgoingResponse(status=200, headers={}, body=body, truncated=False, elapsed=timedelta())
     said = robots.judge(reply, datetime(2027, 1, 4, tzinfo=UTC)).robots
 
     assert len(said.splitlines()) == robots.MOST_LINES
     assert not robots.allows(said, f"{HERE}/no/1")
 
 
-async def test_a_large_json_document_is_read_apart_and_in_parts(apart: InPool) -> None:
+async def test_a_large_json_document_is_read_apart_and_in_parts(apart: PooledCall) -> None:
     rows = [{"id": at, "text": "x" * 1000} for at in range(8000)]
     body = orjson.dumps({"data": rows})
     found: list[Any] = []

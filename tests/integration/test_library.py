@@ -14,7 +14,7 @@ from lxml import html
 from lxml.etree import XPath
 from trafilatura import utils
 
-from foliot.pages.trafilatura import MOST_TAGS, REGULAR, Question, loader, reworded
+from foliot.pages.trafilatura import MOST_TAGS, REGULAR, FasterXPath, loader, reworded
 
 PAGES = sorted((Path(__file__).parents[1] / "pages").glob("*.html"))
 SIGNS = re.compile(r"\(\?[:!]|\[(.)[^\]]*\]|[\^$()?\\]")
@@ -117,7 +117,7 @@ def test_the_library_uses_what_was_put_otherwise() -> None:
     from trafilatura import core
 
     asked = vars(core)["REMOVE_COMMENTS_AND_LISTS_XPATH"][0]
-    assert isinstance(asked, Question)
+    assert isinstance(asked, FasterXPath)
     guarded, named = reworded(asked.path)
     assert "@id and re:test(string(@id)," in guarded
     assert ".//div|" in named
@@ -125,7 +125,7 @@ def test_the_library_uses_what_was_put_otherwise() -> None:
 
 def test_names_are_looked_for_by_name_on_small_pages_only() -> None:
     """libxml2 compares what it finds of each name with everything found before: a large page would take minutes."""
-    question = Question(".//*[self::div or self::p][@class]")
+    question = FasterXPath(".//*[self::div or self::p][@class]")
     used: list[str] = []
     question._any = lambda tree: used.append("any")
     question._small = lambda tree: used.append("small")

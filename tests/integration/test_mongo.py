@@ -16,9 +16,9 @@ from sqlalchemy import update
 
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import RunState
-from foliot.features.articles.model.fetch import Extracted, Taken
-from foliot.features.articles.mongo import MongoArticles, SinkAway
-from foliot.features.articles.mongo_copier import Copier
+from foliot.features.articles.model.fetch import ClaimedArticle, ExtractedPage
+from foliot.features.articles.mongo import MongoArticles, SinkUnavailable
+from foliot.features.articles.mongo_copier import ArticleCopier
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.tables import articles
 from tests.integration.test_gathering import House, Library, house, pages
@@ -68,10 +68,10 @@ async def mongo(request: pytest.FixtureRequest) -> AsyncIterator[Kept]:
 
 
 @asynccontextmanager
-async def copier(here: House, url: str, **changes: Any) -> AsyncIterator[Copier]:
+async def copier(here: House, url: str, **changes: Any) -> AsyncIterator[ArticleCopier]:
     sink = MongoArticles(url, DATABASE)
     try:
-        yield Copier(clock=here.clock, store=here.store, sink=sink, **changes)
+        yield ArticleCopier(clock=here.clock, store=here.store, sink=sink, **changes)
     finally:
         await sink.close()
 
@@ -82,10 +82,10 @@ async def done(here: House, *urls: str) -> str:
     return made.run.id
 
 
-async def rounds(copies: Copier) -> int:
+async def rounds(copies: ArticleCopier) -> int:
     """What the first round writes that finds the server: the driver looks for it twice a second."""
     for _ in range(100):
-        with suppress(SinkAway):
+        with suppress(SinkUnavailable):
             return (await copies.run_once()).written
     raise AssertionError(copies.away)
 
@@ -94,7 +94,7 @@ async def test_what_was_read_is_written_whole_and_written_again_when_it_is_read_
     database_url: str, mongo: Kept
 ) -> None:
     said = {"title": "Été", "content": "one\n" * 1000, "author": "Ada", "published_at": "2027-01-01", "language": "en"}
-    page = Extracted(**said, image="https://news.test/i.png")
+    page = ExtractedPage(**said, image="https://news.test/i.png")
     async with house(database_url) as here, copier(here, mongo.url) as copies:
         library = Library(lambda taken: page)
         await here.engine(library)
@@ -103,7 +103,7 @@ async def test_what_was_read_is_written_whole_and_written_again_when_it_is_read_
         [first] = (await mongo.articles()).values()
         assert (await copies.run_once()).written == 0
 
-        library.answer = lambda taken: Extracted(title="New", content="two")
+        library.answer = lambda taken: ExtractedPage(title="New", content="two")
         await done(here, "https://news.test/1")
         assert (await copies.run_once()).written == 1
         [second] = (await mongo.articles()).values()
@@ -151,8 +151,8 @@ async def test_a_change_that_shows_up_behind_a_younger_one_is_found(sqlite_datab
 async def test_one_that_cannot_be_held_is_named_and_the_others_are_written(
     sqlite_database_url: str, mongo: Kept
 ) -> None:
-    def answer(taken: Taken) -> Extracted:
-        return Extracted(title="T", content="x" * (17 * 1024 * 1024 if taken.url.endswith("/1") else 10))
+    def answer(taken: ClaimedArticle) -> ExtractedPage:
+        return ExtractedPage(title="T", content="x" * (17 * 1024 * 1024 if taken.url.endswith("/1") else 10))
 
     async with house(sqlite_database_url) as here, copier(here, mongo.url) as copies:
         await here.engine(Library(answer))
@@ -172,7 +172,7 @@ async def test_a_server_that_is_away_touches_no_job_and_loses_nothing(
     async with house(sqlite_database_url) as here, copier(here, server.url) as copies:
         await here.engine(Library())
         await done(here, *pages(5))
-        with pytest.raises(SinkAway):
+        with pytest.raises(SinkUnavailable):
             await copies.run_once()
         away = copies.away
         server.start()
@@ -180,7 +180,7 @@ async def test_a_server_that_is_away_touches_no_job_and_loses_nothing(
             assert await rounds(copies) == 5
             server.stop()
             await done(here, "https://news.test/new")
-            with pytest.raises(SinkAway):
+            with pytest.raises(SinkUnavailable):
                 await copies.run_once()
             server.start()
             assert await rounds(copies) == 1

@@ -11,7 +11,7 @@ from foliot.cli.check import mongo as mongo_check
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock
-from foliot.engine.model.parked import Parking
+from foliot.engine.model.parked import ParkedUpdate
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.parked import SqlParked
 from foliot.features.articles.mongo import MongoArticles, MongoJobs
@@ -70,7 +70,7 @@ async def test_a_crawl_is_copied_as_it_moves_and_its_items_when_it_has_ended(mon
         handle = {"jobid": run_id, "node": "http://scrapyd:6800"}
         items = [{"url": "https://example.com"}, {"n": 2}]
         now = world.clock.now()
-        parking = Parking(fence=claimed.fence, handle=handle, poll_at=now, at=now, items=items)
+        parking = ParkedUpdate(fence=claimed.fence, handle=handle, poll_at=now, at=now, items=items)
         async with world.store.begin() as tx:
             await SqlParked(tx).park([parking], world.clock.now())
         async with world.store.begin() as tx:

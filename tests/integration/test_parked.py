@@ -20,9 +20,9 @@ from foliot.db.migrate import migrate
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.model.run import Outcome, Parked, RunState, Succeeded
-from foliot.engine.pace import Pace
-from foliot.engine.ports import Action, Context, Look
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.pace import EnginePace
+from foliot.engine.ports import Action, ActionContext, ParkedRun
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
 from foliot.wakeups.memory import MemoryFeed
@@ -32,7 +32,7 @@ from tests.watched import Elsewhere
 
 PATIENCE = 60.0
 """Generous: the machine that runs the tests may have other things to do."""
-FAST = Pace(scale=0.1, tick=0.1, retention=None)
+FAST = EnginePace(scale=0.1, tick=0.1, retention=None)
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["__main__", "tests.integration.racer", "tests.integration.parker"])
@@ -49,7 +49,7 @@ class Quick:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         self.performed.set()
         return Succeeded()
 
@@ -75,7 +75,7 @@ async def living(store: Database, *actions: Action, slots: int = 10, grace: floa
 
 async def now_ask(store: Database, count: int = 1, **changes: Any) -> list[str]:
     async with store.read() as tx:
-        now = await SqlUpkeep(tx).time()
+        now = await SqlRetention(tx).time()
     return await ask(store, now, *(request(**changes) for _ in range(count)))
 
 
@@ -104,7 +104,7 @@ async def are_parked(store: Database, count: int) -> None:
 async def are_over(store: Database) -> None:
     async def there() -> bool:
         async with store.read() as tx:
-            return bool((await SqlUpkeep(tx).counts())["runs"] == {})
+            return bool((await SqlRetention(tx).counts())["runs"] == {})
 
     await until(there)
 
@@ -181,7 +181,7 @@ async def test_two_engines_look_at_each_run_one_at_a_time(store: Database) -> No
     together: list[str] = []
     action = Elsewhere(every=timedelta())
 
-    async def looking(look: Look) -> Outcome:
+    async def looking(look: ParkedRun) -> Outcome:
         run_id = look.ctx.run_id
         inside[run_id] = inside.get(run_id, 0) + 1
         if inside[run_id] > 1:
@@ -208,7 +208,7 @@ async def test_two_engines_look_at_each_run_one_at_a_time(store: Database) -> No
 
 
 def hangs() -> Elsewhere:
-    async def forever(_ctx: Context) -> None:
+    async def forever(_ctx: ActionContext) -> None:
         await asyncio.Event().wait()
 
     return Elsewhere(starting=forever)
@@ -237,7 +237,7 @@ async def test_a_cancel_in_the_middle_of_the_start_stops_what_may_have_started(l
         async with asyncio.timeout(PATIENCE):
             await action.inside.wait()
         async with lite.begin() as tx:
-            await SqlRuns(tx).cancel([run_id], await SqlUpkeep(tx).time(), "enough")
+            await SqlRuns(tx).cancel([run_id], await SqlRetention(tx).time(), "enough")
         await reaches(lite, run_id, RunState.CANCELLED)
 
     assert action.stopped == {run_id}
@@ -247,7 +247,7 @@ async def test_a_cancel_in_the_middle_of_the_start_stops_what_may_have_started(l
 async def test_a_start_without_an_answer_is_looked_at(lite: Database, how: str) -> None:
     let_go = asyncio.Event()
 
-    async def breaks(_ctx: Context) -> None:
+    async def breaks(_ctx: ActionContext) -> None:
         if how == "raises":
             raise RuntimeError("the answer got lost")
         while not let_go.is_set():
@@ -271,9 +271,9 @@ async def test_a_start_without_an_answer_is_looked_at(lite: Database, how: str) 
 
 
 async def test_the_time_limit_of_a_schedule_is_not_the_limit_of_a_start(lite: Database) -> None:
-    seen: list[Context] = []
+    seen: list[ActionContext] = []
 
-    async def notes(ctx: Context) -> None:
+    async def notes(ctx: ActionContext) -> None:
         seen.append(ctx)
         await asyncio.sleep(1.2)
 
@@ -287,7 +287,7 @@ async def test_the_time_limit_of_a_schedule_is_not_the_limit_of_a_start(lite: Da
 
 
 async def test_nothing_is_started_for_a_run_that_was_taken_away(lite: Database) -> None:
-    async def perform(ctx: Context) -> Outcome:
+    async def perform(ctx: ActionContext) -> Outcome:
         async with lite.begin() as tx:
             await tx.conn.exec_driver_sql("UPDATE runs SET epoch = epoch + 1")
         return await Elsewhere.perform(action, ctx)
@@ -307,7 +307,7 @@ async def test_nothing_is_started_for_a_run_that_was_taken_away(lite: Database) 
 
 async def test_an_action_that_nobody_can_look_for_may_not_park(lite: Database) -> None:
     class Blind(Quick):
-        async def perform(self, ctx: Context) -> Outcome:
+        async def perform(self, ctx: ActionContext) -> Outcome:
             return Parked({}, timedelta())
 
     (run_id,) = await now_ask(lite, kind="quick")

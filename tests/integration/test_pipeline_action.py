@@ -27,12 +27,12 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.event import EventType
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page, RunView
-from foliot.features.pipelines.action import RunPipeline
+from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import Definition, OnError, StepSpec, revision_of
+from foliot.features.pipelines.model.definition import OnError, PipelineDefinition, StepSpec, revision_of
 from foliot.features.pipelines.model.ports import Unreadable
-from foliot.features.pipelines.wiring import InPool, outside
+from foliot.features.pipelines.wiring import PooledCall, step_resources
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions, GivenPages, GivenSecrets, StoppedClock, drain, open_store
@@ -90,12 +90,12 @@ class Blab(Transform):
         yield {"n": 1}
 
 
-def definition(name: str, *steps: tuple[str, dict[str, Any]], on_error: OnError = "fail") -> Definition:
+def definition(name: str, *steps: tuple[str, dict[str, Any]], on_error: OnError = "fail") -> PipelineDefinition:
     made = tuple(
         StepSpec(cls=kind, name=f"{at}-{kind}", kwargs=kwargs, on_error=on_error)
         for at, (kind, kwargs) in enumerate(steps, 1)
     )
-    return Definition(name=name, steps=made, draft=None, on_error=on_error, revision=revision_of(made, None))
+    return PipelineDefinition(name=name, steps=made, draft=None, on_error=on_error, revision=revision_of(made, None))
 
 
 def nowhere() -> str:
@@ -107,9 +107,9 @@ def nowhere() -> str:
 class GivenDefinitions:
     """Pipelines of the tenant `default`."""
 
-    all: dict[str, Definition] = field(default_factory=dict)
+    all: dict[str, PipelineDefinition] = field(default_factory=dict)
 
-    async def find(self, tenant_id: str, name: str) -> Definition | None:
+    async def find(self, tenant_id: str, name: str) -> PipelineDefinition | None:
         return self.all.get(name) if tenant_id == "default" else None
 
     async def names(self, tenant_id: str) -> Sequence[str]:
@@ -123,7 +123,7 @@ class Place:
     store: Database
     clock: StoppedClock
     cases: UseCases
-    action: RunPipeline
+    action: PipelineAction
 
     async def run(self, name: str) -> RunView:
         """Ask for a run, and let it happen."""
@@ -139,7 +139,7 @@ class Place:
         )
         self.clock.advance(2)
         await drain(self.store, self.clock, self.action, patience=20)
-        (run,) = await self.cases[Runs].list(LOCAL, Page(limit=9), schedule_id=made.id)
+        (run,) = await self.cases[Runs].list(LOCAL, PageRequest(limit=9), schedule_id=made.id)
         return await self.cases[Runs].get(LOCAL, run.id)
 
     async def told(self, run: RunView, kind: EventType) -> list[Mapping[str, Any]]:
@@ -149,7 +149,7 @@ class Place:
 
 @pytest.fixture
 async def pool() -> AsyncIterator[ProcessPool]:
-    made = reader_pool(machine.Readers(1, 1024**3))
+    made = reader_pool(machine.ReaderCapacity(1, 1024**3))
     yield made
     await made.close()
 
@@ -162,10 +162,10 @@ async def place(tmp_path: Path, pool: ProcessPool) -> AsyncIterator[Place]:
     for one in (Count, Trip, Hang, Blab):
         catalogue.add(one)
     feed = "<rss version='2.0'><channel><item><title>One</title><link>/one</link></item></channel></rss>"
-    reached = outside(
+    reached = step_resources(
         egress=GivenPages({f"{SITE}/feed": feed, f"{SITE}/one": "<h1>One</h1>"}),
         wallet=GivenSecrets({"word": "abracadabra"}),
-        apart=InPool(pool, 1),
+        apart=PooledCall(pool, 1),
         out=tmp_path / "out",
         more=(),
     )
@@ -184,7 +184,7 @@ async def place(tmp_path: Path, pool: ProcessPool) -> AsyncIterator[Place]:
             ("HtmlParser", {"selectors": {"head": "h1"}}),
         ),
     ]
-    action = RunPipeline(
+    action = PipelineAction(
         definitions=GivenDefinitions({one.name: one for one in known}), catalogue=catalogue, outside=reached
     )
     async with open_store() as store:
@@ -291,7 +291,7 @@ async def test_what_is_away_has_its_address_in_no_line_of_the_run(place: Place) 
 
 
 async def test_a_reader_may_hold_only_so_much_memory(pool: ProcessPool) -> None:
-    apart = InPool(pool, 1)
+    apart = PooledCall(pool, 1)
 
     with pytest.raises(Unreadable, match="MemoryError"):
         await apart(heavy_tasks.hold, b"", {"gigabytes": 4}, "default")
@@ -300,7 +300,7 @@ async def test_a_reader_may_hold_only_so_much_memory(pool: ProcessPool) -> None:
 
 
 async def test_a_reader_gives_way_to_who_fires_and_answers(pool: ProcessPool) -> None:
-    apart, own = InPool(pool, 1), os.getpriority(os.PRIO_PROCESS, 0)
+    apart, own = PooledCall(pool, 1), os.getpriority(os.PRIO_PROCESS, 0)
 
     # Once for each process, however many pages it reads.
     assert [await apart(heavy_tasks.niceness, b"", {}, "default") for _ in range(3)] == [min(own + 10, 19)] * 3
@@ -334,7 +334,7 @@ async def test_a_pipeline_that_is_gone_fails_for_good(place: Place) -> None:
     place.clock.advance(2)
     await drain(place.store, place.clock, place.action)
 
-    (run,) = await place.cases[Runs].list(LOCAL, Page(limit=9), schedule_id=made.id)
+    (run,) = await place.cases[Runs].list(LOCAL, PageRequest(limit=9), schedule_id=made.id)
     assert run.state is RunState.DEAD_LETTER
     assert run.error is not None
     assert run.error["code"] == "unknown_pipeline"

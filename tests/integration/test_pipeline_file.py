@@ -14,8 +14,8 @@ from foliot.app.build import App
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
-from foliot.features.health.usecases.health import Wellbeing
+from foliot.engine.model.views import PageRequest
+from foliot.features.health.usecases.health import HealthChecks
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
 
@@ -60,7 +60,7 @@ async def test_edits_take_effect_while_it_runs_and_a_restart_repeats_nothing(tmp
             return await crons(app) == expected
 
         async def ended() -> bool:
-            found = await app.usecases[Runs].list(LOCAL, Page(10))
+            found = await app.usecases[Runs].list(LOCAL, PageRequest(10))
             return [run.state for run in found] == [RunState.SUCCESS]
 
         async def broken() -> bool:
@@ -76,7 +76,7 @@ async def test_edits_take_effect_while_it_runs_and_a_restart_repeats_nothing(tmp
         file.write_text(f"pipelines:\n{WEEKLY.replace('30 2', '61 2')}{BY_HAND}")
         await seen(broken)
         assert await crons(app) == {"nightly": "30 2 * * 1", "by_hand": ""}
-        assert [f"{file}:2:" in remark for remark in app.usecases[Wellbeing].remarks()] == [True]  # type: ignore[misc]
+        assert [f"{file}:2:" in remark for remark in app.usecases[HealthChecks].remarks()] == [True]  # type: ignore[misc]
         file.write_text(f"pipelines:\n{BY_HAND}")
         await seen(lambda: are({"by_hand": ""}))
 
@@ -86,7 +86,7 @@ async def test_edits_take_effect_while_it_runs_and_a_restart_repeats_nothing(tmp
             return app.loop.progress["pipelines"].rounds > 2
 
         await seen(looked)
-        assert len(await app.usecases[Runs].list(LOCAL, Page(10))) == 1
+        assert len(await app.usecases[Runs].list(LOCAL, PageRequest(10))) == 1
 
 
 @pytest.mark.parametrize("name", ["missing.yml", "."])
@@ -94,7 +94,7 @@ async def test_a_file_that_cannot_be_read_stops_nothing(tmp_path: Path, name: st
     async with running(tmp_path, tmp_path / name) as app:
 
         async def told() -> bool:
-            remarks = app.usecases[Wellbeing].remarks
+            remarks = app.usecases[HealthChecks].remarks
             return remarks is not None and any("cannot be read" in remark for remark in remarks())
 
         await seen(told)

@@ -172,31 +172,31 @@ async def test_a_relative_path_is_below_the_directory_for_files(tmp_path: Path) 
 
 async def test_our_own_database_is_nobodys_sink(tmp_path: Path) -> None:
     from foliot.core.errors import Invalid
-    from foliot.features.pipelines.model.ports import Into
-    from foliot.features.pipelines.sql.sink import SqlShelf
+    from foliot.features.pipelines.model.ports import RowTarget
+    from foliot.features.pipelines.sql.sink import SqlSinkDatabase
 
-    shelf = SqlShelf(tmp_path / "out", own=tmp_path / "foliot.db")
+    shelf = SqlSinkDatabase(tmp_path / "out", own=tmp_path / "foliot.db")
 
     with pytest.raises(Invalid, match="Foliot's own database"):
-        async with shelf.open(Into(url=f"sqlite:///{tmp_path}/foliot.db", name="runs")):
+        async with shelf.open(RowTarget(url=f"sqlite:///{tmp_path}/foliot.db", name="runs")):
             pass
 
 
 async def test_a_file_of_sqlite_is_where_files_may_be(tmp_path: Path) -> None:
     from foliot.core.errors import Invalid
-    from foliot.features.pipelines.model.ports import Into
-    from foliot.features.pipelines.sql.sink import SqlShelf
+    from foliot.features.pipelines.model.ports import RowTarget
+    from foliot.features.pipelines.sql.sink import SqlSinkDatabase
 
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to(tmp_path)
-    shelf = SqlShelf(tmp_path / "out", more=(tmp_path / "more",))
+    shelf = SqlSinkDatabase(tmp_path / "out", more=(tmp_path / "more",))
 
     for outside in (f"sqlite:///{tmp_path}/a.db", "sqlite:///link/a.db"):
         with pytest.raises(Invalid, match="FOLIOT_SINK_DIRS"):
-            async with shelf.open(Into(url=outside, name="things")):
+            async with shelf.open(RowTarget(url=outside, name="things")):
                 pass
     for inside in ("a.db", f"{tmp_path}/out/b.db", f"{tmp_path}/more/c.db"):
-        async with shelf.open(Into(url=f"sqlite:///{inside}", name="things")) as rows:
+        async with shelf.open(RowTarget(url=f"sqlite:///{inside}", name="things")) as rows:
             assert await rows.put([{"id": 1}]) == {}
     assert not (tmp_path / "a.db").exists()
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from foliot.cluster.pool_port import Attempt, Call, ProcessDied, Told
+from foliot.cluster.pool_port import AttemptInfo, CallResult, PoolCall, ProcessDied
 from foliot.cluster.process_pool import ProcessPool
 
 # Generous: the machine that runs the tests may have other things to do.
 LONG = timedelta(seconds=50)
-ATTEMPT = Attempt(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=4, scheduled_for=None)
+ATTEMPT = AttemptInfo(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=4, scheduled_for=None)
 
 
 @dataclass
@@ -36,8 +36,10 @@ class Heard:
         self.began.set()
 
 
-def asked(function: str, **parameters: Any) -> Call:
-    return Call(module="tests.heavy_tasks", function=function, task=function, parameters=parameters, attempt=ATTEMPT)
+def asked(function: str, **parameters: Any) -> PoolCall:
+    return PoolCall(
+        module="tests.heavy_tasks", function=function, task=function, parameters=parameters, attempt=ATTEMPT
+    )
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ async def pool() -> AsyncIterator[ProcessPool]:
     await made.close()
 
 
-async def call(pool: ProcessPool, function: str, **parameters: Any) -> Told:
+async def call(pool: ProcessPool, function: str, **parameters: Any) -> CallResult:
     return await pool.call(asked(function, **parameters), Heard(), LONG)
 
 
@@ -208,10 +210,10 @@ async def test_a_thread_that_a_call_leaves_behind_does_not_talk_into_the_next_on
 
 async def test_a_module_that_is_not_there_is_named(pool: ProcessPool) -> None:
     there = asked("add")
-    told = await pool.call(Call(**{**_fields(there), "module": "tests.no_such"}), Heard(), LONG)
+    told = await pool.call(PoolCall(**{**_fields(there), "module": "tests.no_such"}), Heard(), LONG)
 
     assert (told.error or "").startswith("tests.no_such.add cannot be loaded: ModuleNotFoundError")
 
 
-def _fields(call: Call) -> dict[str, Any]:
+def _fields(call: PoolCall) -> dict[str, Any]:
     return {name: getattr(call, name) for name in ("module", "function", "task", "parameters", "attempt")}

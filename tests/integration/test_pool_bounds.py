@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from foliot.cluster import machine, page_reader
-from foliot.cluster.pool_port import Call, ProcessDied
+from foliot.cluster.pool_port import PoolCall, ProcessDied
 from foliot.cluster.process_pool import Child, ProcessPool
 from foliot.cluster.reader_pool import reader_pool
-from foliot.cluster.resource_limits import PLACE, PYTHON, Bounds, environment
+from foliot.cluster.resource_limits import PLACE, PYTHON, ChildLimits, environment
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.features.tasks.wiring import task_bounds
@@ -32,7 +32,7 @@ def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def reads(function: Any, **parameters: Any) -> Call:
+def reads(function: Any, **parameters: Any) -> PoolCall:
     return page_reader.asked(function.__module__, function.__name__, parameters, b"")
 
 
@@ -44,7 +44,7 @@ async def told(pool: ProcessPool) -> dict[str, Any]:
 
 
 async def test_a_reader_is_told_nothing_and_may_start_nothing() -> None:
-    found = await told(reader_pool(machine.Readers(1, 300 * MEBIBYTE)))
+    found = await told(reader_pool(machine.ReaderCapacity(1, 300 * MEBIBYTE)))
 
     assert set(found["environ"]) <= set(PYTHON)
     assert found["no_new_privs"] == "1"
@@ -74,7 +74,7 @@ def test_what_is_no_variable_or_a_setting_of_ours_cannot_be_named(given: str) ->
 
 
 async def test_one_that_takes_more_memory_than_its_share_fails_by_itself() -> None:
-    pool = reader_pool(machine.Readers(1, 300 * MEBIBYTE))
+    pool = reader_pool(machine.ReaderCapacity(1, 300 * MEBIBYTE))
     try:
         held = await pool.call(reads(heavy_tasks.hold, gigabytes=1), Heard(), LONG)
         after = await pool.call(reads(heavy_tasks.hold, gigabytes=0), Heard(), LONG)
@@ -86,7 +86,7 @@ async def test_one_that_takes_more_memory_than_its_share_fails_by_itself() -> No
 
 
 async def test_one_that_computes_for_longer_than_its_call_may_is_ended_though_its_parent_does_nothing() -> None:
-    child = await Child.start(Bounds(), environment())
+    child = await Child.start(ChildLimits(), environment())
     spin = asked("spin")
     call = {"module": spin.module, "function": "spin", "task": "spin", "parameters": {}, "attempt": asdict(ATTEMPT)}
     await child.send({"call": call, "number": 1, "seconds": 0.1})
@@ -109,7 +109,7 @@ async def test_loading_is_not_the_time_of_the_first_call() -> None:
 
 
 async def test_one_that_dies_while_it_loads_is_not_left_behind() -> None:
-    pool = ProcessPool(size=1, warm_up=Call(module="os", function="abort", task="", parameters={}, attempt=ATTEMPT))
+    pool = ProcessPool(size=1, warm_up=PoolCall(module="os", function="abort", task="", parameters={}, attempt=ATTEMPT))
     with pytest.raises(ProcessDied):
         await pool.call(asked("told"), Heard(), LONG)
 
@@ -121,13 +121,13 @@ async def test_one_that_dies_while_it_loads_is_not_left_behind() -> None:
 
 
 def test_readers_share_what_the_cgroup_gives() -> None:
-    small, large = machine.Readers.of(2, 1024 * MEBIBYTE), machine.Readers.of(8, 64 * 1024 * MEBIBYTE)
+    small, large = machine.ReaderCapacity.of(2, 1024 * MEBIBYTE), machine.ReaderCapacity.of(8, 64 * 1024 * MEBIBYTE)
 
     assert (small.many, small.memory) == (2, 192 * MEBIBYTE), "the worker's pod of deploy/"
     assert small.memory * small.many * machine.POOLS + machine.OURS <= 1024 * MEBIBYTE
     assert (large.many, large.memory) == (8, 1024 * MEBIBYTE)
-    assert machine.Readers.of(64, 1024 * MEBIBYTE).many == 2, "a node has many cores, and the pod little memory"
-    assert machine.Readers.of(4, 100 * MEBIBYTE) == machine.Readers(1, 192 * MEBIBYTE)
+    assert machine.ReaderCapacity.of(64, 1024 * MEBIBYTE).many == 2, "a node has many cores, and the pod little memory"
+    assert machine.ReaderCapacity.of(4, 100 * MEBIBYTE) == machine.ReaderCapacity(1, 192 * MEBIBYTE)
 
 
 @pytest.mark.parametrize(

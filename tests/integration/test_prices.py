@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from foliot.app.use_cases import use_cases
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
 from foliot.engine.model.event import EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import RunView
-from foliot.features.health.model import Service, ServiceFailed
-from foliot.features.prices.model import Observation
+from foliot.features.health.model import JsonService, ServiceFailed
+from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.tasks.usecases import Tasks
@@ -47,13 +47,13 @@ class Place:
         await drain(self.store, self.clock, self.action, patience=50)
         return await self.cases[Runs].get(LOCAL, made.id)
 
-    async def history(self) -> list[Observation]:
+    async def history(self) -> list[PriceObservation]:
         async with self.store.read("default") as tx:
             return list(await SqlPrices(tx).history("default", self.clock.now() - 365 * DAY))
 
 
 @asynccontextmanager
-async def opened(scraper: Service | None = None) -> AsyncIterator[Place]:
+async def opened(scraper: JsonService | None = None) -> AsyncIterator[Place]:
     async with open_store() as store, HttpEgress(loopback=True) as egress:
         clock = StoppedClock()
         known = catalogue(store, clock, egress=egress, scraper=scraper)
@@ -206,9 +206,9 @@ class Scraper:
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
-        self.asked: list[tuple[str, Mapping[str, Any], Attempt]] = []
+        self.asked: list[tuple[str, Mapping[str, Any], AttemptInfo]] = []
 
-    async def call(self, method: str, parameters: Mapping[str, Any], attempt: Attempt, patience: timedelta) -> Any:
+    async def call(self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta) -> Any:
         self.asked.append((method, parameters, attempt))
         if isinstance(self.answer, Exception):
             raise self.answer

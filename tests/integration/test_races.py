@@ -25,7 +25,7 @@ from foliot.core.access import LOCAL
 from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.sql.due_schedules import SqlFiring
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
 from foliot.wakeups.memory import MemoryFeed
@@ -236,7 +236,7 @@ async def test_tickers_that_are_killed_settle_every_instant_once(server_database
         wrong = {one.schedule.id: faults(*found[one.schedule.id], one.instants()) for one in courses}
         assert not any(wrong.values()), wrong
         assert {status for (status,) in await rows(store, "SELECT status FROM schedules")} == {"completed"}
-        proof = await use_cases(store, clocks[0], MemoryFeed(), Marks())[Audit].prove(LOCAL)
+        proof = await use_cases(store, clocks[0], MemoryFeed(), Marks())[LedgerVerifier].prove(LOCAL)
         assert not proof.holes
         assert proof.instants == sum(len(one.instants()) for one in courses)
     assert track.kills >= 10
@@ -321,7 +321,7 @@ async def test_no_run_appears_after_a_pause_or_a_deletion(server_database_url: s
             runs, ledger = found[one.schedule.id]
             assert set(runs) == seen, "a run appeared after the answer"
             assert faults(runs, ledger, one.instants(until=at)) == []
-        assert (await cases[Audit].prove(LOCAL)).holes == []
+        assert (await cases[LedgerVerifier].prove(LOCAL)).holes == []
         assert any(seen for _, seen in stopped.values())
 
 

@@ -23,11 +23,19 @@ from foliot.cluster.page_reader import SILENCE
 from foliot.cluster.process_pool import Child, ProcessPool
 from foliot.cluster.reader_pool import reader_pool
 from foliot.engine.model.run import Fence
-from foliot.features.articles.fetch.extractor_pool import Readers
-from foliot.features.articles.fetch.request import Fetcher
+from foliot.features.articles.fetch.extractor_pool import ExtractorPool
+from foliot.features.articles.fetch.request import PageFetcher
 from foliot.features.articles.fetch.scraper import PageScraper
 from foliot.features.articles.model.article import NO_WORD
-from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged, host_of
+from foliot.features.articles.model.fetch import (
+    ClaimedArticle,
+    ExtractedPage,
+    FetchFailure,
+    PageMoved,
+    PageUnchanged,
+    RobotsRules,
+    host_of,
+)
 from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
 from tests.certificates import self_signed
@@ -45,7 +53,7 @@ SLOW = "<html><body><p " + " ".join(f"a{at}" for at in range(100_000)) + ">text<
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool() -> AsyncIterator[ProcessPool]:
     """One for all tests: a process takes a while to start."""
-    made = reader_pool(machine.Readers(READERS, 1024 * machine.MEBIBYTE))
+    made = reader_pool(machine.ReaderCapacity(READERS, 1024 * machine.MEBIBYTE))
     assert made.warm_up is not None
     await made.call(made.warm_up, SILENCE, timedelta(seconds=60))
     yield made
@@ -54,8 +62,8 @@ async def pool() -> AsyncIterator[ProcessPool]:
 
 def a_scraper(egress: HttpEgress, pool: ProcessPool, *, fetch: float = 60, read: float = 60) -> PageScraper:
     return PageScraper(
-        fetcher=Fetcher(egress=egress, timeout=timedelta(seconds=fetch)),
-        readers=Readers(pool=pool, many=READERS, patience=timedelta(seconds=read)),
+        fetcher=PageFetcher(egress=egress, timeout=timedelta(seconds=fetch)),
+        readers=ExtractorPool(pool=pool, many=READERS, patience=timedelta(seconds=read)),
         clock=StoppedClock(NOW),
     )
 
@@ -67,30 +75,30 @@ async def scraping(pool: ProcessPool, **limits: float) -> AsyncIterator[tuple[Pa
         yield a_scraper(egress, pool, **limits), stand
 
 
-def wanted(url: str, **given: Any) -> Taken:
+def wanted(url: str, **given: Any) -> ClaimedArticle:
     host = url.partition("://")[2].partition("/")[0]
-    return Taken(
+    return ClaimedArticle(
         fence=Fence("art_1", 1, "tok_1"), tenant_id="acme", url=url, host=host, attempt=1, start_at=NOW, **given
     )
 
 
-async def followed(scraper: PageScraper, url: str, **given: Any) -> Extracted | Unchanged | Missed:
+async def followed(scraper: PageScraper, url: str, **given: Any) -> ExtractedPage | PageUnchanged | FetchFailure:
     """Where each answer leads, one turn after the other, as the engine does."""
     asked = wanted(url, **given)
-    while isinstance(found := await scraper.scrape(asked), Moved):
+    while isinstance(found := await scraper.scrape(asked), PageMoved):
         asked = replace(asked, url=found.url, host=host_of(found.url), moves=asked.moves + 1)
     return found
 
 
-async def scraped(scraper: PageScraper, url: str, **given: Any) -> Extracted:
+async def scraped(scraper: PageScraper, url: str, **given: Any) -> ExtractedPage:
     found = await followed(scraper, url, **given)
-    assert isinstance(found, Extracted), found
+    assert isinstance(found, ExtractedPage), found
     return found
 
 
-async def missed(scraper: PageScraper, url: str, **given: Any) -> Missed:
+async def missed(scraper: PageScraper, url: str, **given: Any) -> FetchFailure:
     found = await followed(scraper, url, **given)
-    assert isinstance(found, Missed), found
+    assert isinstance(found, FetchFailure), found
     assert found.problem.message.endswith("."), "in words"
     assert not any(word in found.problem.message for word in ("Errno", "Traceback", "Exception", "object at"))
     return found
@@ -126,7 +134,7 @@ async def test_a_page_that_has_not_changed_is_not_sent_again(pool: ProcessPool) 
         stand.paths["/a"] = b"HTTP/1.1 304 Not Modified\r\n\r\n"
         again = await scraper.scrape(wanted(stand.url("/a"), etag=first.etag, last_modified=first.last_modified))
 
-        assert isinstance(again, Unchanged)
+        assert isinstance(again, PageUnchanged)
         asked = stand.asked[-1][1]
         assert (asked["if-none-match"], asked["if-modified-since"]) == ('"v1"', "Mon, 04 Jan 2027 10:00:00 GMT")
 
@@ -184,7 +192,7 @@ async def test_a_host_says_what_it_allows(pool: ProcessPool) -> None:
         stand.paths |= {"/open": answer(story()), "/door": moved("/private/a"), "/private/a": answer(story())}
         allowed = await scraper.robots(wanted(stand.url("/open")))
 
-        assert allowed == Allowance(rules, timedelta(seconds=2))
+        assert allowed == RobotsRules(rules, timedelta(seconds=2))
         await scraped(scraper, stand.url("/open"), robots=rules)
         for path in ("/private/a", "/door"):
             found = await missed(scraper, stand.url(path), robots=rules)
@@ -194,13 +202,13 @@ async def test_a_host_says_what_it_allows(pool: ProcessPool) -> None:
 
 async def test_a_host_without_rules_allows_everything_and_one_in_trouble_nothing(pool: ProcessPool) -> None:
     async with scraping(pool) as (scraper, stand):
-        assert await scraper.robots(wanted(stand.url("/a"))) == Allowance("")
+        assert await scraper.robots(wanted(stand.url("/a"))) == RobotsRules("")
 
         stand.paths["/robots.txt"] = answer(b"", status="503 Service Unavailable")
         found = await scraper.robots(wanted(stand.url("/a")))
-        assert found == Allowance(NO_WORD, pause=timedelta(seconds=10))
+        assert found == RobotsRules(NO_WORD, pause=timedelta(seconds=10))
         unheard = await scraper.scrape(replace(wanted(stand.url("/a")), robots=NO_WORD))
-        assert isinstance(unheard, Missed)
+        assert isinstance(unheard, FetchFailure)
         assert (unheard.problem.code, unheard.permanent) == ("robots_unavailable", False)
 
 

@@ -12,7 +12,7 @@ from redis import Redis
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 
-from foliot.scrapy.cache_entry import Damaged, Packer
+from foliot.scrapy.cache_entry import DamagedEntry, ResponsePacker
 from tests.crawling import Crawl, crawl
 from tests.redis_server import NoRedis, RedisServer
 from tests.services import absent
@@ -147,7 +147,7 @@ def a_page() -> Response:
 
 @pytest.mark.parametrize("compression", ["zlib", "zstd", "none"])
 def test_a_response_comes_out_as_it_went_in(compression: str) -> None:
-    page, packer = a_page(), Packer(compression, 1000)
+    page, packer = a_page(), ResponsePacker(compression, 1000)
     packed = packer.pack(page)
     assert packed is not None
     found = packer.unpack(packed)
@@ -160,7 +160,7 @@ def test_a_response_comes_out_as_it_went_in(compression: str) -> None:
 
 @pytest.mark.parametrize("compression", ["zlib", "zstd", "none"])
 def test_every_cut_and_every_foreign_byte_is_a_damaged_entry_and_nothing_worse(compression: str) -> None:
-    packer = Packer(compression, 1000)
+    packer = ResponsePacker(compression, 1000)
     packed = packer.pack(a_page())
     assert packed is not None
     for end in range(len(packed)):
@@ -169,7 +169,7 @@ def test_every_cut_and_every_foreign_byte_is_a_damaged_entry_and_nothing_worse(c
             continue  # a shorter body: without a checksum only the compressed forms can tell
         try:
             packer.unpack(cut)
-        except Damaged:
+        except DamagedEntry:
             continue
         assert compression == "none"
     for place in range(len(packed)):
@@ -177,18 +177,18 @@ def test_every_cut_and_every_foreign_byte_is_a_damaged_entry_and_nothing_worse(c
         broken[place] ^= 0xFF
         try:
             packer.unpack(bytes(broken))
-        except Damaged:
+        except DamagedEntry:
             continue
 
 
 @pytest.mark.parametrize("compression", ["zlib", "zstd"])
 def test_an_entry_that_grows_beyond_all_measure_is_not_unpacked(compression: str) -> None:
-    packed = Packer(compression, 64 << 20).pack(Response("http://a.test/", body=bytes(32 << 20)))
+    packed = ResponsePacker(compression, 64 << 20).pack(Response("http://a.test/", body=bytes(32 << 20)))
     assert packed is not None
 
     tracemalloc.start()
-    with pytest.raises(Damaged):
-        Packer(compression, 1 << 20).unpack(packed)
+    with pytest.raises(DamagedEntry):
+        ResponsePacker(compression, 1 << 20).unpack(packed)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -9,7 +9,7 @@ from standardwebhooks import Webhook as Verifier
 from foliot.core.access import LOCAL
 from foliot.core.secret_names import SIGNING
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.runs.usecases.runs import Runs
@@ -58,7 +58,7 @@ async def test_a_test_that_fails_is_tried_once_and_leaves_no_letter(house: House
 
     assert (run.state, run.attempt, len(run.attempts)) == (RunState.FAILED, 1, 1)
     assert run.error["code"] == "target_unreachable"
-    assert await house.cases[DeadLetters].groups(LOCAL, Page()) == []
+    assert await house.cases[DeadLetters].groups(LOCAL, PageRequest()) == []
 
 
 async def test_a_test_passes_the_same_guards(house: House) -> None:

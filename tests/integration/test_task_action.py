@@ -15,19 +15,19 @@ import pytest
 
 from foliot import TaskContext, task
 from foliot.app.use_cases import use_cases
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 from foliot.cluster.process_pool import ProcessPool
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.db.database import Database
-from foliot.engine.attempts.attempt import Stop
+from foliot.engine.attempts.attempt import StopReason
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import RunView
-from foliot.engine.ports import Context
+from foliot.engine.ports import ActionContext
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.tasks.run.runner import WAITING, ToRun
+from foliot.features.tasks.run.runner import WAITING, RunProgress
 from foliot.features.tasks.usecases import Tasks
 from foliot.tasks import Partial
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
@@ -255,11 +255,11 @@ async def test_a_heavy_task_runs_in_a_process(store: Database) -> None:
 # --- being stopped ----------------------------------------------------------------------------------------------------
 
 
-ATTEMPT = Attempt(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
+ATTEMPT = AttemptInfo(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
 
 
-def attempt(place: Place, name: str, timeout: timedelta = timedelta(seconds=60)) -> Context:
-    return Context(
+def attempt(place: Place, name: str, timeout: timedelta = timedelta(seconds=60)) -> ActionContext:
+    return ActionContext(
         run_id="run_1",
         tenant_id="default",
         schedule_id=None,
@@ -289,7 +289,7 @@ async def test_a_thread_is_told_that_its_run_was_cancelled(store: Database) -> N
     performing = asyncio.create_task(place.action.perform(attempt(place, "loops")))
     await asyncio.to_thread(began.wait, 50)
 
-    performing.cancel(Stop.CANCEL)
+    performing.cancel(StopReason.CANCEL)
     with pytest.raises(asyncio.CancelledError):
         await performing
     assert await asyncio.to_thread(left.wait, 50)
@@ -307,7 +307,7 @@ async def test_a_thread_that_floods_waits_for_its_lines_and_loses_none(store: Da
 
     place = Place.of(store, floods)
     ctx = replace(attempt(place, "floods"), log=lambda message, **_: said.append(message), room=lambda: _waited(opened))
-    tell = ToRun(ctx)
+    tell = RunProgress(ctx)
     flood = threading.Thread(target=floods, args=(TaskContext.of("floods", ATTEMPT, tell),))
     flood.start()
     # Nothing is taken: the thread stands.
@@ -327,7 +327,9 @@ async def test_a_thread_whose_attempt_is_over_waits_no_longer(store: Database) -
             ctx.logger.info("line %d", number)
 
     place = Place.of(store, floods)
-    tell = ToRun(replace(attempt(place, "floods"), log=lambda *_, **__: None, room=lambda: _waited(asyncio.Event())))
+    tell = RunProgress(
+        replace(attempt(place, "floods"), log=lambda *_, **__: None, room=lambda: _waited(asyncio.Event()))
+    )
     flood = threading.Thread(target=floods, args=(TaskContext.of("floods", ATTEMPT, tell),))
     flood.start()
     await asyncio.to_thread(flood.join, 0.2)

@@ -97,7 +97,7 @@ async def test_a_user_who_may_not_take_the_role_goes_on_behind_the_first_wall(ur
 async def _walled(url: str) -> bool:
     store = Database(url)
     try:
-        return await store.walled()
+        return await store.has_row_level_security()
     finally:
         await store.close()
 

@@ -20,8 +20,8 @@ from foliot import __version__
 from foliot.core.errors import Unavailable
 from foliot.db.clock import wall
 from foliot.engine.model.run import Failed, Succeeded
-from foliot.engine.ports import Context
-from foliot.features.webhooks.action import Webhook
+from foliot.engine.ports import ActionContext
+from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 
 NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
@@ -87,7 +87,7 @@ class Lines:
         self.written.append(f"{level}: {message}")
 
 
-def context(config: dict[str, Any], **changes: Any) -> Context:
+def context(config: dict[str, Any], **changes: Any) -> ActionContext:
     values: dict[str, Any] = {
         "run_id": RUN,
         "tenant_id": "acme",
@@ -101,11 +101,11 @@ def context(config: dict[str, Any], **changes: Any) -> Context:
         "now": NOW,
         "log": Lines(),
     }
-    return Context(**values | changes)
+    return ActionContext(**values | changes)
 
 
 async def perform(egress: HttpEgress, config: dict[str, Any], *secrets: str, **changes: Any) -> Any:
-    action = Webhook(egress=egress, secrets=Keys({"acme": secrets}))
+    action = WebhookAction(egress=egress, secrets=Keys({"acme": secrets}))
     return await action.perform(context(action.check(config), **changes))
 
 
@@ -277,7 +277,9 @@ async def test_secrets_that_cannot_be_read_stop_the_request(receiver: Receiver, 
         async def signing(self, tenant_id: str) -> Sequence[str]:
             raise Unavailable("the store is away")
 
-    outcome = await Webhook(egress=egress, secrets=Broken()).perform(context({"url": receiver.url, "method": "POST"}))
+    outcome = await WebhookAction(egress=egress, secrets=Broken()).perform(
+        context({"url": receiver.url, "method": "POST"})
+    )
 
     assert isinstance(outcome, Failed)
     assert (outcome.problem.code, outcome.permanent) == ("secret_unavailable", False)
@@ -285,7 +287,7 @@ async def test_secrets_that_cannot_be_read_stop_the_request(receiver: Receiver, 
 
 
 async def test_a_secret_belongs_to_its_tenant(receiver: Receiver, egress: HttpEgress) -> None:
-    action = Webhook(egress=egress, secrets=Keys({"acme": [SECRET]}))
+    action = WebhookAction(egress=egress, secrets=Keys({"acme": [SECRET]}))
     await action.perform(context({"url": receiver.url, "method": "POST"}, tenant_id="other"))
 
     assert "webhook-signature" not in receiver.got[0][1]

@@ -23,12 +23,12 @@ from foliot.core.secret_names import OVERLAP
 from foliot.db.clock import wall
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, RunState
-from foliot.engine.ports import Action, Context
+from foliot.engine.ports import Action, ActionContext
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.secrets.usecases import Secrets
-from foliot.features.webhooks.action import Webhook
+from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
 from foliot.wakeups.memory import MemoryFeed
@@ -56,9 +56,9 @@ class House:
         return use_cases(self.store, self.clock, MemoryFeed(), actions, vault=Keyring.of(self.master))
 
     @property
-    def action(self) -> Webhook:
-        wallet = Wallet(store=self.store, clock=self.clock, vault=Keyring.of(self.master))
-        return Webhook(egress=self.egress, secrets=wallet)
+    def action(self) -> WebhookAction:
+        wallet = SecretCache(store=self.store, clock=self.clock, vault=Keyring.of(self.master))
+        return WebhookAction(egress=self.egress, secrets=wallet)
 
     async def echo(self, request: web.Request) -> web.Response:
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -228,7 +228,7 @@ async def test_an_action_that_crashes_with_the_secret_on_its_lips_is_not_quoted(
         def check(self, config: Any) -> Any:
             return dict(config)
 
-        async def perform(self, ctx: Context) -> Outcome:
+        async def perform(self, ctx: ActionContext) -> Outcome:
             ctx.hide(VALUE)
             ctx.log(f"about to use {VALUE}")
             ctx.progress(token=VALUE)

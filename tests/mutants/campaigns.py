@@ -63,8 +63,8 @@ CAMPAIGNS = (
         "the janitor sweeps every minute, whatever the lease",
         Edit(
             "src/foliot/engine/janitor.py",
-            "return Swept(lost, released, pruned, BUSY if more else self.period)",
-            "return Swept(lost, released, pruned, BUSY if more else 60.0)",
+            "return JanitorRound(lost, released, pruned, BUSY if more else self.period)",
+            "return JanitorRound(lost, released, pruned, BUSY if more else 60.0)",
         ),
         campaign=KILLS,
     ),
@@ -84,8 +84,8 @@ CAMPAIGNS = (
         "a resumed schedule catches up its pause",
         Edit(
             "src/foliot/features/schedules/usecases/schedules.py",
-            'replace(schedule, status=Status.ACTIVE, paused_reason="", paused_at=None, paused_by=None)',
-            'replace(schedule, status=Status.ACTIVE, paused_reason="", paused_by=None)',
+            'replace(schedule, status=ScheduleStatus.ACTIVE, paused_reason="", paused_at=None, paused_by=None)',
+            'replace(schedule, status=ScheduleStatus.ACTIVE, paused_reason="", paused_by=None)',
         ),
         Edit(
             "src/foliot/features/schedules/usecases/change.py",

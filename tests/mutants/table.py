@@ -231,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         "overlap skip ignores open runs",
-        (Edit(_SETTLE, "return False, Reason.OVERLAP if self.open else None", "return False, None"),),
+        (Edit(_SETTLE, "return False, LedgerReason.OVERLAP if self.open else None", "return False, None"),),
         _on_sqlite("test_an_instant_is_skipped_while_an_earlier_run_is_open"),
     ),
     Mutant(
@@ -291,7 +291,7 @@ MUTANTS = (
                 "    return False\n",
             ),
         ),
-        f"{PARKED}test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
+        "tests/contract/test_store_parked_reclaimed.py::test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
     ),
     Mutant(
         "batches: an article that was taken away is still ended by its old holder",
@@ -457,7 +457,7 @@ MUTANTS = (
     Mutant(
         "crawl: names are not looked up again when it is started",
         (Edit(_CRAWL + "start.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
-        f"{_CRAWL_FAULTS}test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
+        "tests/integration/test_crawl_bounds.py::test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
     ),
     Mutant(
         "crawl: items of a look are forgotten",
@@ -472,7 +472,7 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: an unfinished line counts as read",
-        (Edit(_CRAWL + "pieces.py", "if not complete and len(line) <= limit and not last:", "if False:"),),
+        (Edit(_CRAWL + "line_splitter.py", "if not complete and len(line) <= limit and not last:", "if False:"),),
         f"{_CRAWL_LOG}test_any_cutting_of_a_file_into_parts_gives_the_same_lines_once",
     ),
     Mutant(
@@ -491,7 +491,7 @@ MUTANTS = (
         (
             Edit(
                 _CRAWL + "watcher.py",
-                'return Failed(Problem("node_lost", message))',
+                'return Failed(AttemptError("node_lost", message))',
                 "return sight.park(self._wait(now))",
             ),
         ),
@@ -500,7 +500,7 @@ MUTANTS = (
     Mutant(
         "crawl: a round takes in everything",
         (Edit(_CRAWL + "copier.py", "        self.lines -= lines\n", ""),),
-        f"{_CRAWL_FAULTS}test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
+        "tests/integration/test_crawl_bounds.py::test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
     ),
     Mutant(
         "race: two judge the same request for a crawl at the same time",
@@ -563,7 +563,7 @@ MUTANTS = (
     # --- use cases ------------------------------------------------------------------------------------------------
     Mutant(
         "use cases: nobody asks whether the caller may",
-        (Edit(_ENVELOPE, "    for verb, thing in needs:\n        demand(caller, verb, thing)\n", "    return\n"),),
+        (Edit(_ENVELOPE, "    for verb, thing in needs:\n        require(caller, verb, thing)\n", "    return\n"),),
         "tests/unit/test_permissions.py::test_no_use_case_does_anything_for_a_caller_without_its_permission",
     ),
     Mutant(
@@ -580,7 +580,7 @@ MUTANTS = (
     # --- gRPC -----------------------------------------------------------------------------------------------------
     Mutant(
         "gRPC: nobody asks whether the caller may",
-        (Edit("src/foliot/servers/grpc/interceptor.py", "            demand(caller, *method.permission)\n", ""),),
+        (Edit("src/foliot/servers/grpc/interceptor.py", "            require(caller, *method.permission)\n", ""),),
         "tests/contract/test_rpc_access.py::test_too_small_a_role_may_not",
     ),
     Mutant(
@@ -624,7 +624,7 @@ MUTANTS = (
                 "if False]",
             ),
         ),
-        "tests/integration/test_grpc_call.py::test_a_name_that_leads_to_no_host_is_not_dialled",
+        "tests/integration/test_grpc_call_targets.py::test_a_name_that_leads_to_no_host_is_not_dialled",
     ),
     # --- the same faults, seen by workers behind a broker -------------------------------------------------------------
     Mutant(

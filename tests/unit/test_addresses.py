@@ -10,7 +10,7 @@ from hypothesis.strategies import ip_addresses
 
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address, is_forbidden, is_loopback, is_public
-from foliot.net.allow import Rules
+from foliot.net.allow import EgressRules
 from foliot.net.client import HttpEgress
 from foliot.net.url import read_url
 
@@ -248,7 +248,7 @@ def test_no_ipv6_form_of_an_ipv4_address_is_public(four: IPv4Address) -> None:
 
 @pytest.mark.parametrize("text", NEVER)
 def test_no_setting_opens_an_address_that_hides_another(text: str) -> None:
-    rules = Rules.read(loopback=True, allow="0.0.0.0/0, ::/0, hooks.internal", ports=[80])
+    rules = EgressRules.read(loopback=True, allow="0.0.0.0/0, ::/0, hooks.internal", ports=[80])
 
     assert is_forbidden(ip_address(text))
     assert not rules.allows_address("hooks.internal", 80, ip_address(text))
@@ -400,7 +400,7 @@ def test_localhost_is_named_by_its_network_by_its_name_or_not_at_all() -> None:
 
 
 def test_an_allowed_host_may_have_a_private_address_and_others_may_not() -> None:
-    rules = Rules.read(loopback=False, allow=["Hooks.Internal."], ports=[443])
+    rules = EgressRules.read(loopback=False, allow=["Hooks.Internal."], ports=[443])
     private = ip_address("10.0.0.9")
 
     assert rules.allows_address("hooks.internal", 443, private)
@@ -409,7 +409,7 @@ def test_an_allowed_host_may_have_a_private_address_and_others_may_not() -> None
 
 
 def test_an_allowed_host_with_a_port_opens_that_port_alone() -> None:
-    rules = Rules.read(loopback=False, allow="hooks.internal:9000,10.0.0.9:7000,[fd00::9]:7001", ports="80, 443")
+    rules = EgressRules.read(loopback=False, allow="hooks.internal:9000,10.0.0.9:7000,[fd00::9]:7001", ports="80, 443")
 
     assert rules.allows_port("hooks.internal", 9000)
     assert rules.allows_address("hooks.internal", 9000, ip_address("10.0.0.1"))

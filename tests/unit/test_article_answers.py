@@ -6,20 +6,20 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foliot.core.egress import Reply
+from foliot.core.egress import OutgoingResponse
 from foliot.features.articles.fetch import robots
 from foliot.features.articles.fetch.verdict import MOST_PAGE, judge
 from foliot.features.articles.model.article import NO_WORD
-from foliot.features.articles.model.fetch import Allowance, Missed, Unchanged
+from foliot.features.articles.model.fetch import FetchFailure, PageUnchanged, RobotsRules
 from foliot.pages.charset import decoded
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 HTML = "text/html; charset=utf-8"
 
 
-def reply(status: int = 200, body: bytes = b"<html>text</html>", **headers: str) -> Reply:
+def reply(status: int = 200, body: bytes = b"<html>text</html>", **headers: str) -> OutgoingResponse:
     named = {"content-type": HTML} | {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status=status, headers=named, body=body, truncated=False, elapsed=timedelta())
+    return OutgoingResponse(status=status, headers=named, body=body, truncated=False, elapsed=timedelta())
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def reply(status: int = 200, body: bytes = b"<html>text</html>", **headers: str)
     ],
     ids=lambda value: str(value) if isinstance(value, str | int) else "",
 )
-def test_each_answer_has_its_words(answer: Reply, code: str, permanent: bool, pause: int | None) -> None:
+def test_each_answer_has_its_words(answer: OutgoingResponse, code: str, permanent: bool, pause: int | None) -> None:
     found = judge(answer, NOW)
 
-    assert isinstance(found, Missed)
+    assert isinstance(found, FetchFailure)
     assert (found.problem.code, found.permanent) == (code, permanent)
     assert found.pause == (None if pause is None else timedelta(seconds=pause))
     assert found.problem.message.endswith(".")
@@ -54,16 +54,16 @@ def test_each_answer_has_its_words(answer: Reply, code: str, permanent: bool, pa
 
 def test_a_page_is_read_and_one_that_is_as_it_was_is_not() -> None:
     assert judge(reply(), NOW) is None
-    assert judge(reply(304, b""), NOW) == Unchanged()
+    assert judge(reply(304, b""), NOW) == PageUnchanged()
 
 
 def test_a_page_that_is_too_large_is_refused() -> None:
     whole = reply()
     for body, code in ((bytes(MOST_PAGE), "too_large"), (whole.body, "damaged")):
-        cut = Reply(status=200, headers=whole.headers, body=body, truncated=True, elapsed=timedelta())
+        cut = OutgoingResponse(status=200, headers=whole.headers, body=body, truncated=True, elapsed=timedelta())
         found = judge(cut, NOW)
 
-        assert isinstance(found, Missed)
+        assert isinstance(found, FetchFailure)
         assert found.problem.code == code
 
 
@@ -87,14 +87,14 @@ def test_what_a_host_allows_is_kept() -> None:
 
 @pytest.mark.parametrize("status", [404, 403, 410])
 def test_a_host_without_rules_allows_everything(status: int) -> None:
-    assert robots.judge(reply(status), NOW) == Allowance("")
+    assert robots.judge(reply(status), NOW) == RobotsRules("")
 
 
 @pytest.mark.parametrize(("status", "after", "pause"), [(429, "7", 7), (500, "", 10), (503, "60", 60)])
 def test_a_host_that_cannot_say_its_rules_is_left_alone_for_a_while(status: int, after: str, pause: int) -> None:
     found = robots.judge(reply(status, retry_after=after), NOW)
 
-    assert found == Allowance(NO_WORD, pause=timedelta(seconds=pause))
+    assert found == RobotsRules(NO_WORD, pause=timedelta(seconds=pause))
 
 
 @pytest.mark.parametrize("delay", ["1e20", "99999999999999999", "inf"])
@@ -105,7 +105,7 @@ def test_an_absurd_delay_is_the_longest_there_is(delay: str) -> None:
 def test_binary_rules_forbid_nothing_and_break_nothing() -> None:
     found = robots.judge(reply(200, bytes(range(256)) * 100, content_type="text/plain"), NOW)
 
-    assert isinstance(found, Allowance)
+    assert isinstance(found, RobotsRules)
     assert robots.allows(found.robots, "https://a.test/")
 
 

@@ -10,18 +10,18 @@ import pytest
 
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Fence
-from foliot.features.articles.actor.fetch import Fetch, ending
-from foliot.features.articles.actor.fetcher import CROWDED, LINGER, SHORTEST, Gatherer, Gathering
-from foliot.features.articles.model.fetch import Extracted, Taken
+from foliot.features.articles.actor.fetch import ArticleFetch, ending
+from foliot.features.articles.actor.fetcher import CROWDED, LINGER, SHORTEST, ArticleFetcher, FetcherSettings
+from foliot.features.articles.model.fetch import ClaimedArticle, ExtractedPage
 from foliot.testing import StoppedClock
 from foliot.wakeups.memory import MemoryFeed
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 
 
-def taken(number: int = 1, **changes: Any) -> Taken:
+def taken(number: int = 1, **changes: Any) -> ClaimedArticle:
     fence = Fence(f"art_{number}", 1, "tok_1")
-    return Taken(
+    return ClaimedArticle(
         fence=fence, tenant_id="acme", url="https://news.test/", host="news.test", attempt=1, start_at=NOW, **changes
     )
 
@@ -35,8 +35,8 @@ async def test_few_are_not_worth_a_take_while_others_wait_to_be_read(
 ) -> None:
     """Half of the slots are."""
     nobody: Any = None
-    how = Gathering(scraper=nobody, slots=8, crowded=lambda: crowded)
-    gatherer = Gatherer(
+    how = FetcherSettings(scraper=nobody, slots=8, crowded=lambda: crowded)
+    gatherer = ArticleFetcher(
         clock=StoppedClock(NOW),
         store=nobody,
         feed=MemoryFeed(),
@@ -44,7 +44,7 @@ async def test_few_are_not_worth_a_take_while_others_wait_to_be_read(
         worker="worker",
         lease=timedelta(minutes=1),
         longest_rest=9,
-        fetches={str(at): Fetch(taken(at), 0) for at in range(under_way)},
+        fetches={str(at): ArticleFetch(taken(at), 0) for at in range(under_way)},
     )
     began = asyncio.get_running_loop().time()
     gatherer._spacing._last = began + 10  # far enough away for the slowest machine
@@ -57,5 +57,5 @@ async def test_few_are_not_worth_a_take_while_others_wait_to_be_read(
 
 @pytest.mark.parametrize("slowed", [True, False])
 def test_a_good_word_is_for_hosts_that_were_slowed_down(slowed: bool) -> None:
-    told = ending(taken(slowed=slowed), Extracted(title="T"), NOW, RetryPolicy(delay_seconds=5), 3)
+    told = ending(taken(slowed=slowed), ExtractedPage(title="T"), NOW, RetryPolicy(delay_seconds=5), 3)
     assert told.news.well is slowed

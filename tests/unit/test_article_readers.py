@@ -11,9 +11,16 @@ from typing import Any
 
 import pytest
 
-from foliot.cluster.pool_port import Call, ProcessDied, Tell, Told
-from foliot.core.ports import Room, always_room
-from foliot.features.articles.fetch.extractor_pool import HEAVY, TOGETHER, Page, Readers, TookTooLong, Unreadable
+from foliot.cluster.pool_port import CallResult, PoolCall, ProcessDied, ProgressSink
+from foliot.core.ports import BackPressure, no_back_pressure
+from foliot.features.articles.fetch.extractor_pool import (
+    HEAVY,
+    TOGETHER,
+    ExtractorPool,
+    FetchedPage,
+    TookTooLong,
+    UnreadablePage,
+)
 
 
 @dataclass
@@ -26,7 +33,9 @@ class Desk:
     most: int = 0
     weights: list[int] = field(default_factory=list)
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
+    async def call(
+        self, call: PoolCall, tell: ProgressSink, patience: timedelta, room: BackPressure = no_back_pressure
+    ) -> CallResult:
         pages = call.parameters["parameters"]["pages"]
         urls = [page["url"] for page in pages]
         self.calls.append(urls)
@@ -46,21 +55,21 @@ class Desk:
             if said == "kills":
                 raise ProcessDied("the process that ran the task was ended by signal 9")
             told.append({"unreadable": "ValueError: no"} if said == "bad" else {"content": said, "url": page["url"]})
-        return Told(result=told)
+        return CallResult(result=told)
 
 
 @asynccontextmanager
-async def reading(desk: Desk, many: int = 2) -> AsyncIterator[Readers]:
-    readers = Readers(pool=desk, many=many, patience=timedelta(seconds=3))
+async def reading(desk: Desk, many: int = 2) -> AsyncIterator[ExtractorPool]:
+    readers = ExtractorPool(pool=desk, many=many, patience=timedelta(seconds=3))
     yield readers
     await readers.close()
 
 
-def page(number: int, says: str = "words") -> Page:
-    return Page(f"https://news.test/{number}", "text/html", says.encode())
+def page(number: int, says: str = "words") -> FetchedPage:
+    return FetchedPage(f"https://news.test/{number}", "text/html", says.encode())
 
 
-async def begun(readers: Readers, *pages: Page) -> list[asyncio.Task[dict[str, Any]]]:
+async def begun(readers: ExtractorPool, *pages: FetchedPage) -> list[asyncio.Task[dict[str, Any]]]:
     """One after the other, so that the first has a reader before the others wait."""
     tasks = []
     for one in pages:
@@ -116,7 +125,9 @@ async def test_heavy_pages_are_read_by_themselves() -> None:
         assert [len(urls) for urls in desk.calls] == [1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("spoils", "error"), [("hangs", Unreadable), ("kills", ProcessDied), ("bad", Unreadable)])
+@pytest.mark.parametrize(
+    ("spoils", "error"), [("hangs", UnreadablePage), ("kills", ProcessDied), ("bad", UnreadablePage)]
+)
 async def test_one_that_cannot_be_read_costs_its_company_nothing(spoils: str, error: type[Exception]) -> None:
     desk = Desk()
     async with reading(desk, many=1) as readers:
@@ -188,7 +199,7 @@ async def test_more_than_enough_of_them_are_a_crowd() -> None:
 
 
 async def test_after_the_end_nothing_is_read() -> None:
-    readers = Readers(pool=Desk(), many=1)
+    readers = ExtractorPool(pool=Desk(), many=1)
     await readers.close()
     with pytest.raises(ProcessDied):
         await readers.read(page(0))
@@ -196,7 +207,7 @@ async def test_after_the_end_nothing_is_read() -> None:
 
 async def test_at_the_end_nobody_is_left_waiting() -> None:
     desk = Desk()
-    readers = Readers(pool=desk, many=1)
+    readers = ExtractorPool(pool=desk, many=1)
     tasks = await begun(readers, *(page(at) for at in range(6)))
     await readers.close()
 
@@ -207,8 +218,8 @@ async def test_at_the_end_nobody_is_left_waiting() -> None:
 # --- tenants ----------------------------------------------------------------------------------------------------------
 
 
-def of(tenant: str, number: int, says: str = "words") -> Page:
-    return Page(f"https://{tenant}.test/{number}", "text/html", says.encode(), tenant)
+def of(tenant: str, number: int, says: str = "words") -> FetchedPage:
+    return FetchedPage(f"https://{tenant}.test/{number}", "text/html", says.encode(), tenant)
 
 
 async def test_tenants_take_turns_and_no_group_has_two_of_them() -> None:

@@ -14,9 +14,9 @@ import typer
 import foliot
 from foliot.cli import audit, ledger, secrets
 from foliot.cli.root import COMMANDS
-from foliot.core.access import Door, Thing, Verb, may
+from foliot.core.access import Interface, Thing, Verb, may
 from foliot.core.errors import Forbidden
-from foliot.features.ledger.usecases import Audit
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.secrets.cli import list_ as list_secrets
 from foliot.features.secrets.usecases import Secrets
 from foliot.terminal.access import READ_HOUSE, SERVER, WRITE_HOUSE, caller_of, needs, needs_of
@@ -87,7 +87,7 @@ def test_a_command_may_do_what_it_states_and_nothing_else(
     caller = caller_of(command)
 
     assert {(verb, thing) for verb in Verb for thing in Thing if may(caller, verb, thing)} == stated
-    assert caller.door is Door.CLI
+    assert caller.door is Interface.CLI
 
 
 async def test_a_command_that_states_nothing_is_denied() -> None:
@@ -97,8 +97,8 @@ async def test_a_command_that_states_nothing_is_denied() -> None:
     def silent() -> None: ...
 
     async with open_world() as world:
-        assert (await world.cases[Audit].prove(caller_of(reads))).holes == []
+        assert (await world.cases[LedgerVerifier].prove(caller_of(reads))).holes == []
         with pytest.raises(Forbidden):
-            await world.cases[Audit].prove(caller_of(silent))
+            await world.cases[LedgerVerifier].prove(caller_of(silent))
         with pytest.raises(Forbidden):
             await world.cases[Secrets].rekey(caller_of(reads))

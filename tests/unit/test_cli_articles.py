@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from foliot.features.articles.cli.progress import watch
-from tests.unit.test_cli import Script, invoke, server
+from tests.unit.cli_server import Script, invoke
+from tests.unit.test_cli import server
 
 __all__ = ["server"]
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from foliot.app.use_cases import use_cases
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock
 from foliot.db.migrations.append_only import RULES
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
-from tests.unit.test_cli import Foliot, Script, bare, run, server  # noqa: F401 -- fixtures
+from tests.unit.cli_server import Script
+from tests.unit.test_cli import Foliot, bare, run, server  # noqa: F401 -- fixtures
 from tests.world import HOURLY, OneAction, World
 
 
@@ -34,7 +35,7 @@ def database(bare: Foliot, tmp_path: Path) -> Path:  # noqa: F811 -- the fixture
             for _ in range(3):
                 await world.cases[Schedules].create(LOCAL, HOURLY)
             async with store.begin() as tx:
-                await SqlTrail(tx).chain(10)
+                await SqlAuditLog(tx).chain(10)
 
     asyncio.run(fill())
     return path
@@ -125,7 +126,7 @@ def test_a_chain_made_anew_is_sound_in_itself_and_not_what_was_seen_earlier(
 
     async def chain() -> None:
         async with open_store(f"sqlite+aiosqlite:///{database}") as store, store.begin() as tx:
-            await SqlTrail(tx).chain(10)
+            await SqlAuditLog(tx).chain(10)
 
     asyncio.run(chain())
     assert bare("audit", "verify").code == 0

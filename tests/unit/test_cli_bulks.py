@@ -9,7 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.unit.test_cli import RUN, Script, invoke, server
+from tests.unit.cli_server import Script, invoke
+from tests.unit.test_cli import server
+from tests.unit.test_cli_answers import RUN
 
 __all__ = ["server"]
 

@@ -16,7 +16,7 @@ import pytest
 from foliot.cli import serve_output as showing
 from foliot.config.settings import Settings
 from foliot.core.errors import Conflict
-from tests.unit.test_cli import Script, invoke
+from tests.unit.cli_server import Script, invoke
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 
 from foliot.features.schedules.cli.transfer import read_documents
 from foliot.servers.http import yaml
-from tests.unit.test_cli import SCHEDULE, Script, invoke, server
+from tests.unit.cli_server import Script, invoke
+from tests.unit.test_cli import SCHEDULE, server
 from tests.unit.test_cli_bulks import BULK
 
 __all__ = ["server"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.test_cli import Answered, Handler, Script, invoke
+from tests.unit.cli_server import Answered, Handler, Script, invoke
 
 TENANT: dict[str, Any] = {
     "tenant_id": "acme",

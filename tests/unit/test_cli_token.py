@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from foliot.auth.claims import Expectations
 from foliot.auth.tokens import Tokens
-from foliot.auth.verification_keys import Keys, hs256, key_file
+from foliot.auth.verification_keys import VerificationKeys, hs256, key_file
 from foliot.cli.root import app
 from foliot.core.access import Role
 from foliot.db.clock import StoreClock
@@ -32,7 +32,7 @@ def foliot(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout.strip(), done.stderr.strip()
 
 
-def tokens(keys: Keys, **expected: Any) -> Tokens:
+def tokens(keys: VerificationKeys, **expected: Any) -> Tokens:
     return Tokens(keys=keys, clock=StoreClock(), expected=Expectations(**{"audience": "foliot"} | expected))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from foliot.features.articles.model.fetch import Changed, Mark
-from foliot.features.articles.mongo_copier import Copier
+from foliot.features.articles.model.fetch import ChangeCursor, ChangedArticle
+from foliot.features.articles.mongo_copier import ArticleCopier
 from foliot.testing import StoppedClock
 
 BEGAN = datetime(2027, 1, 1, tzinfo=UTC)
@@ -33,11 +33,11 @@ class Shelf:
     async def read(self) -> AsyncIterator[Any]:
         yield self
 
-    async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:
-        every = [Mark(BEGAN + timedelta(seconds=at), f"art_{at:04}") for at in range(self.count)]
-        return [Changed(one, one.at) for one in every if (one.at, one.article_id) > (after.at, after.article_id)][
-            :limit
-        ]
+    async def changed(self, after: ChangeCursor, limit: int) -> Sequence[ChangedArticle]:
+        every = [ChangeCursor(BEGAN + timedelta(seconds=at), f"art_{at:04}") for at in range(self.count)]
+        return [
+            ChangedArticle(one, one.at) for one in every if (one.at, one.article_id) > (after.at, after.article_id)
+        ][:limit]
 
     async def views(self, ids: Sequence[str]) -> Sequence[str]:
         return ids
@@ -59,9 +59,9 @@ class Sink:
         return 0
 
 
-def copier(count: int, sink: Sink, **changes: Any) -> Copier:
+def copier(count: int, sink: Sink, **changes: Any) -> ArticleCopier:
     shelf: Any = Shelf(count)
-    return Copier(
+    return ArticleCopier(
         clock=StoppedClock(BEGAN + timedelta(days=1)),
         store=shelf,
         sink=sink,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.features.crawls.action.action import Crawl
-from foliot.features.crawls.action.scrapyd_client import Node
-from foliot.features.crawls.action.scrapyd_nodes import Nodes
+from foliot.features.crawls.action.action import CrawlAction
+from foliot.features.crawls.action.scrapyd_client import ScrapydNode
+from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
 from foliot.features.crawls.action.start import asked, jobid_of
 from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
@@ -17,10 +17,10 @@ from foliot.testing import StoppedClock
 URL = "https://example.com/"
 
 
-def action(*urls: str) -> Crawl:
+def action(*urls: str) -> CrawlAction:
     egress, clock = HttpEgress(), StoppedClock()
-    nodes = Nodes([Node.of(url) for url in urls], egress=egress, clock=clock)
-    return Crawl(nodes=nodes, targets=egress, clock=clock, project="DiscoveryBot")
+    nodes = ScrapydNodes([ScrapydNode.of(url) for url in urls], egress=egress, clock=clock)
+    return CrawlAction(nodes=nodes, targets=egress, clock=clock, project="DiscoveryBot")
 
 
 def check(**config: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_the_crawl_of_an_attempt_has_a_name_of_its_own() -> None:
     ],
 )
 def test_a_node_shows_no_password(url: str, shown: str, place: str) -> None:
-    node = Node.of(url)
+    node = ScrapydNode.of(url)
 
     assert (node.url, node.place) == (shown, place)
     assert "p@ss" not in repr(node)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.features.crawls.action.copier import BREATH, Budget, Copier
-from foliot.features.crawls.action.handle import Handle
-from foliot.features.crawls.action.pieces import cut
-from foliot.features.crawls.action.scrapy_log import Reading, clean, zone_of
-from foliot.features.crawls.action.scrapyd_client import Piece
+from foliot.features.crawls.action.copier import BREATH, CopyBudget, CrawlCopier
+from foliot.features.crawls.action.handle import CrawlHandle
+from foliot.features.crawls.action.line_splitter import cut
+from foliot.features.crawls.action.scrapy_log import ScrapyLogState, clean, zone_of
+from foliot.features.crawls.action.scrapyd_client import FileRange
 
 LIMIT = 16
 HEAD = "2026-11-16 02:42:05 [scrapy.core.engine] INFO: "
@@ -75,24 +75,24 @@ def test_of_a_line_that_is_too_long_the_rest_is_left_out_over_any_number_of_part
     assert [*first.lines, *second.lines, *third.lines] == [(b"x" * LIMIT, True), (b"next", False)]
 
 
-def read(text: str, reading: Reading | None = None) -> Reading:
+def read(text: str, reading: ScrapyLogState | None = None) -> ScrapyLogState:
     """As one look after the other reads it: what is known travels as JSON."""
-    reading = reading or Reading(zone=0)
+    reading = reading or ScrapyLogState(zone=0)
     for line in text.splitlines():
-        reading = Reading.of(reading.as_dict())
+        reading = ScrapyLogState.of(reading.as_dict())
         reading.read(line)
     return reading
 
 
 def test_a_line_says_who_how_grave_and_when() -> None:
-    said = Reading(zone=60).read("2026-11-16 03:42:05 [seo] WARNING: no title")
+    said = ScrapyLogState(zone=60).read("2026-11-16 03:42:05 [seo] WARNING: no title")
 
     assert (said.text, said.level) == ("[seo] no title", "warning")
     assert said.at == datetime(2026, 11, 16, 2, 42, 5, tzinfo=UTC)
 
 
 def test_lines_after_a_head_belong_to_it() -> None:
-    reading = Reading(zone=0)
+    reading = ScrapyLogState(zone=0)
     head = reading.read("2026-11-16 02:42:05 [scrapy.core.scraper] ERROR: Spider error processing <GET x>")
     rest = [reading.read("Traceback (most recent call last):"), reading.read("ValueError: no")]
 
@@ -101,12 +101,12 @@ def test_lines_after_a_head_belong_to_it() -> None:
 
 
 def test_without_knowing_the_zone_nobody_can_say_when() -> None:
-    assert Reading().read(f"{HEAD}Spider opened").at is None
+    assert ScrapyLogState().read(f"{HEAD}Spider opened").at is None
 
 
 @pytest.mark.parametrize("text", ["2026-13-45 02:42:05 [x] INFO: y", "9999-99-99 99:99:99 [x] INFO: y"])
 def test_a_time_that_is_none_is_no_time(text: str) -> None:
-    assert Reading(zone=0).read(text).at is None
+    assert ScrapyLogState(zone=0).read(text).at is None
 
 
 @pytest.mark.parametrize(("hours", "minutes"), [(0, 0), (1, 60), (-3, -180), (5.75, 345)])
@@ -210,7 +210,7 @@ def test_what_would_move_a_readers_cursor_is_taken_out(line: str, cleaned: str) 
 @settings(deadline=None)
 @given(st.text(max_size=200))
 def test_no_line_however_odd_is_a_surprise(line: str) -> None:
-    said = Reading(zone=0).read(line)
+    said = ScrapyLogState(zone=0).read(line)
 
     assert not {chr(code) for code in (*range(9), *range(10, 32), *range(127, 160))} & set(said.text)
 
@@ -221,14 +221,14 @@ class OneLog:
 
     data: bytes
 
-    async def log(self, project: str, spider: str, jobid: str, offset: int, length: int) -> Piece:
-        return Piece(self.data[offset : offset + length], len(self.data))
+    async def log(self, project: str, spider: str, jobid: str, offset: int, length: int) -> FileRange:
+        return FileRange(self.data[offset : offset + length], len(self.data))
 
 
 async def test_others_go_first_while_a_long_log_is_understood() -> None:
     lines, turns, said = 30 * BREATH, 0, list[str]()
     now = datetime(2026, 11, 16, 3, tzinfo=UTC)
-    handle = Handle(node="http://n", project="p", spider="s", jobid="run_1", asked_at=now)
+    handle = CrawlHandle(node="http://n", project="p", spider="s", jobid="run_1", asked_at=now)
     scrapyd: Any = OneLog(b"".join(f"{HEAD}line {at}\n".encode() for at in range(lines)))
 
     async def others() -> None:
@@ -238,7 +238,7 @@ async def test_others_go_first_while_a_long_log_is_understood() -> None:
             await asyncio.sleep(0)
 
     going = asyncio.create_task(others())
-    await Copier().copy_log(scrapyd, handle, lambda message, **_: said.append(message), Budget(), now)
+    await CrawlCopier().copy_log(scrapyd, handle, lambda message, **_: said.append(message), CopyBudget(), now)
     await going
 
     assert len(said) == lines

@@ -13,7 +13,7 @@ from foliot.core.access import LOCAL
 from foliot.core.errors import Contended, Invalid, InvalidMany, Unavailable
 from foliot.features.crawls.model.crawl import fingerprint
 from foliot.features.crawls.tables import crawl_requests
-from foliot.features.crawls.usecases import Crawls, Turns
+from foliot.features.crawls.usecases import Crawls, RequestTurns
 from tests.contract.test_crawls import crawl
 from tests.world import World, open_world
 
@@ -113,7 +113,7 @@ async def test_a_request_is_an_object(world: World) -> None:
 
 
 async def test_equal_requests_wait_for_one_another_and_others_do_not() -> None:
-    turns, inside = Turns(), list[str]()
+    turns, inside = RequestTurns(), list[str]()
 
     async def ask(print_: str) -> None:
         async with turns.of("acme", print_):
@@ -129,7 +129,7 @@ async def test_equal_requests_wait_for_one_another_and_others_do_not() -> None:
 
 @pytest.mark.parametrize(("error", "others"), [(Unavailable("gone", told="away"), 0), (Contended("undone"), 9)])
 async def test_a_database_that_is_away_for_one_is_away_for_all_who_wait(error: Unavailable, others: int) -> None:
-    turns, through = Turns(), list[int]()
+    turns, through = RequestTurns(), list[int]()
 
     async def ask(number: int) -> None:
         async with turns.of("acme", "same"):

@@ -8,26 +8,30 @@ from typing import Any
 import pytest
 
 from foliot.engine.model.run import Failed, Succeeded
-from foliot.features.crawls.action.handle import Handle, HandleUnreadable
+from foliot.features.crawls.action.handle import CrawlHandle, HandleUnreadable
 from foliot.features.crawls.action.progress import advance
-from foliot.features.crawls.action.scrapy_log import Reading
+from foliot.features.crawls.action.scrapy_log import ScrapyLogState
 from foliot.features.crawls.action.verdict import judge
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
-def crawl(*, closed: bool = True, **given: Any) -> Handle:
+def crawl(*, closed: bool = True, **given: Any) -> CrawlHandle:
     stats: dict[str, Any] = {"finish_reason": "finished", "response_received_count": 5, "item_scraped_count": 2}
     stats |= given.pop("stats", {})
-    reading = Reading(opened=True, closed=stats["finish_reason"], stats=stats) if closed else Reading(opened=True)
+    reading = (
+        ScrapyLogState(opened=True, closed=stats["finish_reason"], stats=stats)
+        if closed
+        else ScrapyLogState(opened=True)
+    )
     for name, value in given.items():
         setattr(reading, name, value)
-    handle = Handle(node="http://n", project="p", spider="s", jobid="run_1", asked_at=NOON, reading=reading)
+    handle = CrawlHandle(node="http://n", project="p", spider="s", jobid="run_1", asked_at=NOON, reading=reading)
     handle.log.offset = 100
     return handle
 
 
-def failure(handle: Handle, *, forgotten: bool = False, missing: bool = False, **conditions: Any) -> Failed:
+def failure(handle: CrawlHandle, *, forgotten: bool = False, missing: bool = False, **conditions: Any) -> Failed:
     outcome = judge(handle, conditions, forgotten=forgotten, missing=missing)
     assert isinstance(outcome, Failed)
     return outcome
@@ -175,7 +179,7 @@ def test_a_handle_survives_being_written_down() -> None:
     handle.reading.zone = 0
     advance(handle, NOON)
 
-    assert Handle.of(handle.as_dict()) == handle
+    assert CrawlHandle.of(handle.as_dict()) == handle
 
 
 @pytest.mark.parametrize(
@@ -192,4 +196,4 @@ def test_a_handle_survives_being_written_down() -> None:
 def test_a_handle_that_was_damaged_is_called_that(damage: dict[str, Any]) -> None:
     damaged = crawl().as_dict() | damage
     with pytest.raises(HandleUnreadable):
-        Handle.of(damaged)
+        CrawlHandle.of(damaged)

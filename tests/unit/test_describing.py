@@ -8,10 +8,10 @@ import pytest
 from pydantic import Field
 
 from foliot.servers.http import attribute_docs
-from foliot.servers.http.attribute_docs import Described
+from foliot.servers.http.attribute_docs import DocumentedModel
 
 
-class Parent(Described):
+class Parent(DocumentedModel):
     """A model."""
 
     plain: int = 0
@@ -34,7 +34,7 @@ class Child(Parent):
     """Some of them."""
 
 
-def descriptions(model: type[Described]) -> dict[str, Any]:
+def descriptions(model: type[DocumentedModel]) -> dict[str, Any]:
     properties = model.model_json_schema()["properties"]
     return {name: shown["description"] for name, shown in properties.items() if "description" in shown}
 
@@ -57,7 +57,7 @@ def test_models_within_models_are_described_too() -> None:
 
 
 def test_a_class_made_in_a_function_is_found() -> None:
-    class Local(Described):
+    class Local(DocumentedModel):
         near: int = 0
         """At hand."""
 
@@ -65,7 +65,7 @@ def test_a_class_made_in_a_function_is_found() -> None:
 
 
 def test_without_source_there_is_a_schema_without_words() -> None:
-    space: dict[str, Any] = {"__name__": "nowhere", "Described": Described}
+    space: dict[str, Any] = {"__name__": "nowhere", "Described": DocumentedModel}
     exec("class Made(Described):\n    far: int = 0\n    '''Away.'''\n", space)
 
     assert descriptions(space["Made"]) == {}
@@ -80,7 +80,7 @@ def test_nothing_is_read_before_a_schema_is_asked_for(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(attribute_docs, "_said_in", reading)
 
-    class Late(Described):
+    class Late(DocumentedModel):
         here: int = 0
         """Not yet."""
 

@@ -15,12 +15,12 @@ from foliot.app.use_cases import use_cases
 from foliot.cli.discord import serve
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
-from foliot.core.access import Door, Role
+from foliot.core.access import Interface, Role
 from foliot.core.errors import Conflict, Forbidden, Unavailable
 from foliot.features.discord import text as words
 from foliot.features.discord.connection import DiscordConnection
-from foliot.features.discord.draft_message import Draft
-from foliot.features.discord.members import Members
+from foliot.features.discord.draft_message import ScheduleDraftMessage
+from foliot.features.discord.members import DiscordMembers
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.logs import redact
 from foliot.testing import GivenActions, StoppedClock, open_store
@@ -28,7 +28,7 @@ from foliot.wakeups.memory import MemoryFeed
 from tests.discord_server import TOKEN
 
 GUILD = 7
-MAP = Members(roles={"1": Role.VIEWER, "2": Role.OPERATOR, "user:30": Role.ADMIN}, tenant_id="news")
+MAP = DiscordMembers(roles={"1": Role.VIEWER, "2": Role.OPERATOR, "user:30": Role.ADMIN}, tenant_id="news")
 
 
 def asked(*roles: int, user: int = 40, guild: int | None = GUILD) -> Any:
@@ -47,7 +47,7 @@ def test_of_several_roles_the_most_counts(roles: tuple[int, ...], user: int, gra
     caller = MAP.caller(asked(*roles, user=user))
 
     assert (caller.role, caller.tenant_id, caller.user_id) == (granted, "news", f"discord:{user}")
-    assert caller.door is Door.DISCORD
+    assert caller.door is Interface.DISCORD
 
 
 @pytest.mark.parametrize("event", [asked(), asked(9), asked(30, user=1), asked(2, guild=None)])
@@ -58,18 +58,18 @@ def test_whoever_is_not_in_the_map_may_nothing(event: Any) -> None:
 
 def test_without_a_map_nobody_may_anything_and_is_told_what_to_write() -> None:
     with pytest.raises(Forbidden, match=r"FOLIOT_DISCORD_ROLES; the ids of your roles: 5, 6"):
-        Members(roles={}, tenant_id="news").caller(asked(5, 6))
+        DiscordMembers(roles={}, tenant_id="news").caller(asked(5, 6))
 
 
 def test_another_server_does_not_count_even_with_a_role_of_the_map() -> None:
-    only = Members(roles={"1": Role.ADMIN}, tenant_id="news", guild=8)
+    only = DiscordMembers(roles={"1": Role.ADMIN}, tenant_id="news", guild=8)
 
     with pytest.raises(Forbidden, match="does not take commands from this server"):
         only.caller(asked(1))
 
 
 def test_the_role_of_everybody_can_be_granted() -> None:
-    assert Members(roles={str(GUILD): Role.VIEWER}, tenant_id="t").caller(asked()).role is Role.VIEWER
+    assert DiscordMembers(roles={str(GUILD): Role.VIEWER}, tenant_id="t").caller(asked()).role is Role.VIEWER
 
 
 async def test_it_is_made_without_a_token_and_does_nothing() -> None:
@@ -112,11 +112,11 @@ def test_a_list_that_is_too_long_counts_what_it_leaves_out() -> None:
 
 
 def test_a_draft_is_read_back_from_the_message_that_shows_it() -> None:
-    draft = Draft("news", "0 9 * * 1-5", "Europe/Stockholm")
+    draft = ScheduleDraftMessage("news", "0 9 * * 1-5", "Europe/Stockholm")
 
-    assert Draft.read([draft.embed("title")]) == draft
-    assert Draft.read([]) is None
-    assert Draft.read([discord.Embed(title="x")]) is None
+    assert ScheduleDraftMessage.read([draft.embed("title")]) == draft
+    assert ScheduleDraftMessage.read([]) is None
+    assert ScheduleDraftMessage.read([discord.Embed(title="x")]) is None
 
 
 # --- settings ---

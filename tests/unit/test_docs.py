@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from foliot.core.time.trigger import Type
+from foliot.core.time.trigger import TriggerType
 from foliot.engine.model.event import EventType
-from foliot.engine.model.ledger import Fate, Reason
+from foliot.engine.model.ledger import LedgerKind, LedgerReason
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import CatchupMode, ManagedBy, Overlap, Status
+from foliot.engine.model.schedule import CatchupMode, ManagedBy, Overlap, ScheduleStatus
 from tests.reference import PAGES, REFERENCE
 
 ROOT = Path(__file__).parents[2]
@@ -36,13 +36,13 @@ def rows(name: str) -> set[str]:
         (RunState, "runs"),
         (Origin, "runs"),
         (EventType, "runs"),
-        (Status, "schedules"),
-        (Type, "schedules"),
+        (ScheduleStatus, "schedules"),
+        (TriggerType, "schedules"),
         (ManagedBy, "schedules"),
         (Overlap, "schedules"),
         (CatchupMode, "schedules"),
-        (Fate, "schedules"),
-        (Reason, "schedules"),
+        (LedgerKind, "schedules"),
+        (LedgerReason, "schedules"),
     ],
 )
 def test_every_word_has_its_row(words: type[StrEnum], where: str) -> None:

@@ -16,11 +16,11 @@ from typer.main import get_command
 
 from foliot.cli.root import app
 from foliot.core.time.trigger import Trigger, cron
-from foliot.engine.model.outcome import Tried, judge
-from foliot.engine.model.retry import RetryPolicy, Strategy
-from foliot.engine.model.run import Failed, Problem
-from foliot.engine.model.schedule import Catchup, Overlap, Spec
-from foliot.engine.model.settle import Due, settle
+from foliot.engine.model.outcome import AttemptFacts, judge
+from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
+from foliot.engine.model.run import AttemptError, Failed
+from foliot.engine.model.schedule import Catchup, Overlap, ScheduleSpec
+from foliot.engine.model.settle import DueSchedule, settle
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -94,8 +94,8 @@ def test_whoever_moves_here_is_told_of_every_kind_of_action(page: Path) -> None:
 
 
 def test_a_crawl_that_ends_badly_is_in_the_state_that_the_page_says() -> None:
-    failed = Failed(Problem("too_few_items", "none"), permanent=True)
-    ended = judge(Tried("run_1", 1, 4, RetryPolicy()), failed, datetime(2027, 1, 1, tzinfo=UTC))
+    failed = Failed(AttemptError("too_few_items", "none"), permanent=True)
+    ended = judge(AttemptFacts("run_1", 1, 4, RetryPolicy()), failed, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert f"The run ends `{ended.state}`" in read(DOCS / "how-to" / "crawl-success.md")
 
@@ -153,8 +153,8 @@ def check(line: str) -> str | None:
 # --- examples ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", Strategy)
-def test_the_delays_of_the_page_are_the_delays(strategy: Strategy) -> None:
+@pytest.mark.parametrize("strategy", BackoffStrategy)
+def test_the_delays_of_the_page_are_the_delays(strategy: BackoffStrategy) -> None:
     policy = RetryPolicy(strategy=strategy)
     delays = ", ".join(f"{policy.delay(retry):g}" for retry in range(1, 9))
 
@@ -206,9 +206,10 @@ NOON = datetime(2027, 1, 4, 12, tzinfo=UTC)
 )
 def test_catch_up_comes_out_as_in_the_table(catchup: dict[str, Any], runs: str, ledger: str) -> None:
     trigger = Trigger(cron("*/10 * * * *", "UTC", key=""))
-    spec = Spec(trigger=trigger, kind="webhook", overlap=Overlap.ALLOW_ALL, catchup=Catchup.from_dict(catchup))
+    spec = ScheduleSpec(trigger=trigger, kind="webhook", overlap=Overlap.ALLOW_ALL, catchup=Catchup.from_dict(catchup))
     plan = settle(
-        Due("sch_1", "default", "local", 1, spec.dump(), spec.anchor, NOON), NOON + timedelta(hours=2, minutes=5)
+        DueSchedule("sch_1", "default", "local", 1, spec.dump(), spec.anchor, NOON),
+        NOON + timedelta(hours=2, minutes=5),
     )
 
     (entry,) = plan.ledger

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.core.time.trigger import Cron, Every, Once, Type
-from foliot.engine.model.schedule import CatchupMode, Overlap, Schedule, Status
-from foliot.engine.model.trigger_document import Standing
-from foliot.features.schedules.model.document import Draft, document, merge, read_draft
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff, TriggerType
+from foliot.engine.model.schedule import CatchupMode, Overlap, Schedule, ScheduleStatus
+from foliot.engine.model.trigger_document import TriggerContext
+from foliot.features.schedules.model.document import ScheduleDraft, document, merge, read_draft
 
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 WEBHOOK = {"kind": "webhook", "url": "https://example.com/hook"}
 HOURLY = {"name": "Hourly", "type": "cron", "cron_expr": "0 * * * *", "action": WEBHOOK}
 EVERY_MINUTE = {"name": "Often", "type": "interval", "interval_seconds": 60, "action": WEBHOOK}
-STANDING = Standing("sch_1", NOON, "UTC")
+STANDING = TriggerContext("sch_1", NOON, "UTC")
 
 
 def check(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,18 +30,18 @@ def check(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(config)
 
 
-def read(raw: object, standing: Standing = STANDING) -> Draft:
+def read(raw: object, standing: TriggerContext = STANDING) -> ScheduleDraft:
     return read_draft(raw, check, standing)
 
 
-def refused(raw: object, standing: Standing = STANDING) -> list[tuple[str, str]]:
+def refused(raw: object, standing: TriggerContext = STANDING) -> list[tuple[str, str]]:
     with pytest.raises(Invalid) as caught:
         read(raw, standing)
     errors = caught.value.errors if isinstance(caught.value, InvalidMany) else [caught.value]
     return [(error.field, error.message) for error in errors]
 
 
-def schedule(draft: Draft) -> Schedule:
+def schedule(draft: ScheduleDraft) -> Schedule:
     return Schedule(
         id="sch_1",
         tenant_id="default",
@@ -51,7 +51,7 @@ def schedule(draft: Draft) -> Schedule:
         tags=draft.tags,
         spec=draft.spec,
         action=draft.action,
-        status=Status.ACTIVE,
+        status=ScheduleStatus.ACTIVE,
         version=1,
         next_at=None,
         last_run_at=None,
@@ -206,7 +206,7 @@ def test_the_zone_comes_from_the_settings_when_the_request_names_none() -> None:
 def test_an_interval_counts_from_its_creation_and_first_fires_one_step_later() -> None:
     trigger = read(EVERY_MINUTE).spec.trigger
 
-    assert trigger.rule == Every(60, NOON, "UTC")
+    assert trigger.rule == FixedInterval(60, NOON, "UTC")
     assert trigger.next_after(NOON) == NOON + timedelta(minutes=1)
 
 
@@ -221,7 +221,7 @@ def test_an_interval_with_a_start_fires_there_first() -> None:
 def test_an_interval_may_be_given_in_parts() -> None:
     raw = {**EVERY_MINUTE, "interval_seconds": None, "interval": {"hours": 4, "minutes": 1, "seconds": 2}}
 
-    assert isinstance(rule := read(raw).spec.trigger.rule, Every)
+    assert isinstance(rule := read(raw).spec.trigger.rule, FixedInterval)
     assert rule.seconds == 4 * 3600 + 62
 
 
@@ -246,10 +246,10 @@ def test_an_interval_that_is_none_is_refused(interval: dict[str, Any], field: st
 
 def test_an_edit_keeps_the_rhythm_unless_it_changes_it() -> None:
     before = read(EVERY_MINUTE).spec.trigger
-    later = Standing("sch_1", NOON + timedelta(seconds=90), "UTC", before)
+    later = TriggerContext("sch_1", NOON + timedelta(seconds=90), "UTC", before)
 
     assert read({**EVERY_MINUTE, "name": "Renamed"}, later).spec.trigger == before
-    assert isinstance(rule := read({**EVERY_MINUTE, "interval_seconds": 61}, later).spec.trigger.rule, Every)
+    assert isinstance(rule := read({**EVERY_MINUTE, "interval_seconds": 61}, later).spec.trigger.rule, FixedInterval)
     assert rule.anchor == later.now
 
 
@@ -257,7 +257,7 @@ def test_a_one_off_in_the_past_is_refused_at_creation_and_kept_by_an_edit() -> N
     raw = {"name": "Once", "type": "oneoff", "run_at": "2027-03-01T13:00:00+01:00", "action": WEBHOOK}
     before = read(raw, replace(STANDING, now=NOON - timedelta(hours=1))).spec.trigger
 
-    assert before.rule == Once(NOON, "UTC")
+    assert before.rule == OneOff(NOON, "UTC")
     assert refused(raw) == [("run_at", "is in the past")]
     assert read({**raw, "name": "Renamed"}, replace(STANDING, before=before)).name == "Renamed"
 
@@ -315,8 +315,10 @@ def test_a_patch_with_another_type_drops_the_old_ones_fields() -> None:
 
     patched = read(merge(base, {"type": "interval", "interval": {"minutes": 5}}))
 
-    assert patched.spec.type is Type.INTERVAL
-    assert read(merge(document(schedule(patched)), {"interval": {"minutes": 6}})).spec.trigger.rule == Every(360, NOON)
+    assert patched.spec.type is TriggerType.INTERVAL
+    assert read(merge(document(schedule(patched)), {"interval": {"minutes": 6}})).spec.trigger.rule == FixedInterval(
+        360, NOON
+    )
 
 
 def test_a_null_in_a_patch_takes_a_field_back_to_its_default() -> None:

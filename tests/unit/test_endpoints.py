@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 
 from foliot.engine.model.run import is_test
-from foliot.features.endpoints.model import Call, endpoints, tried
+from foliot.features.endpoints.model import TargetCall, endpoints, tried
 from foliot.features.webhooks.model import address
-from tests.unit.test_cli import Script, invoke, server
+from tests.unit.cli_server import Script, invoke
+from tests.unit.test_cli import server
 
 __all__ = ["server"]
 
 NOON = datetime(2027, 1, 4, 12, tzinfo=UTC)
 
 
-def call(minute: int, outcome: str = "success", *, url: str = "https://a/", took: float = 1, **more: Any) -> Call:
+def call(minute: int, outcome: str = "success", *, url: str = "https://a/", took: float = 1, **more: Any) -> TargetCall:
     ended = NOON + timedelta(minutes=minute)
     said = {"run_id": f"run_{minute}", "schedule_id": None, "error": None, **more}
-    return Call(url=url, started_at=ended - timedelta(seconds=took), ended_at=ended, outcome=outcome, **said)
+    return TargetCall(url=url, started_at=ended - timedelta(seconds=took), ended_at=ended, outcome=outcome, **said)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 
 from foliot.cluster.celery import message as envelope
 from foliot.cluster.celery.app import make_app, step
-from foliot.cluster.celery.message import Malformed
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.celery.message import MalformedMessage
+from foliot.cluster.parcel import BrokerMessage
 
 NOON = datetime(2027, 1, 4, 12, 0, 0, 123456, tzinfo=UTC)
-PARCEL = Parcel("scraping", 3, ["run_1", "run_2"], NOON)
+PARCEL = BrokerMessage("scraping", 3, ["run_1", "run_2"], NOON)
 FOUR: list[Any] = [["run_1"], NOON.isoformat(), "default", 5]
 
 
@@ -60,12 +60,12 @@ def test_a_run_that_is_named_twice_is_taken_once() -> None:
     ],
 )
 def test_what_no_scheduler_sent_is_refused(arguments: list[Any]) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         envelope.opened(arguments, {})
 
 
 def test_arguments_by_name_are_refused() -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         envelope.opened(FOUR, {"token": "x"})
 
 

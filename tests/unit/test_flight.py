@@ -15,16 +15,16 @@ import pytest
 
 from foliot.core.errors import Unavailable
 from foliot.engine.attempts import attempt_log as notebooks
-from foliot.engine.attempts.attempt import Flight, Stop
-from foliot.engine.log_writer import SLICE, Logbook
-from foliot.engine.model.event import LINE_LIMIT, EventType, Line
+from foliot.engine.attempts.attempt import RunningAttempt, StopReason
+from foliot.engine.log_writer import SLICE, LogWriter
+from foliot.engine.model.event import LINE_LIMIT, EventLine, EventType
 from foliot.engine.model.run import Fence
-from foliot.engine.model.views import Claimed
+from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.log_chunks import pack
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, stopped
 
-CLAIMED = Claimed(
+CLAIMED = ClaimedRun(
     fence=Fence("run_1", 1, "tok_1"),
     tenant_id="acme",
     schedule_id=None,
@@ -45,7 +45,7 @@ CLAIMED = Claimed(
 class Flights:
     """The attempts that a logbook looks at."""
 
-    flights: dict[str, Flight]
+    flights: dict[str, RunningAttempt]
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Picky:
     async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Any]:
         yield self
 
-    async def append(self, batch: Sequence[tuple[Fence, Sequence[Line]]]) -> None:
+    async def append(self, batch: Sequence[tuple[Fence, Sequence[EventLine]]]) -> None:
         if self.away:
             raise Unavailable("away")
         if any(line.message == "bad" for _, lines in batch for line in lines):
@@ -74,11 +74,11 @@ def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def flight() -> Flight:
-    return Flight(claimed=CLAIMED, clock=stopped(), leased_at=0.0, hard_at=60.0, limit=60.0)
+def flight() -> RunningAttempt:
+    return RunningAttempt(claimed=CLAIMED, clock=stopped(), leased_at=0.0, hard_at=60.0, limit=60.0)
 
 
-def test_lines_are_taken_once_and_in_order(flight: Flight) -> None:
+def test_lines_are_taken_once_and_in_order(flight: RunningAttempt) -> None:
     flight.log("one")
     flight.progress(done=1, of=2)
     flight.log("two", level="warning")
@@ -93,7 +93,7 @@ def test_lines_are_taken_once_and_in_order(flight: Flight) -> None:
     assert flight.take_lines() == []
 
 
-def test_a_long_line_is_cut_and_says_so(flight: Flight) -> None:
+def test_a_long_line_is_cut_and_says_so(flight: RunningAttempt) -> None:
     flight.log("x" * (LINE_LIMIT + 1))
     flight.log("y" * LINE_LIMIT)
 
@@ -103,7 +103,7 @@ def test_a_long_line_is_cut_and_says_so(flight: Flight) -> None:
     assert whole == "y" * LINE_LIMIT
 
 
-def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: Flight) -> None:
+def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: RunningAttempt) -> None:
     for _ in range(notebooks.BUFFERED_LINES + 7):
         flight.log("drop")
 
@@ -113,7 +113,7 @@ def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: Flight) -> Non
     assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were not kept")
 
 
-def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: Flight) -> None:
+def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: RunningAttempt) -> None:
     circle: list[object] = []
     circle.append(circle)
 
@@ -128,15 +128,15 @@ def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: Flight) -> None
     assert pack(taken)
 
 
-def test_a_value_to_hide_is_also_taken_out_of_what_became_text(flight: Flight) -> None:
+def test_a_value_to_hide_is_also_taken_out_of_what_became_text(flight: RunningAttempt) -> None:
     flight.hide("hush-hush-hush")
     flight.progress(path=PurePosixPath("/x/hush-hush-hush"))
 
     assert flight.take_lines()[0].data == {"path": "/x/***"}
 
 
-async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: Flight) -> None:
-    other = Flight(
+async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: RunningAttempt) -> None:
+    other = RunningAttempt(
         claimed=replace(CLAIMED, fence=Fence("run_2", 1, "tok_2")),
         clock=stopped(),
         leased_at=0.0,
@@ -145,7 +145,7 @@ async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: Flight) ->
     )
     store = Picky()
     executor = Flights({"run_1": flight, "run_2": other})
-    logbook = Logbook(store=store, feed=MemoryFeed(), executor=executor, gap=0)  # type: ignore[arg-type]
+    logbook = LogWriter(store=store, feed=MemoryFeed(), executor=executor, gap=0)  # type: ignore[arg-type]
     flight.log("bad")
     other.log("good")
 
@@ -155,8 +155,8 @@ async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: Flight) ->
     assert store.kept == [("run_2", ["good"]), ("run_1", ["1 lines could not be stored and are lost"])]
 
 
-async def test_a_flood_is_written_in_slices_beside_the_few_lines_of_others(flight: Flight) -> None:
-    other = Flight(
+async def test_a_flood_is_written_in_slices_beside_the_few_lines_of_others(flight: RunningAttempt) -> None:
+    other = RunningAttempt(
         claimed=replace(CLAIMED, fence=Fence("run_2", 1, "tok_2")),
         clock=stopped(),
         leased_at=0.0,
@@ -165,7 +165,7 @@ async def test_a_flood_is_written_in_slices_beside_the_few_lines_of_others(fligh
     )
     store = Picky()
     executor = Flights({"run_1": flight, "run_2": other})
-    logbook = Logbook(store=store, feed=MemoryFeed(), executor=executor, gap=0)  # type: ignore[arg-type]
+    logbook = LogWriter(store=store, feed=MemoryFeed(), executor=executor, gap=0)  # type: ignore[arg-type]
     for number in range(SLICE + 1):
         flight.log(f"{number}")
     other.log("one")
@@ -176,9 +176,9 @@ async def test_a_flood_is_written_in_slices_beside_the_few_lines_of_others(fligh
     assert [(run_id, len(lines)) for run_id, lines in store.kept] == [("run_1", SLICE), ("run_2", 1), ("run_1", 1)]
 
 
-async def test_a_round_soon_after_the_last_one_writes_nothing(flight: Flight) -> None:
+async def test_a_round_soon_after_the_last_one_writes_nothing(flight: RunningAttempt) -> None:
     store = Picky()
-    logbook = Logbook(store=store, feed=MemoryFeed(), executor=Flights({"run_1": flight}), gap=60)  # type: ignore[arg-type]
+    logbook = LogWriter(store=store, feed=MemoryFeed(), executor=Flights({"run_1": flight}), gap=60)  # type: ignore[arg-type]
     flight.log("one")
     await logbook.run_once()
     flight.log("two")
@@ -189,7 +189,7 @@ async def test_a_round_soon_after_the_last_one_writes_nothing(flight: Flight) ->
     assert 0 < again.rest <= 60
 
 
-async def test_whoever_says_much_waits_until_there_is_room(flight: Flight) -> None:
+async def test_whoever_says_much_waits_until_there_is_room(flight: RunningAttempt) -> None:
     called: list[str] = []
     flight.crowded = lambda: called.append("crowded")
     await flight.room()
@@ -203,7 +203,7 @@ async def test_whoever_says_much_waits_until_there_is_room(flight: Flight) -> No
     await asyncio.wait_for(waiting, 5)
 
 
-def test_long_lines_fill_a_slice_sooner(flight: Flight) -> None:
+def test_long_lines_fill_a_slice_sooner(flight: RunningAttempt) -> None:
     for _ in range(40):
         flight.log("x" * LINE_LIMIT)
 
@@ -212,7 +212,7 @@ def test_long_lines_fill_a_slice_sooner(flight: Flight) -> None:
     assert flight.text == sum(len(line.message) for line in flight.lines)
 
 
-def test_a_gap_is_told_where_it_is(flight: Flight) -> None:
+def test_a_gap_is_told_where_it_is(flight: RunningAttempt) -> None:
     for _ in range(notebooks.BUFFERED_LINES + 2):
         flight.log("early")
     first = flight.take_lines(SLICE)
@@ -223,9 +223,9 @@ def test_a_gap_is_told_where_it_is(flight: Flight) -> None:
     assert told[-2:] == ["2 more lines came too fast and were not kept", "late"]
 
 
-async def test_lines_wait_while_the_database_is_away(flight: Flight) -> None:
+async def test_lines_wait_while_the_database_is_away(flight: RunningAttempt) -> None:
     store = Picky(away=True)
-    logbook = Logbook(store=store, feed=MemoryFeed(), executor=Flights({"run_1": flight}))  # type: ignore[arg-type]
+    logbook = LogWriter(store=store, feed=MemoryFeed(), executor=Flights({"run_1": flight}))  # type: ignore[arg-type]
     flight.log("one")
 
     with pytest.raises(Unavailable):
@@ -237,20 +237,22 @@ async def test_lines_wait_while_the_database_is_away(flight: Flight) -> None:
 @pytest.mark.parametrize(
     ("reasons", "kept"),
     [
-        ([Stop.CANCEL, Stop.SHUTDOWN], Stop.CANCEL),
-        ([Stop.SHUTDOWN, Stop.CANCEL], Stop.SHUTDOWN),
-        ([Stop.CANCEL, Stop.LEASE], Stop.LEASE),
-        ([Stop.LEASE, Stop.CANCEL], Stop.LEASE),
+        ([StopReason.CANCEL, StopReason.SHUTDOWN], StopReason.CANCEL),
+        ([StopReason.SHUTDOWN, StopReason.CANCEL], StopReason.SHUTDOWN),
+        ([StopReason.CANCEL, StopReason.LEASE], StopReason.LEASE),
+        ([StopReason.LEASE, StopReason.CANCEL], StopReason.LEASE),
     ],
 )
-def test_the_first_reason_counts_but_a_lost_lease_beats_all(flight: Flight, reasons: list[Stop], kept: Stop) -> None:
+def test_the_first_reason_counts_but_a_lost_lease_beats_all(
+    flight: RunningAttempt, reasons: list[StopReason], kept: StopReason
+) -> None:
     for reason in reasons:
         flight.halt(reason)
 
     assert flight.stop is kept
 
 
-async def test_what_has_been_performed_is_not_interrupted_while_it_is_recorded(flight: Flight) -> None:
+async def test_what_has_been_performed_is_not_interrupted_while_it_is_recorded(flight: RunningAttempt) -> None:
     recorded = asyncio.Event()
 
     async def records() -> None:
@@ -258,7 +260,7 @@ async def test_what_has_been_performed_is_not_interrupted_while_it_is_recorded(f
 
     flight.task = asyncio.create_task(records())
     flight.performing = False
-    flight.halt(Stop.SHUTDOWN)
+    flight.halt(StopReason.SHUTDOWN)
     recorded.set()
 
     await flight.task
@@ -266,9 +268,9 @@ async def test_what_has_been_performed_is_not_interrupted_while_it_is_recorded(f
     assert not flight.task.cancelled()
 
 
-async def test_halting_interrupts_the_effect(flight: Flight) -> None:
+async def test_halting_interrupts_the_effect(flight: RunningAttempt) -> None:
     flight.task = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
-    flight.halt(Stop.CANCEL)
+    flight.halt(StopReason.CANCEL)
 
     with pytest.raises(asyncio.CancelledError):
         await flight.task

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
-from foliot.engine.meter import Meter
+from foliot.engine.counters import EngineCounters
 
 
 def test_a_value_counts_in_the_first_bucket_that_holds_it() -> None:
@@ -47,7 +47,7 @@ def test_a_report_of_another_shape_is_left_out() -> None:
 
 
 def test_a_meter_reports_what_it_counted() -> None:
-    meter = Meter()
+    meter = EngineCounters()
     meter.ended("success", 0.2)
     meter.ended("success", 0.3)
     meter.ended("failed", 1.0)

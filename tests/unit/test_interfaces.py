@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from foliot.core.errors import Invalid
-from foliot.net.allow import Rules
-from foliot.net.guard import Guard
+from foliot.net.allow import EgressRules
+from foliot.net.guard import EgressGuard
 from foliot.net.interfaces import Interfaces
 
 MINE, MINE_V6, OTHER = ip_address("93.184.216.34"), ip_address("2a00:1450:4001::1"), ip_address("93.184.216.35")
@@ -35,19 +35,19 @@ def interfaces(tmp_path: Path) -> Interfaces:
 
 def test_a_public_address_of_this_machine_is_no_target_and_its_neighbour_is(interfaces: Interfaces) -> None:
     assert interfaces() == {MINE, MINE_V6}
-    rules = Rules(here=interfaces)
+    rules = EgressRules(here=interfaces)
 
     assert [rules.allows_address("x.example", 443, one) for one in (MINE, MINE_V6, OTHER)] == [False, False, True]
-    assert not Rules(here=interfaces, loopback=True).allows_address("x.example", 443, MINE)
+    assert not EgressRules(here=interfaces, loopback=True).allows_address("x.example", 443, MINE)
     with pytest.raises(Invalid, match="public address"):
-        Guard(rules).admit(f"https://{MINE}/")
-    Guard(rules).admit(f"https://{OTHER}/")
+        EgressGuard(rules).admit(f"https://{MINE}/")
+    EgressGuard(rules).admit(f"https://{OTHER}/")
 
 
 def test_the_operator_may_name_it(interfaces: Interfaces) -> None:
     for allow in (f"{MINE}", f"{MINE}:443", f"{MINE}/32", "hook.example"):
-        read = Rules.read(loopback=False, allow=allow, ports="443")
-        rules = Rules(networks=read.networks, places=read.places, ports=read.ports, here=interfaces)
+        read = EgressRules.read(loopback=False, allow=allow, ports="443")
+        rules = EgressRules(networks=read.networks, places=read.places, ports=read.ports, here=interfaces)
         assert rules.allows_address("hook.example" if "hook" in allow else str(MINE), 443, MINE), allow
 
 

@@ -8,24 +8,24 @@ from typing import get_args
 
 import pytest
 
-from foliot.engine.model.outcome import Tried, Verdict, judge
+from foliot.engine.model.outcome import AttemptFacts, Verdict, judge
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import (
     TRANSITIONS,
+    AttemptError,
     Cancelled,
     Ended,
     Failed,
     HandedBack,
     Lost,
-    Problem,
     RunState,
     Succeeded,
 )
 from tests.givens import NO_SPREAD, NOON, SECOND
 
-TRIED = Tried("run_1", attempt=1, max_attempts=3, policy=NO_SPREAD)
+TRIED = AttemptFacts("run_1", attempt=1, max_attempts=3, policy=NO_SPREAD)
 LAST = replace(TRIED, attempt=3)
-REFUSED = Problem("http_500", "the target answered 500")
+REFUSED = AttemptError("http_500", "the target answered 500")
 ERROR = {"code": "http_500", "message": "the target answered 500"}
 
 
@@ -119,7 +119,7 @@ EVERY: dict[type, list[Ended]] = {
 def test_every_outcome_leads_where_a_running_run_may_go(
     kind: type, cancel: bool, dead_letter: bool, attempt: int
 ) -> None:
-    tried = Tried("run_1", attempt, 3, RetryPolicy(dead_letter=dead_letter), cancel)
+    tried = AttemptFacts("run_1", attempt, 3, RetryPolicy(dead_letter=dead_letter), cancel)
     for outcome in EVERY[kind]:
         verdict = judge(tried, outcome, NOON)
 

@@ -11,7 +11,7 @@ import pytest
 from foliot.auth.keyfile import NAME, BadKeyFile, key_of
 from foliot.auth.keyring import Keyring, derived
 from foliot.auth.lazy_keyring import keyring_of
-from foliot.core.vault import CannotOpen, Vault
+from foliot.core.vault import CannotUnseal, Vault
 
 OLD, NEW, OTHER = "old-" * 8, "new-" * 8, "other-master-key-of-32-characters"
 PLACE = ("acme", "TOKEN", "1")
@@ -40,7 +40,7 @@ def test_a_seal_moved_to_another_place_does_not_open(place: tuple[str, ...]) -> 
     ring = Keyring.of([NEW])
     key_id, sealed = ring.seal(PLAIN, *PLACE)
 
-    with pytest.raises(CannotOpen, match=r"^a sealed value cannot be opened$"):
+    with pytest.raises(CannotUnseal, match=r"^a sealed value cannot be opened$"):
         ring.open(key_id, sealed, *place)
 
 
@@ -51,7 +51,7 @@ def test_no_byte_can_be_changed() -> None:
     for index in range(len(sealed)):
         changed = bytearray(sealed)
         changed[index] ^= 1
-        with pytest.raises(CannotOpen):
+        with pytest.raises(CannotUnseal):
             ring.open(key_id, bytes(changed), *PLACE)
 
 
@@ -60,7 +60,7 @@ def test_a_stump_does_not_open(length: int) -> None:
     ring = Keyring.of([NEW])
     key_id, sealed = ring.seal(PLAIN, *PLACE)
 
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         ring.open(key_id, sealed[:length], *PLACE)
 
 
@@ -69,7 +69,7 @@ def test_another_key_does_not_open_even_under_the_right_name() -> None:
     key_id, sealed = ring.seal(PLAIN, *PLACE)
 
     for named in (key_id, stranger.current, "", "00000000"):
-        with pytest.raises(CannotOpen):
+        with pytest.raises(CannotUnseal):
             stranger.open(named, sealed, *PLACE)
 
 
@@ -81,7 +81,7 @@ def test_after_a_rotation_the_new_key_seals_and_both_open() -> None:
     assert during.open(old_id, old, *PLACE) == PLAIN
     assert new_id == after.current != before.current
     assert after.open(new_id, new, *PLACE) == PLAIN
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         after.open(old_id, old, *PLACE)
 
 

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from foliot.commands.limits import Limiter
-from foliot.config.limits import ORDINARY, TenantLimits
+from foliot.config.limits import ORDINARY, LimitSettings
 from foliot.core.errors import Invalid
-from foliot.core.limits import LIMITS, MOST, UNLIMITED, Bucket, Limits, read_own
-from foliot.engine.sql.tenant_limits import Caps
+from foliot.core.limits import LIMITS, MOST, UNLIMITED, TenantLimits, TokenBucket, read_own
+from foliot.engine.sql.tenant_limits import ConcurrencyLimits
 from foliot.features.tenants.usecases import Tenants
 
 
 def test_what_a_tenant_does_not_state_follows_the_settings_and_a_null_lifts_a_limit() -> None:
     own = read_own("limits", {"schedules": 5, "streams": None})
 
-    assert ORDINARY.but(own) == Limits(
+    assert ORDINARY.but(own) == TenantLimits(
         requests_per_minute=6000, schedules=5, run_now_per_minute=600, streams=None, stored_bytes=1_000_000_000
     )
 
@@ -55,7 +55,7 @@ def test_a_wrong_limit_is_refused_by_name(raw: object, field: str, words: str) -
 
 
 def test_a_minutes_worth_can_be_taken_at_once_and_then_one_by_one() -> None:
-    bucket = Bucket.full(60, now=100.0)
+    bucket = TokenBucket.full(60, now=100.0)
 
     assert [bucket.take(100.0) for _ in range(60)] == [None] * 60
     assert bucket.take(100.0) == pytest.approx(1.0)
@@ -64,7 +64,7 @@ def test_a_minutes_worth_can_be_taken_at_once_and_then_one_by_one() -> None:
 
 
 def test_what_is_refused_costs_nothing() -> None:
-    bucket = Bucket.full(60, now=0.0)
+    bucket = TokenBucket.full(60, now=0.0)
     bucket.take(0.0, 60)
 
     for _ in range(1000):
@@ -73,14 +73,14 @@ def test_what_is_refused_costs_nothing() -> None:
 
 
 def test_an_unused_hour_saves_no_more_than_a_minute() -> None:
-    bucket = Bucket.full(60, now=0.0)
+    bucket = TokenBucket.full(60, now=0.0)
 
     assert [bucket.take(3600.0) for _ in range(61)][:60] == [None] * 60
     assert bucket.take(3600.0) is not None
 
 
 def test_what_is_larger_than_the_bucket_passes_when_it_is_full_and_is_paid_for_afterwards() -> None:
-    bucket = Bucket.full(60, now=0.0)
+    bucket = TokenBucket.full(60, now=0.0)
 
     assert bucket.take(0.0, 120) is None
     assert bucket.take(0.0) == pytest.approx(61.0)
@@ -88,7 +88,7 @@ def test_what_is_larger_than_the_bucket_passes_when_it_is_full_and_is_paid_for_a
 
 
 def test_a_limit_that_changes_forgets_nothing_that_was_taken() -> None:
-    bucket = Bucket.full(60, now=0.0)
+    bucket = TokenBucket.full(60, now=0.0)
     bucket.take(0.0, 50)
 
     bucket.resize(40, 0.0)
@@ -98,7 +98,7 @@ def test_a_limit_that_changes_forgets_nothing_that_was_taken() -> None:
 
 
 def test_a_clock_that_stands_or_goes_back_gives_nothing() -> None:
-    bucket = Bucket.full(1, now=10.0)
+    bucket = TokenBucket.full(1, now=10.0)
     bucket.take(10.0)
 
     assert bucket.take(9.0) == pytest.approx(60.0)
@@ -114,7 +114,7 @@ def test_a_clock_that_stands_or_goes_back_gives_nothing() -> None:
 def test_the_wait_it_names_is_honest_and_no_stretch_gives_more_than_it_may(
     per_minute: int, waits: list[float], cost: int
 ) -> None:
-    bucket, now, taken = Bucket.full(per_minute, 0.0), 0.0, 0
+    bucket, now, taken = TokenBucket.full(per_minute, 0.0), 0.0, 0
     cost = min(cost, per_minute)
     for wait in waits:
         now += wait
@@ -123,15 +123,15 @@ def test_the_wait_it_names_is_honest_and_no_stretch_gives_more_than_it_may(
             taken += cost
         else:
             assert refused > 0
-            assert Bucket(bucket.per_minute, bucket.level, bucket.at).take(now + math.ceil(refused), cost) is None
+            assert TokenBucket(bucket.per_minute, bucket.level, bucket.at).take(now + math.ceil(refused), cost) is None
     assert taken <= per_minute + now * per_minute / 60 + 1e-6
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
 
 
-def chosen(**values: Any) -> TenantLimits:
-    return TenantLimits(**{f"limit_{name}": value for name, value in values.items()})
+def chosen(**values: Any) -> LimitSettings:
+    return LimitSettings(**{f"limit_{name}": value for name, value in values.items()})
 
 
 def test_local_mode_has_no_limits_and_everybody_else_has_sane_ones() -> None:
@@ -142,7 +142,7 @@ def test_local_mode_has_no_limits_and_everybody_else_has_sane_ones() -> None:
 def test_what_is_chosen_holds_in_either_mode_and_none_is_no_limit() -> None:
     settings = chosen(schedules=7, streams="none")
 
-    assert settings.limits(local=True) == Limits(schedules=7)
+    assert settings.limits(local=True) == TenantLimits(schedules=7)
     assert settings.limits(local=False) == ORDINARY.but({"schedules": 7, "streams": None})
 
 
@@ -171,8 +171,8 @@ async def test_the_settings_reach_everybody_who_asks_for_limits(tmp_path: Path) 
     environ = {"FOLIOT_LIMIT_CONCURRENT_RUNS": "7", "FOLIOT_HOME": str(tmp_path)}
     app = build.build(Settings.load(environ), http=False, engine=False)
 
-    assert app.store.caches[Caps].default == 7
-    assert app.usecases[Limiter].default == Limits(concurrent_runs=7)
+    assert app.store.caches[ConcurrencyLimits].default == 7
+    assert app.usecases[Limiter].default == TenantLimits(concurrent_runs=7)
     assert app.egress.limits == app.usecases[Limiter].egress_allow
     with pytest.raises(Invalid, match="egress_allow"):
         app.usecases[Tenants].check_allow(["http://example.com/"])

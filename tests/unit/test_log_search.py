@@ -9,9 +9,9 @@ from typing import Any, cast
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.sql.log_chunks import pack
-from foliot.features.runs.model.log import LEVELS, Cut, Wanted
+from foliot.features.runs.model.log import LEVELS, LogFilter, LogRange
 from foliot.features.runs.model.log_category import CATEGORIES, category_of
 from foliot.features.runs.sql.log_pages import MANY, Chunk, SqlLogs, _lines, _tally
 
@@ -35,9 +35,9 @@ _MESSAGES = st.lists(st.tuples(st.sampled_from([*LEVELS, "notice"]), _TEXTS), mi
 def test_what_is_found_is_what_reading_every_line_would_find(
     said: list[tuple[str, str]], grep: str, level: str, categories: frozenset[str]
 ) -> None:
-    lines = [Line(AT, EventType.LOG, severity, message) for severity, message in said]
-    steps = [Line(AT, EventType.PROGRESS, data={"log": [grep, "log", level]})]
-    wanted = Wanted(grep, level, categories)
+    lines = [EventLine(AT, EventType.LOG, severity, message) for severity, message in said]
+    steps = [EventLine(AT, EventType.PROGRESS, data={"log": [grep, "log", level]})]
+    wanted = LogFilter(grep, level, categories)
 
     for written in (lines, [*lines, *steps], [*steps, *lines]):
         found = _lines([(5, 4 + len(written), pack(written))], wanted)
@@ -53,7 +53,9 @@ def test_what_is_found_is_what_reading_every_line_would_find(
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.integers(0, 15))
 def test_lines_are_counted_without_steps_of_progress(kinds: list[bool], after: int) -> None:
     written = [
-        Line(AT, EventType.LOG, message='","progress","') if is_line else Line(AT, EventType.PROGRESS, data={"n": 1})
+        EventLine(AT, EventType.LOG, message='","progress","')
+        if is_line
+        else EventLine(AT, EventType.PROGRESS, data={"n": 1})
         for is_line in kinds
     ]
 
@@ -79,12 +81,12 @@ class OneLog(SqlLogs):
 
 
 async def test_a_search_holds_little_of_a_log_however_long_its_lines_are() -> None:
-    packed = pack([Line(AT, EventType.LOG, "info", "x" * 16_000)] * 100)
+    packed = pack([EventLine(AT, EventType.LOG, "info", "x" * 16_000)] * 100)
     log = OneLog(cast("Any", None))
     object.__setattr__(log, "chunks", tuple((100 * n + 1, 100 * n + 100, packed) for n in range(MANY)))
 
     tracemalloc.start()
-    found, tally = await log.search("run", Wanted("x"), Cut(3001, 2, 3))
+    found, tally = await log.search("run", LogFilter("x"), LogRange(3001, 2, 3))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

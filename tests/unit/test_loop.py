@@ -127,9 +127,9 @@ async def test_the_rest_after_failures_doubles_up_to_a_bound() -> None:
 
     loop = Loop(stopped(), MemoryFeed())
     actor = Tiny("actor", fails)
-    from foliot.engine.loop import Progress
+    from foliot.engine.loop import ActorStatus
 
-    progress = Progress()
+    progress = ActorStatus()
     rests = [await loop._round(actor, progress) for _ in range(20)]
 
     assert rests[:4] == [FIRST_BACKOFF * 2**at for at in range(4)]

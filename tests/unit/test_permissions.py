@@ -14,7 +14,7 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Forbidden
-from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.bulk.usecases.item_actions import BulkItemActions
 from tests.matrix import routes
 from tests.permissions import NEEDED
 from tests.world import World, open_world
@@ -28,9 +28,9 @@ SILENT = {
     # Answers less to callers who may less, and nothing to the others.
     "Tasks.faults",
     # One of two permissions: of all tenants with the one, of the caller's with the other.
-    "Audit.prove",
+    "LedgerVerifier.prove",
 }
-NOT_ASKED = (Limiter, BulkHands)
+NOT_ASKED = (Limiter, BulkItemActions)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
 from foliot.core.time.natural_language import DAYS, EXAMPLE, LIMIT, MONTHS, UNITS
-from foliot.core.time.natural_trigger import Meant, understand
-from foliot.core.time.trigger import Type
+from foliot.core.time.natural_trigger import ParsedTrigger, understand
+from foliot.core.time.trigger import TriggerType
 
 NOW = datetime(2026, 11, 16, 12, 0, 5, 123, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"
@@ -65,7 +65,7 @@ STOCKHOLM = "Europe/Stockholm"
     ],
 )
 def test_a_rhythm_in_words_is_a_cron_expression(words: str, cron: str) -> None:
-    assert understand(words, "UTC", NOW) == Meant(Type.CRON, cron_expr=cron)
+    assert understand(words, "UTC", NOW) == ParsedTrigger(TriggerType.CRON, cron_expr=cron)
     assert resolve(cron, "") == cron
 
 
@@ -74,7 +74,7 @@ def test_a_rhythm_in_words_is_a_cron_expression(words: str, cron: str) -> None:
     [("every 7 minutes", 420), ("every 90 minutes", 5400), ("every 2 days", 172_800), ("every 2 weeks", 1_209_600)],
 )
 def test_what_no_clock_divides_evenly_is_an_interval(words: str, seconds: int) -> None:
-    assert understand(words, "UTC", NOW) == Meant(Type.INTERVAL, interval_seconds=seconds)
+    assert understand(words, "UTC", NOW) == ParsedTrigger(TriggerType.INTERVAL, interval_seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_no_clock_divides_evenly_is_an_interval(words: str, seconds: int) -
     ],
 )
 def test_a_moment_in_words_is_one_moment_on_the_clock_of_the_zone(words: str, at: str) -> None:
-    assert understand(words, STOCKHOLM, NOW) == Meant(Type.ONEOFF, run_at=datetime.fromisoformat(at))
+    assert understand(words, STOCKHOLM, NOW) == ParsedTrigger(TriggerType.ONEOFF, run_at=datetime.fromisoformat(at))
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ PIECES = [
 def test_whatever_is_said_is_understood_or_answered_with_something_that_is(pieces: list[str]) -> None:
     words = " ".join(pieces)[:LIMIT]
     meant = heard(words)
-    if isinstance(meant, Meant):
+    if isinstance(meant, ParsedTrigger):
         assert meant.cron_expr is None or resolve(meant.cron_expr, "")
     else:
-        assert isinstance(heard(meant.suggestion), Meant)
+        assert isinstance(heard(meant.suggestion), ParsedTrigger)
         assert meant.position is None or 0 <= meant.position[0] < meant.position[1] <= len(words)
 
 
-def heard(words: str | None) -> Meant | Invalid:
+def heard(words: str | None) -> ParsedTrigger | Invalid:
     try:
         return understand(words, STOCKHOLM, NOW)
     except Invalid as error:

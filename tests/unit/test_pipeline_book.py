@@ -17,24 +17,24 @@ from foliot.core.time.fire_times import fires
 from foliot.features.pipelines.chain.check import build_steps
 from foliot.features.pipelines.file.mask import masked
 from foliot.features.pipelines.file.parse import MAX_BYTES
-from foliot.features.pipelines.file.read import Reader
-from foliot.features.pipelines.file.scalars import Ambiguous, meaning
-from foliot.features.pipelines.file.watch import PipelineFile
+from foliot.features.pipelines.file.read import PipelineFileReader
+from foliot.features.pipelines.file.scalars import AmbiguousScalar, meaning
+from foliot.features.pipelines.file.watch import WatchedPipelineFile
 from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.file import Fault, Sheet, Written
+from foliot.features.pipelines.model.file import FileContents, FileFault, PipelineEntry
 from foliot.testing import GivenPages, stream
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
-READER = Reader(catalogue=load(()), zone="Europe/Stockholm")
+READER = PipelineFileReader(catalogue=load(()), zone="Europe/Stockholm")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD = "  good:\n    chain: [{class: JsonParser}]\n"
 
 
-def read(text: str | bytes, file: str = "pipelines.yml") -> Sheet:
+def read(text: str | bytes, file: str = "pipelines.yml") -> FileContents:
     return READER.read(text if isinstance(text, bytes) else text.encode(), file, NOW)
 
 
-def one(text: str) -> Written:
+def one(text: str) -> PipelineEntry:
     """The pipeline `it` of a file in which another one stands below it, unharmed."""
     sheet = read(f"pipelines:\n  it:\n{text}{GOOD}")
     assert sheet.fault is None
@@ -43,7 +43,7 @@ def one(text: str) -> Written:
     return it
 
 
-def refused(text: str) -> Fault:
+def refused(text: str) -> FileFault:
     it = one(text)
     assert it.definition is None
     return it.faults[0]
@@ -370,7 +370,7 @@ def test_a_word_without_quotes_means_what_every_reader_takes_it_for(word: str, v
     "word", ["yes", "No", "ON", "off", "1:30", "12:30:45", "007", "0x1F", "0b1", "1_000", "9" * 25]
 )
 def test_a_word_that_readers_take_for_different_things_is_refused(word: str) -> None:
-    with pytest.raises(Ambiguous):
+    with pytest.raises(AmbiguousScalar):
         meaning(word)
 
 
@@ -450,7 +450,7 @@ def test_only_values_are_masked_not_names_of_secrets() -> None:
 def test_a_file_is_read_when_it_has_changed_and_is_quiet_again(tmp_path: Path) -> None:
     path = tmp_path / "pipelines.yml"
     path.write_text(f"pipelines:\n{GOOD}")
-    book = PipelineFile(path=path, reader=READER)
+    book = WatchedPipelineFile(path=path, reader=READER)
 
     def look() -> list[str] | str | None:
         sheet = asyncio.run(book.look(NOW))
@@ -484,7 +484,7 @@ def test_a_file_that_somebody_begins_to_write_while_it_is_read_is_read_later(
 ) -> None:
     path = tmp_path / "pipelines.yml"
     path.write_text(f"pipelines:\n{GOOD}  more:\n    chain: [{{class: JsonParser}}]\n")
-    book, opened = PipelineFile(path=path, reader=READER), Path.open
+    book, opened = WatchedPipelineFile(path=path, reader=READER), Path.open
 
     def half(self: Path, mode: str) -> object:
         os.truncate(self, len(f"pipelines:\n{GOOD}"))

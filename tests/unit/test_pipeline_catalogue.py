@@ -15,7 +15,7 @@ from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.check import build_steps, check_steps, shown
 from foliot.features.pipelines.chain.context import Confidential
 from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import Definition, StepSpec, revision_of
+from foliot.features.pipelines.model.definition import PipelineDefinition, StepSpec, revision_of
 from foliot.features.pipelines.steps import built_in
 
 NAMED = [
@@ -279,11 +279,11 @@ def test_a_view_of_ones_own_has_the_first_of_its_words() -> None:
 def test_a_definition_survives_its_json_and_its_revision_is_about_what_it_says() -> None:
     steps = (StepSpec(cls="Shout", name="loud", kwargs={"field": "a"}, on_error="skip", line=7),)
     draft = {"type": "cron", "cron_expr": "0 9 * * *"}
-    made = Definition(name="a", steps=steps, draft=draft, revision=revision_of(steps, draft))
+    made = PipelineDefinition(name="a", steps=steps, draft=draft, revision=revision_of(steps, draft))
     moved = (StepSpec(cls="Shout", name="loud", kwargs={"field": "a"}, on_error="skip", line=9),)
     other = (StepSpec(cls="Shout", name="loud", kwargs={"field": "b"}, on_error="skip", line=7),)
 
-    assert Definition.from_dict(made.to_dict()) == made
+    assert PipelineDefinition.from_dict(made.to_dict()) == made
     assert revision_of(moved, draft) == made.revision
     assert revision_of(other, draft) != made.revision
     assert revision_of(steps, None) != made.revision

@@ -12,7 +12,7 @@ import pytest
 
 from foliot import Item, StepContext, Transform
 from foliot.core.errors import Unavailable
-from foliot.features.pipelines.chain.run import Chain, ChainFailed, is_permanent
+from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent
 from foliot.features.pipelines.steps.files import JsonlSink
 from foliot.features.pipelines.steps.filters import Filter
 from foliot.testing import Streamed, contexts, stream
@@ -125,7 +125,7 @@ async def test_a_hundred_thousand_items_are_never_in_memory_together(tmp_path: P
 
     steps = [Many(), Filter(field="kind", equals="even"), JsonlSink(path="even.jsonl")]
 
-    assert await Chain(steps=contexts(steps, out=tmp_path), tell=lambda _: None).run() == 50_000
+    assert await ChainRun(steps=contexts(steps, out=tmp_path), tell=lambda _: None).run() == 50_000
     assert (tmp_path / "even.jsonl").read_bytes().count(b"\n") == 50_000
     assert most <= 4
 
@@ -289,5 +289,5 @@ async def test_a_step_that_cannot_be_closed_does_not_keep_the_others_open() -> N
     assert is_permanent(failed.value.cause)
 
 
-def _chain(*steps: Transform) -> Chain:
-    return Chain(steps=contexts(steps), tell=lambda _: None)
+def _chain(*steps: Transform) -> ChainRun:
+    return ChainRun(steps=contexts(steps), tell=lambda _: None)

@@ -5,41 +5,34 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
 
 from foliot import Item, StepContext, Transform
-from foliot.core.egress import Outgoing, Reply
+from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.features.pipelines.chain.run import ChainFailed, is_permanent
 from foliot.features.pipelines.steps.extractors import ArticleExtractor, PriceExtractor
 from foliot.features.pipelines.steps.feeds import FeedFetcher
 from foliot.features.pipelines.steps.fetchers import HttpFetcher
-from foliot.features.pipelines.steps.files import CsvSink, JsonlSink
-from foliot.features.pipelines.steps.filters import Deduplicate, Filter
 from foliot.features.pipelines.steps.parsers import HtmlParser, JsonParser
 from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
-from foliot.features.pipelines.steps.webhooks import WebhookSink
-from foliot.testing import GivenPages, contexts, stream
+from foliot.testing import GivenPages, stream
+from tests.unit.pipeline_streams import made
 
 PAGES = Path(__file__).parents[1] / "pages"
+
 SITE = "http://site.test"
 
 
-def made(kind: type[Transform], **kwargs: Any) -> Any:
-    """As a file gives its kwargs."""
-    return kind.model_validate(kwargs)
+def answer(body: bytes, headers: dict[str, str], status: int = 200) -> OutgoingResponse:
+    return OutgoingResponse(status=status, headers=headers, body=body, truncated=False, elapsed=timedelta())
 
 
-def answer(body: bytes, headers: dict[str, str], status: int = 200) -> Reply:
-    return Reply(status=status, headers=headers, body=body, truncated=False, elapsed=timedelta())
-
-
-def moved(to: str) -> Reply:
+def moved(to: str) -> OutgoingResponse:
     return answer(b"", {"Location": to}, 302)
 
 
@@ -113,7 +106,7 @@ async def test_http_keeps_no_more_requests_under_way_than_it_is_told() -> None:
     class Slow(GivenPages):
         now, most = 0, 0
 
-        async def send(self, request: Outgoing) -> Reply:
+        async def send(self, request: OutgoingRequest) -> OutgoingResponse:
             Slow.now += 1
             Slow.most = max(Slow.most, Slow.now)
             await asyncio.sleep(0.001)
@@ -130,7 +123,7 @@ async def test_two_requests_to_the_same_host_begin_apart_from_each_other() -> No
     begun: list[tuple[str, float]] = []
 
     class Timed(GivenPages):
-        async def send(self, request: Outgoing) -> Reply:
+        async def send(self, request: OutgoingRequest) -> OutgoingResponse:
             begun.append((request.url, asyncio.get_running_loop().time()))
             return await super().send(request)
 
@@ -146,7 +139,7 @@ async def test_requests_under_way_are_cancelled_when_a_later_step_fails() -> Non
     class Hanging(GivenPages):
         ended = 0
 
-        async def send(self, request: Outgoing) -> Reply:
+        async def send(self, request: OutgoingRequest) -> OutgoingResponse:
             if request.url.endswith("/0"):
                 return await super().send(request)
             try:
@@ -175,6 +168,7 @@ async def test_text_in_another_encoding_is_read() -> None:
 
 
 JAPANESE = f"<html><body><h1>日本語の記事です</h1><p>{'これは古い符号化の頁です。' * 5}</p></body></html>"
+
 RUSSIAN = f"<html><body><h1>Привет, мир</h1><p>{'Страница неверно называет свою кодировку. ' * 5}</p></body></html>"
 
 
@@ -203,16 +197,18 @@ async def test_a_page_that_switches_by_escapes_or_mislabels_itself_is_read(
     assert page.count(found.items[0]["text"]) == 1
 
 
-# --- FeedFetcher, SitemapFetcher --------------------------------------------------------------------------------------
-
 RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 <item><title>One &amp; only</title><link>/one</link><guid isPermaLink="false">g1</guid>
 <pubDate>Mon, 06 Sep 2027 00:01:00 +0200</pubDate>
 <category>a</category><category>b</category><description>Short</description></item>
 <item><title>Two</title><link>http://other.test/two</link></item></channel></rss>"""
+
 ATOM = """<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Atom</title>
 <entry><title>Three</title><id>urn:3</id><link href="http://site.test/three"/><updated>2027-01-01T10:00:00Z</updated>
 <author><name>Ann</name></author><content type="html">&lt;p&gt;Long&lt;/p&gt;</content></entry></feed>"""
+
+
+# --- FeedFetcher, SitemapFetcher --------------------------------------------------------------------------------------
 
 
 async def test_a_feed_becomes_an_item_for_each_entry() -> None:
@@ -338,10 +334,11 @@ async def test_sitemaps_that_name_each_other_come_to_an_end() -> None:
     assert len(pages.asked) <= 3
 
 
-# --- HtmlParser, JsonParser -------------------------------------------------------------------------------------------
-
 LIST = """<html><head><base href="/shop/"></head><body><h1> All <b>things</b> </h1>
 <div class="p"><a href="one">One</a><i>1</i><i>2</i></div><div class="p"><a href="/two">Two</a></div></body></html>"""
+
+
+# --- HtmlParser, JsonParser -------------------------------------------------------------------------------------------
 
 
 async def test_html_reads_fields_by_css_and_leaves_the_page_out() -> None:
@@ -510,239 +507,3 @@ async def test_a_price_is_found_on_a_page_and_in_a_text() -> None:
         {"id": 3, "price": "1299.00", "currency": "EUR", "price_source": "text"},
     ]
     assert found.failed == 1
-
-
-# --- Filter, Deduplicate ----------------------------------------------------------------------------------------------
-
-ITEMS: list[Item] = [
-    {"id": 1, "kind": "Book", "tags": ["new"], "in": {"stock": True}},
-    {"id": 2, "kind": "book", "tags": [], "in": {"stock": 1}},
-    {"id": 3, "kind": None},
-    {"id": 4},
-]
-
-
-@pytest.mark.parametrize(
-    ("rule", "kept"),
-    [
-        ({"field": "kind", "equals": "Book"}, [1]),
-        ({"field": "kind", "equals": "Book", "ignore_case": True}, [1, 2]),
-        ({"field": "kind", "equals": ["book", None]}, [2, 3]),
-        ({"field": "kind", "equals": "Book", "negate": True}, [2, 3, 4]),
-        ({"field": "kind", "contains": "oo"}, [1, 2]),
-        ({"field": "tags", "contains": "new"}, [1]),
-        ({"field": "in.stock", "equals": True}, [1]),
-        ({"field": "in.stock", "equals": 1}, [2]),
-        ({"field": "kind", "matches": "^B"}, [1]),
-        ({"field": "kind", "matches": "^B", "ignore_case": True}, [1, 2]),
-        ({"field": "id", "matches": "[12]"}, [1, 2]),
-    ],
-)
-async def test_filter_lets_go_on_what_is_as_said(rule: dict[str, Any], kept: list[int]) -> None:
-    assert [item["id"] for item in (await stream(made(Filter, **rule), items=ITEMS)).items] == kept
-
-
-async def test_a_pattern_that_takes_for_ever_fails_its_item_and_not_the_loop() -> None:
-    rule = made(Filter, field="text", matches="^(a|aa|a?a)+$")
-    items = [{"id": 1, "text": "a" * 5000 + "!"}, {"id": 2, "text": "aa"}]
-
-    found = await stream(rule, items=items, on_error="skip")
-
-    assert [item["id"] for item in found.items] == [2]
-    assert "matches takes longer than 0.05 s" in found.log[0]
-
-
-async def test_only_the_first_of_the_same_goes_on() -> None:
-    pairs = [("a", 1), ("A", 1), ("a", 2), (None, 1), (None, 1), ("a", 1)]
-    items: list[Item] = [{"n": n} if u is None else {"u": u, "n": n} for u, n in pairs]
-
-    one = await stream(made(Deduplicate, key="u"), items=items)
-    two = await stream(made(Deduplicate, key=["u", "n"], ignore_case=True), items=items)
-
-    assert one.items == [items[0], items[1], items[3], items[4]]
-    assert two.items == [items[0], items[2], items[3]]
-
-
-async def test_what_is_remembered_is_bounded() -> None:
-    items = [{"u": letter} for letter in "abacada"]
-
-    found = await stream(made(Deduplicate, key="u", remember=2), items=items)
-
-    assert "".join(item["u"] for item in found.items) == "abcd"
-
-
-# --- JsonlSink, CsvSink -----------------------------------------------------------------------------------------------
-
-
-async def test_jsonl_writes_a_line_for_each_item_and_lets_it_go_on(tmp_path: Path) -> None:
-    items: list[Item] = [{"id": 1, "text": "å\n"}, {"id": 2, "when": None}]
-
-    found = await stream(made(JsonlSink, path="a/b-{date}-{pipeline}.jsonl"), items=items, out=tmp_path)
-
-    assert found.items == items
-    path = tmp_path / "a" / "b-2027-01-04-test.jsonl"
-    assert [orjson.loads(line) for line in path.read_bytes().splitlines()] == items
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
-
-
-async def test_a_run_that_fails_leaves_the_old_file_and_no_half_of_a_new_one(tmp_path: Path) -> None:
-    sink = made(JsonlSink, path="a.jsonl")
-    await stream(sink, items=[{"id": 1}], out=tmp_path)
-
-    class Break(Transform):
-        async def handle(self, item: Item, ctx: StepContext) -> Item | None:
-            if item["id"] == 5000:
-                ctx.give_up("enough")
-            return item
-
-    with pytest.raises(ChainFailed):
-        await stream(sink, Break(), items=[{"id": number, "x": "x" * 100} for number in range(9000)], out=tmp_path)
-
-    assert (tmp_path / "a.jsonl").read_text() == '{"id":1}\n'
-    assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
-
-
-async def test_a_run_that_is_cancelled_in_the_middle_of_a_write_leaves_nothing(tmp_path: Path) -> None:
-    from foliot.features.pipelines.chain.run import Chain
-
-    class Endless(Transform):
-        async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
-            while not ctx.cancelled:
-                yield {"x": "x" * 10_000}
-
-    steps = contexts([Endless(), made(JsonlSink, path="a.jsonl")], out=tmp_path)
-    running = asyncio.create_task(Chain(steps=steps, tell=lambda _: None).run())
-    for _ in range(2000):
-        await asyncio.sleep(0)
-        if any(one.stat().st_size for one in tmp_path.iterdir()):
-            break
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_what_a_killed_attempt_left_is_swept_away_by_the_next(tmp_path: Path) -> None:
-    (tmp_path / ".a.jsonl.run_test-0badf00d.part").write_text("half")
-    (tmp_path / ".a.jsonl.run_other-0badf00d.part").write_text("of another run, which may go on")
-
-    await stream(made(JsonlSink, path="a.jsonl"), items=[{"id": 1}], out=tmp_path)
-
-    assert sorted(one.name for one in tmp_path.iterdir()) == [".a.jsonl.run_other-0badf00d.part", "a.jsonl"]
-
-
-async def test_a_file_can_be_added_to_and_its_last_line_is_made_whole(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"id":1}\n{"id":')
-
-    await stream(made(JsonlSink, path="a.jsonl", append=True), items=[{"id": 2}], out=tmp_path)
-
-    assert (tmp_path / "a.jsonl").read_text() == '{"id":1}\n{"id":\n{"id":2}\n'
-
-
-@pytest.mark.parametrize("path", ["/etc/foliot.jsonl", "link/a.jsonl"])
-async def test_nothing_is_written_elsewhere(tmp_path: Path, path: str) -> None:
-    out, other = tmp_path / "out", tmp_path / "other"
-    out.mkdir()
-    other.mkdir()
-    (out / "link").symlink_to(other)
-
-    with pytest.raises(ChainFailed, match="path") as failed:
-        await stream(made(JsonlSink, path=path), items=[{"id": 1}], out=out)
-
-    assert is_permanent(failed.value.cause)
-    assert not list(other.iterdir())
-
-
-async def test_a_link_in_the_place_of_the_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    out, other = tmp_path / "out", tmp_path / "other.txt"
-    out.mkdir()
-    other.write_text("mine")
-    (out / "a.jsonl").symlink_to(other)
-
-    await stream(made(JsonlSink, path="a.jsonl"), items=[{"id": 1}], out=out)
-
-    assert other.read_text() == "mine"
-    (out / "b.jsonl").symlink_to(other)
-    with pytest.raises(ChainFailed, match="cannot be written"):
-        await stream(made(JsonlSink, path="b.jsonl", append=True), items=[{"id": 1}], out=out)
-
-
-async def test_what_json_cannot_hold_fails_its_item(tmp_path: Path) -> None:
-    items: list[Item] = [{"id": 1, "x": "\ud800"}, {"id": 2, "x": 2**70}, {"id": 3, "x": object()}, {"id": 4}]
-
-    found = await stream(made(JsonlSink, path="a.jsonl"), items=items, out=tmp_path, on_error="skip")
-
-    assert (found.items, found.failed) == ([{"id": 4}], 3)
-
-
-async def test_csv_writes_rows_below_the_fields_of_the_first(tmp_path: Path) -> None:
-    items: list[Item] = [
-        {"name": 'A "quoted", one', "n": 1, "list": [1, 2]},
-        {"name": "=cmd()", "n": None},
-        {"name": "x", "new": 1},
-    ]
-
-    found = await stream(made(CsvSink, path="a.csv"), items=items, out=tmp_path, on_error="skip")
-
-    assert found.failed == 1
-    assert "the file has no column 'new'" in found.log[0]
-    assert (tmp_path / "a.csv").read_bytes().decode().split("\r\n") == [
-        "name,n,list",
-        '"A ""quoted"", one",1,"[1,2]"',
-        "'=cmd(),,",
-        "",
-    ]
-
-
-async def test_an_item_that_cannot_be_written_does_not_take_the_head_along(tmp_path: Path) -> None:
-    sink = made(CsvSink, path="a.csv")
-
-    found = await stream(sink, items=[{"a": "\ud800"}, {"a": 1}], out=tmp_path, on_error="skip")
-
-    assert found.failed == 1
-    assert (tmp_path / "a.csv").read_text() == "a\n1\n"
-
-
-async def test_csv_writes_the_columns_it_is_told(tmp_path: Path) -> None:
-    sink = made(CsvSink, path="a.csv", columns=["b", "in.c"], delimiter=";")
-
-    await stream(sink, items=[{"a": 1, "b": 2, "in": {"c": -3}}], out=tmp_path)
-
-    assert (tmp_path / "a.csv").read_text() == "b;in.c\n2;-3\n"
-
-
-# --- WebhookSink ------------------------------------------------------------------------------------------------------
-
-
-async def test_a_webhook_gets_items_in_groups_and_the_same_key_for_the_same_group() -> None:
-    pages = GivenPages({f"{SITE}/hook": (204, "")})
-    sink = made(WebhookSink, url={"secret": "hook"}, batch_size=2, headers={"Authorization": "Bearer x"})
-
-    items: list[Item] = [{"id": number} for number in range(3)]
-    await stream(sink, items=items, egress=pages, secrets={"hook": f"{SITE}/hook"})
-    again = await stream(sink, items=items, egress=pages, secrets={"hook": f"{SITE}/hook"})
-
-    assert again.items == items
-    first, second, third, _ = pages.asked
-    assert orjson.loads(first.body or b"") == {
-        "pipeline": "test",
-        "run_id": "run_test",
-        "items": [{"id": 0}, {"id": 1}],
-    }
-    assert first.headers["Idempotency-Key"] == third.headers["Idempotency-Key"] != second.headers["Idempotency-Key"]
-    assert (first.method, first.headers["Authorization"]) == ("POST", "Bearer x")
-
-
-@pytest.mark.parametrize(("status", "permanent"), [(400, True), (302, True), (500, False), (429, False)])
-async def test_a_webhook_that_refuses_fails_its_items(status: int, permanent: bool) -> None:
-    pages = GivenPages({f"{SITE}/hook": (status, "")})
-    sink = made(WebhookSink, url=f"{SITE}/hook", batch_size=2)
-    items = [{"id": number} for number in range(3)]
-
-    found = await stream(sink, items=items, egress=pages, on_error="skip")
-    with pytest.raises(ChainFailed) as failed:
-        await stream(sink, items=items, egress=pages)
-
-    assert (found.items, found.failed) == ([], 3)
-    assert is_permanent(failed.value.cause) is permanent

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foliot.core.time.calendar_cells import Granularity, tiles
-from foliot.core.time.trigger import Cron, Every, Rule, Trigger
-from foliot.engine.model.planned_counts import Ahead, Budget, ahead
-from foliot.engine.model.schedule import Status
+from foliot.core.time.trigger import Cron, FixedInterval, Rule, Trigger
+from foliot.engine.model.planned_counts import PlannedInstants, StepBudget, ahead
+from foliot.engine.model.schedule import ScheduleStatus
 from tests.givens import HOUR, NOON, schedule, spec
 
 DAY = timedelta(days=1)
@@ -21,8 +21,8 @@ RULES: list[Rule] = [
     Cron("*/5 * * * *", "Europe/Stockholm"),
     Cron("30 2 * * *", "Europe/Stockholm"),
     Cron("* * * * * *", "UTC"),
-    Every(7, NOON),
-    Every(5400, NOON),
+    FixedInterval(7, NOON),
+    FixedInterval(5400, NOON),
 ]
 SPRING = datetime(2027, 3, 27, 10, tzinfo=UTC)
 
@@ -34,10 +34,10 @@ def edges_of(start: datetime, end: datetime, count: int) -> list[datetime]:
 @pytest.mark.parametrize("rule", RULES)
 def test_counting_between_edges_finds_what_visiting_would(rule: Rule) -> None:
     trigger, end = Trigger(rule), SPRING + timedelta(hours=20)
-    plan = Ahead(trigger, SPRING, end, trigger.count(SPRING, end))
+    plan = PlannedInstants(trigger, SPRING, end, trigger.count(SPRING, end))
     edges = edges_of(SPRING, end, 24)
 
-    found, exact = plan.spread(edges, Budget(PLENTY))
+    found, exact = plan.spread(edges, StepBudget(PLENTY))
 
     visited = [trigger.count(low, high) for low, high in itertools.pairwise(edges)]
     assert [found.get(cell, 0) for cell in range(24)] == visited
@@ -48,9 +48,9 @@ def test_counting_between_edges_finds_what_visiting_would(rule: Rule) -> None:
 @given(st.integers(1, 10_000), st.integers(1, 200), st.integers(0, 100))
 def test_what_is_beyond_the_budget_is_spread_evenly_and_none_is_lost(count: int, cells: int, late: int) -> None:
     end = NOON + DAY
-    plan = Ahead(Trigger(Every(1, NOON)), NOON + late * DAY / 101, end, count)
+    plan = PlannedInstants(Trigger(FixedInterval(1, NOON)), NOON + late * DAY / 101, end, count)
 
-    found, exact = plan.spread(edges_of(NOON, end, cells), Budget(0))
+    found, exact = plan.spread(edges_of(NOON, end, cells), StepBudget(0))
 
     assert not exact
     assert sum(found.values()) == count
@@ -58,24 +58,27 @@ def test_what_is_beyond_the_budget_is_spread_evenly_and_none_is_lost(count: int,
 
 
 def test_a_budget_is_spent_once() -> None:
-    edges, plan = edges_of(NOON, NOON + DAY, 24), Ahead(Trigger(Every(1, NOON)), NOON, NOON + DAY, 86_400)
-    budget = Budget(40)
+    edges, plan = (
+        edges_of(NOON, NOON + DAY, 24),
+        PlannedInstants(Trigger(FixedInterval(1, NOON)), NOON, NOON + DAY, 86_400),
+    )
+    budget = StepBudget(40)
 
     assert plan.spread(edges, budget)[1]
     assert not plan.spread(edges, budget)[1]
 
 
 def test_nothing_is_planned_before_the_first_unsettled_instant_nor_beyond_max_runs() -> None:
-    hourly = spec(Every(3600, NOON), max_runs=5)
+    hourly = spec(FixedInterval(3600, NOON), max_runs=5)
     plan = ahead(schedule(hourly, next_at=NOON + 2 * HOUR, fired=2), NOON - DAY, NOON + DAY)
 
     assert plan is not None
     assert list(plan.instants()) == [NOON + 2 * HOUR, NOON + 3 * HOUR, NOON + 4 * HOUR]
-    assert plan.spread(edges_of(NOON - DAY, NOON + DAY, 2), Budget(0)) == ({1: 3}, False)
+    assert plan.spread(edges_of(NOON - DAY, NOON + DAY, 2), StepBudget(0)) == ({1: 3}, False)
 
 
 def test_runs_that_max_runs_will_have_used_up_before_the_window_are_not_planned_in_it() -> None:
-    hourly = spec(Every(3600, NOON), max_runs=5)
+    hourly = spec(FixedInterval(3600, NOON), max_runs=5)
 
     assert ahead(schedule(hourly, next_at=NOON), NOON + 5 * HOUR, NOON + DAY) is None
     plan = ahead(schedule(hourly, next_at=NOON), NOON + 3 * HOUR, NOON + DAY)
@@ -84,7 +87,7 @@ def test_runs_that_max_runs_will_have_used_up_before_the_window_are_not_planned_
 
 
 @pytest.mark.parametrize(
-    "changes", [{"status": Status.PAUSED, "next_at": None}, {"fault": "damaged"}, {"next_at": NOON + 3 * DAY}]
+    "changes", [{"status": ScheduleStatus.PAUSED, "next_at": None}, {"fault": "damaged"}, {"next_at": NOON + 3 * DAY}]
 )
 def test_what_will_not_fire_is_not_planned(changes: dict[str, object]) -> None:
     assert ahead(schedule(**changes), NOON, NOON + DAY) is None  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foliot.core.time.preview import Fire, preview
-from foliot.core.time.trigger import Cron, Once, Trigger, cron, every
+from foliot.core.time.preview import PlannedFire, preview
+from foliot.core.time.trigger import Cron, OneOff, Trigger, cron, every
 
 AUTUMN = datetime(2026, 10, 20, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"
@@ -22,8 +22,8 @@ def test_a_preview_names_the_next_instants_on_both_clocks() -> None:
 
     assert shown.summary == "At 09:30 every day (Europe/Stockholm)"
     assert shown.fires == [
-        Fire(datetime(2026, 10, 24, 7, 30, tzinfo=UTC), "2026-10-24T09:30:00+02:00"),
-        Fire(datetime(2026, 10, 25, 8, 30, tzinfo=UTC), "2026-10-25T09:30:00+01:00"),
+        PlannedFire(datetime(2026, 10, 24, 7, 30, tzinfo=UTC), "2026-10-24T09:30:00+02:00"),
+        PlannedFire(datetime(2026, 10, 25, 8, 30, tzinfo=UTC), "2026-10-25T09:30:00+01:00"),
     ]
     assert shown.notes == []
 
@@ -103,9 +103,9 @@ def test_a_midnight_that_does_not_exist_is_explained() -> None:
 
 def test_intervals_and_one_offs_need_no_notes() -> None:
     assert preview(Trigger(every(3600, AUTUMN)), AUTUMN, 3).notes == []
-    shown = preview(Trigger(Once(AUTUMN + timedelta(days=1), STOCKHOLM)), AUTUMN, 3)
-    assert shown.fires == [Fire(AUTUMN + timedelta(days=1), "2026-10-21T02:00:00+02:00")]
+    shown = preview(Trigger(OneOff(AUTUMN + timedelta(days=1), STOCKHOLM)), AUTUMN, 3)
+    assert shown.fires == [PlannedFire(AUTUMN + timedelta(days=1), "2026-10-21T02:00:00+02:00")]
 
 
 def test_nothing_left_to_fire_is_an_empty_preview() -> None:
-    assert preview(Trigger(Once(AUTUMN)), AUTUMN, 3).fires == []
+    assert preview(Trigger(OneOff(AUTUMN)), AUTUMN, 3).fires == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.pages.price import DEAREST, Found, amount, currency, find_price, read_text
+from foliot.pages.price import DEAREST, FoundPrice, amount, currency, find_price, read_text
 from foliot.pages.selectors import compiled
 
 
@@ -49,7 +49,7 @@ def product(offers: Any) -> dict[str, Any]:
     ],
 )
 def test_json_ld(document: Any, price: str) -> None:
-    assert find_price(page(ld(document))) == Found(Decimal(price), "EUR", "json_ld")
+    assert find_price(page(ld(document))) == FoundPrice(Decimal(price), "EUR", "json_ld")
 
 
 @pytest.mark.parametrize(
@@ -61,25 +61,27 @@ def test_json_ld(document: Any, price: str) -> None:
     ],
 )
 def test_microdata(body: str, price: str) -> None:
-    assert find_price(page(body)) == Found(Decimal(price), "EUR", "microdata")
+    assert find_price(page(body)) == FoundPrice(Decimal(price), "EUR", "microdata")
 
 
 def test_open_graph() -> None:
     head = (
         '<meta property="product:price:amount" content="19.99"><meta property="product:price:currency" content="EUR">'
     )
-    assert find_price(page("", head)) == Found(Decimal("19.99"), "EUR", "open_graph")
+    assert find_price(page("", head)) == FoundPrice(Decimal("19.99"), "EUR", "open_graph")
     head = '<meta property="og:price:amount" content="1,299.00"><meta property="og:price:currency" content="usd">'
-    assert find_price(page("", head)) == Found(Decimal("1299.00"), "USD", "open_graph")
+    assert find_price(page("", head)) == FoundPrice(Decimal("1299.00"), "USD", "open_graph")
 
 
 def test_selectors_where_the_page_says_nothing_to_machines() -> None:
     shop = page('<p class="old">25,00 €</p><p class="now">19,99 €</p>')
 
     assert find_price(shop) is None
-    assert find_price(shop, selectors=["p.now"]) == Found(Decimal("19.99"), "EUR", "selector")
-    assert find_price(page('<p class="price">19,99 €</p>')) == Found(Decimal("19.99"), "EUR", "selector")
-    assert find_price(page('<p data-price="19.99">only 19,99 €!</p>')) == Found(Decimal("19.99"), "EUR", "selector")
+    assert find_price(shop, selectors=["p.now"]) == FoundPrice(Decimal("19.99"), "EUR", "selector")
+    assert find_price(page('<p class="price">19,99 €</p>')) == FoundPrice(Decimal("19.99"), "EUR", "selector")
+    assert find_price(page('<p data-price="19.99">only 19,99 €!</p>')) == FoundPrice(
+        Decimal("19.99"), "EUR", "selector"
+    )
 
 
 def test_what_the_page_says_to_machines_goes_before_what_it_shows() -> None:
@@ -100,7 +102,7 @@ def test_what_the_page_says_to_machines_goes_before_what_it_shows() -> None:
 def test_a_page_whose_machine_words_are_broken_is_read_on() -> None:
     broken = '<script type="application/ld+json">{"@type": "Product", </script><b class="price">4 €</b>'
 
-    assert find_price(page(broken)) == Found(Decimal(4), "EUR", "selector")
+    assert find_price(page(broken)) == FoundPrice(Decimal(4), "EUR", "selector")
 
 
 @pytest.mark.parametrize("body", [b"", b"   ", b"\x00\x01", b"<", b"plain text", b"<html></html>", b"\xff\xfe" * 50])
@@ -126,7 +128,7 @@ def test_a_shop_that_mislabels_its_page_is_read() -> None:
 
     found = find_price(shop, "text/html; charset=utf-8", [".Цена"])
 
-    assert found == Found(Decimal("1299.00"), "EUR", "selector")
+    assert found == FoundPrice(Decimal("1299.00"), "EUR", "selector")
 
 
 def test_a_deep_document_is_not_followed_to_its_end() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from foliot.core.throughput import MOST_QUEUES, Pulse
+from foliot.core.throughput import MOST_QUEUES, MinuteCounter
 
 NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
 
 
 def test_what_ended_within_a_minute_is_counted_by_queue() -> None:
-    pulse = Pulse()
+    pulse = MinuteCounter()
     for second in range(0, 120, 2):
         pulse.beat("default", NOON + timedelta(seconds=second))
     pulse.beat("manual", NOON + timedelta(seconds=119))
@@ -20,7 +20,7 @@ def test_what_ended_within_a_minute_is_counted_by_queue() -> None:
 
 
 def test_a_clock_that_goes_back_does_no_harm() -> None:
-    pulse = Pulse()
+    pulse = MinuteCounter()
     pulse.beat("default", NOON)
     pulse.beat("default", NOON - timedelta(seconds=30))
 
@@ -28,7 +28,7 @@ def test_a_clock_that_goes_back_does_no_harm() -> None:
 
 
 def test_however_many_queues_there_are_a_report_stays_small() -> None:
-    pulse = Pulse()
+    pulse = MinuteCounter()
     for number in range(10 * MOST_QUEUES):
         pulse.beat(f"q{number}", NOON + timedelta(seconds=number % 50))
 

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
-from foliot.features.filters.model.keys import Grammar, of_runs, of_schedules
-from foliot.features.filters.model.query import MOST_TERMS, MOST_VALUES, Query, Term
+from foliot.features.filters.model.keys import FilterGrammar, of_runs, of_schedules
+from foliot.features.filters.model.query import MOST_TERMS, MOST_VALUES, FilterQuery, FilterTerm
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 KINDS = ("webhook", "crawl")
 RUNS, SCHEDULES = of_runs(KINDS), of_schedules(KINDS)
 
 
-def runs(text: str) -> tuple[Term, ...]:
+def runs(text: str) -> tuple[FilterTerm, ...]:
     return RUNS.read(text, NOW).terms
 
 
-def wrong(text: str, grammar: Grammar = RUNS) -> Invalid:
+def wrong(text: str, grammar: FilterGrammar = RUNS) -> Invalid:
     with pytest.raises(Invalid) as caught:
         grammar.read(text, NOW)
     assert caught.value.field == "q"
@@ -34,19 +34,19 @@ def test_everything_at_once() -> None:
     )
 
     assert runs(text) == (
-        Term("state", ("failed", "dead_letter")),
-        Term("kind", ("crawl",)),
-        Term("schedule", ("my nightly",)),
-        Term("since", at=NOW - timedelta(hours=24)),
-        Term("origin", ("replay",), negated=True),
-        Term("late", ("true",)),
-        Term("text", ("free text",)),
-        Term("text", ("word",)),
+        FilterTerm("state", ("failed", "dead_letter")),
+        FilterTerm("kind", ("crawl",)),
+        FilterTerm("schedule", ("my nightly",)),
+        FilterTerm("since", at=NOW - timedelta(hours=24)),
+        FilterTerm("origin", ("replay",), negated=True),
+        FilterTerm("late", ("true",)),
+        FilterTerm("text", ("free text",)),
+        FilterTerm("text", ("word",)),
     )
 
 
 def test_nothing_asks_for_everything() -> None:
-    assert RUNS.read("  \t ", NOW) == Query()
+    assert RUNS.read("  \t ", NOW) == FilterQuery()
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_nothing_asks_for_everything() -> None:
     ],
 )
 def test_times_are_so_long_ago_or_exact(text: str, at: datetime) -> None:
-    assert runs(f"since:{text} until:{text}") == (Term("since", at=at), Term("until", at=at))
+    assert runs(f"since:{text} until:{text}") == (FilterTerm("since", at=at), FilterTerm("until", at=at))
 
 
 @pytest.mark.parametrize("text", ["late:false", "-late:true", "late:no", "-late:yes", "LATE:False"])
 def test_not_late_can_be_said_in_many_ways(text: str) -> None:
-    assert runs(text) == (Term("late", ("true",), negated=True),)
+    assert runs(text) == (FilterTerm("late", ("true",), negated=True),)
 
 
 @pytest.mark.parametrize("text", ["0001-01-01", "1969-12-31", "9999-12-31", "2026-13-01"])
@@ -79,16 +79,22 @@ def test_a_date_that_no_clock_shows_is_refused(text: str) -> None:
 
 
 def test_other_words_for_the_same() -> None:
-    assert runs("status:dead STATE:Canceled") == (Term("state", ("dead_letter",)), Term("state", ("cancelled",)))
-    assert runs("queue:default_queue") == (Term("queue", ("default",)),)
+    assert runs("status:dead STATE:Canceled") == (
+        FilterTerm("state", ("dead_letter",)),
+        FilterTerm("state", ("cancelled",)),
+    )
+    assert runs("queue:default_queue") == (FilterTerm("queue", ("default",)),)
 
 
 def test_a_quote_protects_what_would_separate() -> None:
-    assert runs('schedule:"a, b",c "x -y:z"') == (Term("schedule", ("a, b", "c")), Term("text", ("x -y:z",)))
+    assert runs('schedule:"a, b",c "x -y:z"') == (
+        FilterTerm("schedule", ("a, b", "c")),
+        FilterTerm("text", ("x -y:z",)),
+    )
 
 
 def test_a_lone_minus_is_a_word() -> None:
-    assert runs("- -x") == (Term("text", ("-",)), Term("text", ("x",), negated=True))
+    assert runs("- -x") == (FilterTerm("text", ("-",)), FilterTerm("text", ("x",), negated=True))
 
 
 @pytest.mark.parametrize(
@@ -131,10 +137,10 @@ def test_filters_have_bounds() -> None:
 
 def test_schedules_have_keys_of_their_own() -> None:
     assert SCHEDULES.read("state:paused zone:stockholm failing:true Shop", NOW).terms == (
-        Term("status", ("paused",)),
-        Term("zone", ("Europe/Stockholm",)),
-        Term("failing", ("true",)),
-        Term("text", ("Shop",)),
+        FilterTerm("status", ("paused",)),
+        FilterTerm("zone", ("Europe/Stockholm",)),
+        FilterTerm("failing", ("true",)),
+        FilterTerm("text", ("Shop",)),
     )
     assert "is not a key" in wrong("worker:w1", SCHEDULES).message
     assert wrong("zone:Stokholm", SCHEDULES).position == (5, 13)
@@ -160,4 +166,4 @@ _WORD = st.text(st.characters(categories=("L", "N"), include_characters=" ,:-%_"
 def test_quoted_names_come_through_whole(names: list[str], negated: bool) -> None:
     text = ("-" if negated else "") + "schedule:" + ",".join(f'"{name}"' for name in names)
 
-    assert runs(text) == (Term("schedule", tuple(names), negated),)
+    assert runs(text) == (FilterTerm("schedule", tuple(names), negated),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.parcel import BrokerMessage
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.broker.receiver import Receiver
@@ -46,7 +46,7 @@ async def test_a_claim_that_breaks_is_heard_of_by_everybody_who_waits_for_it() -
     receiver = Receiver(clock=StoreClock(), store=store, feed=MemoryFeed(), workers=workers)
 
     def receive(run_id: str) -> asyncio.Task[Any]:
-        return asyncio.create_task(receiver.receive(Parcel("default", 5, [run_id], NOON)))
+        return asyncio.create_task(receiver.receive(BrokerMessage("default", 5, [run_id], NOON)))
 
     first = receive("run_1")
     await workers.first.wait()

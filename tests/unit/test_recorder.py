@@ -14,16 +14,16 @@ from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.group_writer import GROUP
 from foliot.engine.model.run import Fence, RunState
-from foliot.engine.model.views import Ending, Finished
-from foliot.engine.ready_times import Alarm
+from foliot.engine.model.views import AttemptEnding, EndingsResult
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, SECOND, stopped
 
 
-def ending(name: str, state: RunState = RunState.SUCCESS, **changes: Any) -> Ending:
-    return Ending(fence=Fence(name, 1, "tok"), state=state, outcome="success", at=NOON, **changes)
+def ending(name: str, state: RunState = RunState.SUCCESS, **changes: Any) -> AttemptEnding:
+    return AttemptEnding(fence=Fence(name, 1, "tok"), state=state, outcome="success", at=NOON, **changes)
 
 
 @dataclass
@@ -33,14 +33,14 @@ class Ledger:
     failures: list[Exception] = field(default_factory=list)
     poison: set[str] = field(default_factory=set)
     stale: set[str] = field(default_factory=set)
-    kept: list[list[Ending]] = field(default_factory=list)
+    kept: list[list[AttemptEnding]] = field(default_factory=list)
     released: int = 0
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Ledger]:
         yield self
 
-    async def finish(self, endings: Sequence[Ending], _now: object) -> Finished:
+    async def finish(self, endings: Sequence[AttemptEnding], _now: object) -> EndingsResult:
         if self.failures:
             raise self.failures.pop(0)
         if any(one.fence.run_id in self.poison and one.result is not None for one in endings):
@@ -49,7 +49,7 @@ class Ledger:
             raise ValueError("cannot be stored in any form")
         self.kept.append(list(endings))
         states = {one.fence.run_id: one.state for one in endings if one.fence.run_id not in self.stale}
-        return Finished(states, frozenset(self.stale) & {one.fence.run_id for one in endings}, self.released)
+        return EndingsResult(states, frozenset(self.stale) & {one.fence.run_id for one in endings}, self.released)
 
 
 @pytest.fixture(autouse=True)
@@ -58,17 +58,17 @@ def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foliot.engine.recorder.SqlClaims", lambda tx: tx)
 
 
-def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: Alarm | None = None) -> Recorder:
+def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: ReadyTimes | None = None) -> Recorder:
     return Recorder(
         clock=stopped(),
         store=cast("Database", ledger),
         feed=feed or MemoryFeed(),
-        alarm=alarm or Alarm(),
+        alarm=alarm or ReadyTimes(),
         longest_rest=1.0,
     )
 
 
-async def put(one: Recorder, *endings: Ending) -> list[asyncio.Task[RunState | None]]:
+async def put(one: Recorder, *endings: AttemptEnding) -> list[asyncio.Task[RunState | None]]:
     tasks = [asyncio.create_task(one.put(each)) for each in endings]
     await asyncio.sleep(0)
     return tasks
@@ -157,7 +157,7 @@ async def test_a_database_that_goes_away_between_single_writes_loses_nothing() -
 
 
 async def test_those_who_follow_a_run_are_woken_after_it_is_written() -> None:
-    feed, alarm = MemoryFeed(), Alarm()
+    feed, alarm = MemoryFeed(), ReadyTimes()
     one = recorder(Ledger(released=1), feed, alarm)
     async with feed.listen(run_topic("run_1")) as follower, feed.listen(RUNS_TOPIC) as dispatcher:
         tasks = await put(one, ending("run_1", RunState.RETRYING, ready_at=NOON + 5 * SECOND))

@@ -14,7 +14,7 @@ from foliot.core.access import SCOPES
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.features.api_keys import schema as api_keys_schema
 from foliot.features.health.prometheus import expose
-from foliot.features.health.usecases.health import Numbers
+from foliot.features.health.usecases.health import MetricNumbers
 from foliot.features.runs import schema as runs_schema
 from foliot.features.schedules import schema as schedules_schema
 from foliot.features.schedules.model.document import ASLEEP, KNOWN
@@ -65,7 +65,7 @@ def test_every_field_of_an_event_is_documented() -> None:
 
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     histograms = Histogram(LATENESS_BUCKETS), Histogram(DURATION_BUCKETS)
-    text = expose(Numbers({}, {}, {}, *histograms, 0, 0, datetime(2027, 1, 1, tzinfo=UTC))).decode()
+    text = expose(MetricNumbers({}, {}, {}, *histograms, 0, 0, datetime(2027, 1, 1, tzinfo=UTC))).decode()
     named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
 
     assert {name.partition("{")[0] for name in first_column("metrics")} == named

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
-from foliot.engine.model.retry import MAX_DELAY, RETRY_AFTER_CAP, GiveUp, RetryAt, RetryPolicy, Strategy
-from foliot.engine.model.run import Failed, Lost, Problem
+from foliot.engine.model.retry import MAX_DELAY, RETRY_AFTER_CAP, BackoffStrategy, NoRetry, RetryAt, RetryPolicy
+from foliot.engine.model.run import AttemptError, Failed, Lost
 from tests.givens import NOON
 
-FAILED = Failed(Problem("http_500", "no"))
+FAILED = Failed(AttemptError("http_500", "no"))
 
 
 def delays(policy: RetryPolicy, count: int) -> list[float]:
@@ -26,13 +26,13 @@ def test_exponential_doubles_up_to_its_cap() -> None:
 
 
 def test_linear_adds_up_to_its_cap() -> None:
-    policy = RetryPolicy(Strategy.LINEAR, delay_seconds=10, max_delay_seconds=35)
+    policy = RetryPolicy(BackoffStrategy.LINEAR, delay_seconds=10, max_delay_seconds=35)
 
     assert delays(policy, 4) == [10, 20, 30, 35]
 
 
 def test_fixed_stays() -> None:
-    assert delays(RetryPolicy(Strategy.FIXED, delay_seconds=7), 3) == [7, 7, 7]
+    assert delays(RetryPolicy(BackoffStrategy.FIXED, delay_seconds=7), 3) == [7, 7, 7]
 
 
 def test_the_hundredth_delay_is_the_cap_and_no_overflow() -> None:
@@ -43,16 +43,16 @@ def test_three_retries_are_one_first_attempt_and_three_more() -> None:
     policy = RetryPolicy(max_retries=3)
     verdicts = [policy.decide("run_1", attempt, policy.max_attempts, FAILED, NOON) for attempt in range(1, 5)]
 
-    assert [type(verdict) for verdict in verdicts] == [RetryAt, RetryAt, RetryAt, GiveUp]
+    assert [type(verdict) for verdict in verdicts] == [RetryAt, RetryAt, RetryAt, NoRetry]
 
 
 def test_no_retries_means_one_attempt() -> None:
-    assert RetryPolicy(max_retries=0).decide("run_1", 1, 1, FAILED, NOON) == GiveUp(dead_letter=True)
+    assert RetryPolicy(max_retries=0).decide("run_1", 1, 1, FAILED, NOON) == NoRetry(dead_letter=True)
 
 
 def test_a_lost_attempt_is_tried_again_at_once_for_its_lease_made_it_wait_already() -> None:
     assert RetryPolicy().decide("run_1", 1, 4, Lost(), NOON) == RetryAt(NOON)
-    assert RetryPolicy().decide("run_1", 4, 4, Lost(), NOON) == GiveUp(dead_letter=True)
+    assert RetryPolicy().decide("run_1", 4, 4, Lost(), NOON) == NoRetry(dead_letter=True)
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_a_lost_attempt_is_tried_again_at_once_for_its_lease_made_it_wait_alread
     ],
 )
 def test_a_target_may_ask_for_patience_but_not_for_ever(asked: timedelta, granted: timedelta) -> None:
-    failure = Failed(Problem("http_429", "slow down"), retry_after=asked)
+    failure = Failed(AttemptError("http_429", "slow down"), retry_after=asked)
 
     assert RetryPolicy().decide("run_1", 1, 4, failure, NOON) == RetryAt(NOON + granted)
 
 
 def test_patience_asked_for_buys_no_further_attempt() -> None:
-    failure = Failed(Problem("http_429", "slow down"), retry_after=timedelta(seconds=5))
+    failure = Failed(AttemptError("http_429", "slow down"), retry_after=timedelta(seconds=5))
 
-    assert RetryPolicy().decide("run_1", 4, 4, failure, NOON) == GiveUp(dead_letter=True)
+    assert RetryPolicy().decide("run_1", 4, 4, failure, NOON) == NoRetry(dead_letter=True)
 
 
 POLICIES = st.builds(
     RetryPolicy,
-    st.sampled_from(Strategy),
+    st.sampled_from(BackoffStrategy),
     max_retries=st.integers(0, 100),
     delay_seconds=st.floats(0, 1000),
     max_delay_seconds=st.floats(1000, MAX_DELAY),

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import CheckConstraint
 
 from foliot.core.queue_name import PRIORITIES
-from foliot.core.time.trigger import Type
+from foliot.core.time.trigger import TriggerType
 from foliot.engine.model import run as run_module
-from foliot.engine.model.ledger import Fate
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import AGEING, CLAIMABLE, OPEN, TRANSITIONS, Origin, RunState, order_key
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import ledger, runs, schedules
 from tests.givens import NOON
 
@@ -82,9 +82,9 @@ def test_the_drawing_above_the_table_names_every_state() -> None:
         ("runs", "finished", OPEN),
         ("runs", "lease", {RunState.RUNNING}),
         ("runs", "buffered", {RunState.QUEUED}),
-        ("schedules", "status", Status),
-        ("schedules", "type", Type),
-        ("ledger", "fate", Fate),
+        ("schedules", "status", ScheduleStatus),
+        ("schedules", "type", TriggerType),
+        ("ledger", "fate", LedgerKind),
     ],
 )
 def test_the_database_knows_exactly_the_words_of_the_domain(table: str, name: str, words: set[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from foliot.config.database import masked
-from foliot.config.parse import Secret, SettingsError
+from foliot.config.parse import SecretValue, SettingsError
 from foliot.config.settings import Settings
 from foliot.config.unknown_keys import CLIENT, LATER, unused
 
@@ -255,10 +255,10 @@ def test_secrets_are_never_seen_by_accident() -> None:
     shown = f"{settings} {settings!r} {settings.webhook_secret} {settings.database_shown}"
     assert SIGNING not in shown
     assert "hunter2" not in shown
-    assert settings.webhook_secret == Secret(SIGNING)
+    assert settings.webhook_secret == SecretValue(SIGNING)
     assert settings.webhook_secret is not None
     assert settings.webhook_secret.reveal() == SIGNING
-    assert len({Secret("a"), Secret("a"), Secret("b")}) == 2
+    assert len({SecretValue("a"), SecretValue("a"), SecretValue("b")}) == 2
 
 
 @pytest.mark.parametrize(

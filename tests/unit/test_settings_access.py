@@ -13,7 +13,7 @@ from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.config.weak_secrets import default_credentials, weakness
 from foliot.core.errors import Invalid
-from foliot.engine.model.node import Role
+from foliot.engine.model.node import NodeRole
 from tests.tokens import jwk, pem, private
 
 KEY = "uq3nK9s_Zf0-vT7xYb2mWc8eRd5gHj1LpA6oQi4Sk"
@@ -265,7 +265,7 @@ def test_local_mode_does_not_ask_about_credentials(key: str, url: str) -> None:
 
 def test_a_process_that_checks_no_tokens_starts_without_their_key_and_not_in_local_mode(tmp_path: Path) -> None:
     settings = Settings.load({"FOLIOT_LOCAL": "0", "FOLIOT_SECRET_KEY": KEY, "FOLIOT_HOME": str(tmp_path)})
-    app = build.build(settings, http=False, engine=True, role=Role.WORKER)
+    app = build.build(settings, http=False, engine=True, role=NodeRole.WORKER)
 
     assert not settings.local
     with pytest.raises(Invalid):

@@ -12,31 +12,33 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from foliot.core.time.trigger import Cron, Every, Once
-from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import BUFFER, Catchup, CatchupMode, Overlap, Spec, Status
-from foliot.engine.model.settle import Due, NewRun, OpenRun, Plan, judges_overlap, settle
+from foliot.engine.model.schedule import BUFFER, Catchup, CatchupMode, Overlap, ScheduleSpec, ScheduleStatus
+from foliot.engine.model.settle import DueSchedule, NewRun, OpenRun, SchedulePlan, judges_overlap, settle
 from tests.givens import HOUR, MINUTE, NOON, SECOND, catch_up, due, spec
 
 LATEST = Catchup(CatchupMode.LATEST)
 TICK = timedelta(microseconds=1)
 
 
-def hourly(**changes: Any) -> Spec:
-    return spec(Every(3600, NOON), **changes)
+def hourly(**changes: Any) -> ScheduleSpec:
+    return spec(FixedInterval(3600, NOON), **changes)
 
 
-def instants(plan: Plan) -> list[datetime]:
+def instants(plan: SchedulePlan) -> list[datetime]:
     return [run.scheduled_for for run in plan.runs]
 
 
-def missed(first: datetime, last: datetime, count: int, reason: Reason = Reason.CATCHUP_LATEST) -> Entry:
-    return Entry(first, last, count, Fate.MISSED, reason)
+def missed(
+    first: datetime, last: datetime, count: int, reason: LedgerReason = LedgerReason.CATCHUP_LATEST
+) -> LedgerEntry:
+    return LedgerEntry(first, last, count, LedgerKind.MISSED, reason)
 
 
-def skipped(first: datetime, last: datetime, count: int, reason: Reason = Reason.OVERLAP) -> Entry:
-    return Entry(first, last, count, Fate.SKIPPED, reason)
+def skipped(first: datetime, last: datetime, count: int, reason: LedgerReason = LedgerReason.OVERLAP) -> LedgerEntry:
+    return LedgerEntry(first, last, count, LedgerKind.SKIPPED, reason)
 
 
 # --- on time and late -------------------------------------------------------------------------------------------------
@@ -47,7 +49,7 @@ def test_an_instant_on_time_makes_one_run_and_moves_the_cursor() -> None:
 
     plan = settle(one, NOON)
 
-    assert plan == Plan(one, hourly(), [NewRun(NOON, NOON)], [], NOON + HOUR, 1, last_run_at=NOON)
+    assert plan == SchedulePlan(one, hourly(), [NewRun(NOON, NOON)], [], NOON + HOUR, 1, last_run_at=NOON)
 
 
 def test_late_is_not_missed_while_it_is_within_grace() -> None:
@@ -66,7 +68,7 @@ def test_grace_ends_exactly_where_it_says(late: timedelta, runs: int) -> None:
 
 
 def test_several_instants_within_grace_all_run_in_order() -> None:
-    plan = settle(due(spec(Every(10, NOON))), NOON + 35 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON))), NOON + 35 * SECOND)
 
     assert instants(plan) == [NOON, NOON + 10 * SECOND, NOON + 20 * SECOND, NOON + 30 * SECOND]
 
@@ -111,14 +113,14 @@ def test_what_is_within_grace_runs_beside_what_is_caught_up() -> None:
 
 @pytest.mark.parametrize("mode", CatchupMode)
 def test_a_one_off_runs_however_late_and_completes(mode: CatchupMode) -> None:
-    plan = settle(due(spec(Once(NOON), catchup=Catchup(mode))), NOON + timedelta(days=400))
+    plan = settle(due(spec(OneOff(NOON), catchup=Catchup(mode))), NOON + timedelta(days=400))
 
     assert instants(plan) == [NOON]
-    assert (plan.status, plan.next_at, plan.ledger) == (Status.COMPLETED, None, [])
+    assert (plan.status, plan.next_at, plan.ledger) == (ScheduleStatus.COMPLETED, None, [])
 
 
 def test_two_weeks_of_a_five_second_schedule_are_settled_at_once() -> None:
-    one = due(spec(Every(5, NOON), catchup=LATEST))
+    one = due(spec(FixedInterval(5, NOON), catchup=LATEST))
     now = NOON + timedelta(days=14)
     count = 14 * 86_400 // 5 + 1
 
@@ -147,24 +149,24 @@ def test_two_weeks_of_a_cron_that_fires_each_minute_are_settled_at_once() -> Non
 
 
 def test_max_runs_completes_the_schedule_at_its_last_run() -> None:
-    plan = settle(due(spec(Every(10, NOON), max_runs=5), fired=3), NOON + 45 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON), max_runs=5), fired=3), NOON + 45 * SECOND)
 
     assert instants(plan) == [NOON, NOON + 10 * SECOND]
-    assert (plan.fired, plan.status, plan.next_at) == (5, Status.COMPLETED, None)
+    assert (plan.fired, plan.status, plan.next_at) == (5, ScheduleStatus.COMPLETED, None)
     assert plan.span_end == NOON + 10 * SECOND
 
 
 def test_skipped_instants_do_not_count_towards_max_runs() -> None:
     plan = settle(due(spec(overlap=Overlap.SKIP, max_runs=1)), NOON, [OpenRun("run_1", RunState.RUNNING)])
 
-    assert (plan.runs, plan.fired, plan.status) == ([], 0, Status.ACTIVE)
+    assert (plan.runs, plan.fired, plan.status) == ([], 0, ScheduleStatus.ACTIVE)
 
 
 def test_a_schedule_completes_when_its_window_ends() -> None:
     plan = settle(due(hourly(end_at=NOON + HOUR)), NOON + 5 * SECOND)
 
     assert instants(plan) == [NOON]
-    assert (plan.status, plan.next_at, plan.span_end) == (Status.COMPLETED, None, NOON + 5 * SECOND)
+    assert (plan.status, plan.next_at, plan.span_end) == (ScheduleStatus.COMPLETED, None, NOON + 5 * SECOND)
 
 
 def test_an_instant_at_the_end_of_the_window_is_none() -> None:
@@ -189,7 +191,7 @@ def test_skip_makes_no_run_while_one_is_open(state: RunState) -> None:
 
 
 def test_skip_counts_the_runs_of_the_same_tick() -> None:
-    plan = settle(due(spec(Every(10, NOON), overlap=Overlap.SKIP)), NOON + 25 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON), overlap=Overlap.SKIP)), NOON + 25 * SECOND)
 
     assert instants(plan) == [NOON]
     assert plan.ledger == [skipped(NOON + 10 * SECOND, NOON + 20 * SECOND, 2)]
@@ -204,7 +206,7 @@ def test_allow_all_asks_nobody() -> None:
 
 
 def test_buffer_one_lets_one_wait_and_skips_the_rest() -> None:
-    one = due(spec(Every(10, NOON), overlap=Overlap.BUFFER_ONE))
+    one = due(spec(FixedInterval(10, NOON), overlap=Overlap.BUFFER_ONE))
 
     plan = settle(one, NOON + 25 * SECOND, [RUNNING])
 
@@ -214,7 +216,7 @@ def test_buffer_one_lets_one_wait_and_skips_the_rest() -> None:
 
 
 def test_buffer_one_lets_the_first_go_when_nothing_is_open() -> None:
-    plan = settle(due(spec(Every(10, NOON), overlap=Overlap.BUFFER_ONE)), NOON + 25 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON), overlap=Overlap.BUFFER_ONE)), NOON + 25 * SECOND)
 
     assert [run.buffered for run in plan.runs] == [False, True]
 
@@ -222,10 +224,12 @@ def test_buffer_one_lets_the_first_go_when_nothing_is_open() -> None:
 def test_buffer_all_holds_a_hundred_then_says_that_it_is_full() -> None:
     waiting = [OpenRun(f"run_{at}", RunState.QUEUED, buffered=True) for at in range(BUFFER - 1)]
 
-    plan = settle(due(spec(Every(10, NOON), overlap=Overlap.BUFFER_ALL)), NOON + 25 * SECOND, [RUNNING, *waiting])
+    plan = settle(
+        due(spec(FixedInterval(10, NOON), overlap=Overlap.BUFFER_ALL)), NOON + 25 * SECOND, [RUNNING, *waiting]
+    )
 
     assert plan.runs == [NewRun(NOON, NOON, buffered=True)]
-    assert plan.ledger == [skipped(NOON + 10 * SECOND, NOON + 20 * SECOND, 2, Reason.BUFFER_FULL)]
+    assert plan.ledger == [skipped(NOON + 10 * SECOND, NOON + 20 * SECOND, 2, LedgerReason.BUFFER_FULL)]
 
 
 def test_cancel_other_asks_all_others_to_stop_and_waits_for_the_running_one() -> None:
@@ -251,16 +255,16 @@ def test_terminate_other_takes_the_place_of_all_others_at_once() -> None:
 
 @pytest.mark.parametrize("overlap", [Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER])
 def test_of_several_instants_only_the_newest_replaces(overlap: Overlap) -> None:
-    plan = settle(due(spec(Every(10, NOON), overlap=overlap)), NOON + 25 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON), overlap=overlap)), NOON + 25 * SECOND)
 
     assert instants(plan) == [NOON + 20 * SECOND]
-    assert plan.ledger == [skipped(NOON, NOON + 10 * SECOND, 2, Reason.SUPERSEDED)]
+    assert plan.ledger == [skipped(NOON, NOON + 10 * SECOND, 2, LedgerReason.SUPERSEDED)]
 
 
 # --- the ledger across ticks ------------------------------------------------------------------------------------------
 
 
-def after(plan: Plan) -> Due:
+def after(plan: SchedulePlan) -> DueSchedule:
     """The row as the store leaves it."""
     assert plan.spec is not None
     assert plan.next_at is not None
@@ -298,7 +302,7 @@ def test_another_reason_begins_another_line() -> None:
     second = settle(after(first), NOON + 10 * MINUTE + 30 * SECOND, [RUNNING])
 
     assert second.ledger == [
-        missed(NOON + MINUTE, NOON + 9 * MINUTE, 9, Reason.CATCHUP_NONE),
+        missed(NOON + MINUTE, NOON + 9 * MINUTE, 9, LedgerReason.CATCHUP_NONE),
         skipped(NOON + 10 * MINUTE, NOON + 10 * MINUTE, 1),
     ]
 
@@ -349,7 +353,7 @@ def test_a_damaged_spec_makes_a_fault_and_nothing_else(text: str) -> None:
     plan = settle(one, NOON + HOUR)
 
     assert plan.fault
-    assert plan == Plan(one, None, fired=4, last_run_at=NOON - HOUR, fault=plan.fault)
+    assert plan == SchedulePlan(one, None, fired=4, last_run_at=NOON - HOUR, fault=plan.fault)
     assert not judges_overlap(one)
 
 
@@ -357,7 +361,7 @@ def test_a_damaged_spec_makes_a_fault_and_nothing_else(text: str) -> None:
 
 
 def test_jitter_moves_only_the_readiness_and_is_the_same_on_every_node() -> None:
-    one = spec(Every(1, NOON), jitter_seconds=30)
+    one = spec(FixedInterval(1, NOON), jitter_seconds=30)
     here, there = (settle(due(one), NOON + 50 * SECOND) for _ in range(2))
     spread = [run.ready_at - run.scheduled_for for run in here.runs]
 
@@ -371,13 +375,13 @@ def test_jitter_moves_only_the_readiness_and_is_the_same_on_every_node() -> None
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]
 RULES = st.one_of(
-    st.builds(Every, st.integers(1, 10_000), st.just(NOON - timedelta(days=1))),
+    st.builds(FixedInterval, st.integers(1, 10_000), st.just(NOON - timedelta(days=1))),
     st.builds(
         Cron,
         st.sampled_from(["* * * * *", "*/7 * * * *", "0 * * * *", "30 2 * * *", "0 9 * * 1-5", "15 3 1 * *"]),
         st.sampled_from(ZONES),
     ),
-    st.builds(Once, st.datetimes(datetime(2027, 1, 1), datetime(2027, 12, 1)).map(lambda at: at.astimezone())),
+    st.builds(OneOff, st.datetimes(datetime(2027, 1, 1), datetime(2027, 12, 1)).map(lambda at: at.astimezone())),
 )
 CATCHUPS = st.builds(
     Catchup,
@@ -404,7 +408,7 @@ SPECS = st.builds(
 @examples(max_examples=300, deadline=None)
 @given(SPECS, st.integers(0, 200 * 86_400), st.integers(0, 5 * 86_400_000), OPEN_RUNS)
 def test_every_instant_up_to_now_is_a_run_or_a_count_in_the_ledger(
-    one: Spec, start: int, milliseconds: int, open_runs: list[OpenRun]
+    one: ScheduleSpec, start: int, milliseconds: int, open_runs: list[OpenRun]
 ) -> None:
     cursor = one.trigger.next_after(NOON + timedelta(seconds=start))
     if cursor is None:
@@ -422,20 +426,20 @@ def test_every_instant_up_to_now_is_a_run_or_a_count_in_the_ledger(
     assert all(entry.count == one.trigger.count(entry.first, entry.last + TICK) for entry in plan.ledger)
     assert not any(entry.first <= at <= entry.last for entry in plan.ledger for at in made)
     assert plan.next_at is None or plan.next_at > now
-    assert (plan.next_at is None) == (plan.status is Status.COMPLETED)
+    assert (plan.next_at is None) == (plan.status is ScheduleStatus.COMPLETED)
     assert one.max_runs is None or plan.fired <= one.max_runs
 
 
 @examples(max_examples=60, deadline=None)
 @given(SPECS, st.lists(st.integers(1, 400_000), min_size=2, max_size=12), st.data())
 def test_many_small_ticks_account_for_the_same_instants_as_one_look(
-    one: Spec, steps: list[int], data: st.DataObject
+    one: ScheduleSpec, steps: list[int], data: st.DataObject
 ) -> None:
     cursor = one.trigger.next_after(NOON)
     if cursor is None:
         return
     state, now, runs = due(one, cursor), cursor, list[datetime]()
-    ledger: dict[datetime, Entry] = {}
+    ledger: dict[datetime, LedgerEntry] = {}
     for step in steps:
         now += timedelta(seconds=step)
         if now < state.next_at:
@@ -444,7 +448,7 @@ def test_many_small_ticks_account_for_the_same_instants_as_one_look(
         runs += instants(plan)
         for entry in plan.ledger:
             count = entry.count + (ledger[entry.first].count if entry.first in ledger else 0)
-            ledger[entry.first] = Entry(entry.first, entry.last, count, entry.fate, entry.reason)
+            ledger[entry.first] = LedgerEntry(entry.first, entry.last, count, entry.fate, entry.reason)
         if plan.next_at is None:
             now = plan.span_end or now
             break

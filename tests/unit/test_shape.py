@@ -30,12 +30,7 @@ LONG = {"tests/mutants/table.py": "one table, a few lines for each mutant"}
 """The only test modules that may be longer, each with its reason."""
 
 TWICE = {
-    "Action": "what performs a run, and its declaration in a request",
-    "Catchup": "the policy, and its declaration in requests and answers",
-    "Event": "what the engine writes, and its declaration in answers",
-    "RetryPolicy": "the policy, and its declaration in requests and answers",
     "Schedule": "what the engine fires, and its declaration in answers",
-    "Trigger": "what computes instants, and its declaration in requests",
 }
 """The only class names that are defined twice: the value, and the declaration that the API shows by the same word."""
 

@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from foliot.core.time.trigger import Cron, Every, Once
-from foliot.engine.model.ledger import Entry, Fate, Reason
-from foliot.engine.model.planned_counts import Budget, ahead, skipped
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.planned_counts import StepBudget, ahead, skipped
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Status
-from foliot.engine.model.settle import OpenRun, Plan, settle
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, ScheduleStatus
+from foliot.engine.model.settle import OpenRun, SchedulePlan, settle
 from tests.givens import HOUR, MINUTE, NOON, SECOND, catch_up, due, schedule, spec
 
-HOURLY = Every(3600, NOON)
+HOURLY = FixedInterval(3600, NOON)
 OPEN = [OpenRun("run_1", RunState.RUNNING)]
 
 
-def wished(at: datetime) -> Entry:
-    return Entry(at, at, 1, Fate.SKIPPED, Reason.REQUESTED, "eva")
+def wished(at: datetime) -> LedgerEntry:
+    return LedgerEntry(at, at, 1, LedgerKind.SKIPPED, LedgerReason.REQUESTED, "eva")
 
 
-def instants(plan: Plan) -> list[datetime]:
+def instants(plan: SchedulePlan) -> list[datetime]:
     return [run.scheduled_for for run in plan.runs]
 
 
@@ -33,12 +33,12 @@ def test_the_instant_makes_no_run_and_stands_in_the_ledger_with_a_name() -> None
     plan = settle(due(spec(HOURLY), skip_at=NOON, skip_by="eva"), NOON)
 
     assert (plan.runs, plan.ledger) == ([], [wished(NOON)])
-    assert (plan.next_at, plan.fired, plan.skip_at, plan.status) == (NOON + HOUR, 0, None, Status.ACTIVE)
+    assert (plan.next_at, plan.fired, plan.skip_at, plan.status) == (NOON + HOUR, 0, None, ScheduleStatus.ACTIVE)
     assert plan.ledger[0].told == "skipped by eva"
 
 
 def test_the_instant_after_it_fires_as_ever() -> None:
-    plan = settle(due(spec(Every(10, NOON)), skip_at=NOON, skip_by="eva"), NOON + 25 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON)), skip_at=NOON, skip_by="eva"), NOON + 25 * SECOND)
 
     assert instants(plan) == [NOON + 10 * SECOND, NOON + 20 * SECOND]
     assert plan.ledger == [wished(NOON)]
@@ -51,32 +51,32 @@ def test_one_that_lies_ahead_is_remembered() -> None:
 
 
 def test_a_one_off_that_is_skipped_is_over() -> None:
-    plan = settle(due(spec(Once(NOON)), skip_at=NOON, skip_by="eva"), NOON + HOUR)
+    plan = settle(due(spec(OneOff(NOON)), skip_at=NOON, skip_by="eva"), NOON + HOUR)
 
     assert (plan.runs, plan.ledger) == ([], [wished(NOON)])
-    assert (plan.status, plan.next_at, plan.skip_at) == (Status.COMPLETED, None, None)
+    assert (plan.status, plan.next_at, plan.skip_at) == (ScheduleStatus.COMPLETED, None, None)
 
 
 def test_it_takes_no_place_of_max_runs() -> None:
-    plan = settle(due(spec(Every(10, NOON), max_runs=2), skip_at=NOON, skip_by="eva"), NOON + 15 * SECOND)
+    plan = settle(due(spec(FixedInterval(10, NOON), max_runs=2), skip_at=NOON, skip_by="eva"), NOON + 15 * SECOND)
 
-    assert (instants(plan), plan.fired, plan.status) == ([NOON + 10 * SECOND], 1, Status.ACTIVE)
+    assert (instants(plan), plan.fired, plan.status) == ([NOON + 10 * SECOND], 1, ScheduleStatus.ACTIVE)
 
 
 def test_skips_by_overlap_around_it_do_not_swallow_it() -> None:
-    one = spec(Every(10, NOON), overlap=Overlap.SKIP)
+    one = spec(FixedInterval(10, NOON), overlap=Overlap.SKIP)
     plan = settle(due(one, skip_at=NOON + 10 * SECOND, skip_by="eva"), NOON + 35 * SECOND, OPEN)
 
     assert plan.ledger == [
-        Entry(NOON, NOON, 1, Fate.SKIPPED, Reason.OVERLAP),
+        LedgerEntry(NOON, NOON, 1, LedgerKind.SKIPPED, LedgerReason.OVERLAP),
         wished(NOON + 10 * SECOND),
-        Entry(NOON + 20 * SECOND, NOON + 30 * SECOND, 2, Fate.SKIPPED, Reason.OVERLAP),
+        LedgerEntry(NOON + 20 * SECOND, NOON + 30 * SECOND, 2, LedgerKind.SKIPPED, LedgerReason.OVERLAP),
     ]
     assert plan.gap_first == NOON + 20 * SECOND
 
 
 def test_of_years_of_planned_runs_it_takes_no_place() -> None:
-    yearly = spec(Every(366 * 24 * 3600, NOON), max_runs=2)
+    yearly = spec(FixedInterval(366 * 24 * 3600, NOON), max_runs=2)
     year = timedelta(days=366)
     one = schedule(yearly, next_at=NOON, skip_at=NOON)
 
@@ -86,7 +86,7 @@ def test_of_years_of_planned_runs_it_takes_no_place() -> None:
 
 
 def test_it_supersedes_nobody() -> None:
-    one = spec(Every(10, NOON), overlap=Overlap.CANCEL_OTHER)
+    one = spec(FixedInterval(10, NOON), overlap=Overlap.CANCEL_OTHER)
     plan = settle(due(one, skip_at=NOON + 20 * SECOND, skip_by="eva"), NOON + 25 * SECOND)
 
     assert instants(plan) == [NOON + 10 * SECOND]
@@ -100,7 +100,7 @@ def test_the_newest_missed_one_that_may_run_runs_late() -> None:
 
     assert instants(plan) == [NOON + HOUR]
     assert plan.ledger == [
-        Entry(NOON, NOON, 1, Fate.MISSED, Reason.CATCHUP_LATEST),
+        LedgerEntry(NOON, NOON, 1, LedgerKind.MISSED, LedgerReason.CATCHUP_LATEST),
         wished(NOON + 2 * HOUR),
     ]
 
@@ -110,9 +110,9 @@ def test_an_outage_around_it_is_told_in_two_lines() -> None:
     plan = settle(due(one, skip_at=NOON + HOUR, skip_by="eva"), NOON + 3 * HOUR + 30 * MINUTE)
 
     assert plan.ledger == [
-        Entry(NOON, NOON, 1, Fate.MISSED, Reason.CATCHUP_NONE),
+        LedgerEntry(NOON, NOON, 1, LedgerKind.MISSED, LedgerReason.CATCHUP_NONE),
         wished(NOON + HOUR),
-        Entry(NOON + 2 * HOUR, NOON + 3 * HOUR, 2, Fate.MISSED, Reason.CATCHUP_NONE),
+        LedgerEntry(NOON + 2 * HOUR, NOON + 3 * HOUR, 2, LedgerKind.MISSED, LedgerReason.CATCHUP_NONE),
     ]
 
 
@@ -120,13 +120,15 @@ def test_a_wish_for_what_is_no_instant_harms_nobody() -> None:
     one = spec(HOURLY, catchup=Catchup(CatchupMode.NONE))
     plan = settle(due(one, skip_at=NOON + 7 * MINUTE, skip_by="eva"), NOON + 2 * HOUR + 30 * MINUTE)
 
-    assert plan.ledger == [Entry(NOON, NOON + 2 * HOUR, 3, Fate.MISSED, Reason.CATCHUP_NONE)]
+    assert plan.ledger == [LedgerEntry(NOON, NOON + 2 * HOUR, 3, LedgerKind.MISSED, LedgerReason.CATCHUP_NONE)]
     assert plan.skip_at is None
 
 
 @examples(max_examples=300, deadline=None)
 @given(
-    rule=st.sampled_from([Every(10, NOON), Every(60, NOON), HOURLY, Cron("*/7 * * * *", "Europe/Stockholm")]),
+    rule=st.sampled_from(
+        [FixedInterval(10, NOON), FixedInterval(60, NOON), HOURLY, Cron("*/7 * * * *", "Europe/Stockholm")]
+    ),
     overlap=st.sampled_from(list(Overlap)),
     mode=st.sampled_from(list(CatchupMode)),
     window=st.sampled_from([60, 600, 86_400]),
@@ -138,7 +140,7 @@ def test_a_wish_for_what_is_no_instant_harms_nobody() -> None:
 )
 def test_every_instant_is_accounted_for_once_whatever_is_skipped(
     *,
-    rule: Every | Cron,
+    rule: FixedInterval | Cron,
     overlap: Overlap,
     mode: CatchupMode,
     window: int,
@@ -184,7 +186,7 @@ def test_what_is_planned_leaves_it_out_however_it_is_counted() -> None:
     edges = [NOON + place * HOUR for place in range(5)]
     assert plan.count == 3
     assert list(plan.instants()) == [NOON, NOON + 2 * HOUR, NOON + 3 * HOUR]
-    assert plan.spread(edges, Budget(1000)) == ({0: 1, 2: 1, 3: 1}, True)
+    assert plan.spread(edges, StepBudget(1000)) == ({0: 1, 2: 1, 3: 1}, True)
     assert plan._counted(edges, range(4)) == {0: 1, 2: 1, 3: 1}
     assert skipped(one, NOON, NOON + 4 * HOUR) == NOON + HOUR
 
@@ -198,7 +200,7 @@ def test_max_runs_reaches_one_instant_further() -> None:
 
 
 def test_a_paused_schedule_plans_to_skip_nothing() -> None:
-    one = schedule(spec(HOURLY), next_at=None, status=Status.PAUSED, skip_at=NOON, skip_by="eva")
+    one = schedule(spec(HOURLY), next_at=None, status=ScheduleStatus.PAUSED, skip_at=NOON, skip_by="eva")
 
     assert skipped(one, NOON, NOON + HOUR) is None
     assert one.next_run_at is None

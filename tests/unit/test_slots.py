@@ -12,16 +12,16 @@ import pytest
 from foliot.app.build import build
 from foliot.config.settings import Settings
 from foliot.engine.admission import BREAKER, SHARE, TARGET, Admission
-from foliot.engine.model.breaker import Breaker, BreakerState, OpenBreaker
-from foliot.engine.model.run import Cancelled, Failed, Fence, HandedBack, Outcome, Problem, Succeeded
-from foliot.engine.model.views import Claimed, Wait
-from foliot.engine.ports import Target, target_of
+from foliot.engine.model.breaker import Breaker, BreakerState, OpenBreakerReport
+from foliot.engine.model.run import AttemptError, Cancelled, Failed, Fence, HandedBack, Outcome, Succeeded
+from foliot.engine.model.views import ClaimedRun, PostponedRun
+from foliot.engine.ports import AttemptTarget, target_of
 from foliot.engine.slots import STALL, Slots
 from foliot.features.webhooks.model import place
 from tests.givens import NOON
 
 SILENT = frozenset({"target_timeout", "target_unreachable"})
-TIMED_OUT = Failed(Problem("target_timeout", "The target did not answer in time."))
+TIMED_OUT = Failed(AttemptError("target_timeout", "The target did not answer in time."))
 
 
 @dataclass
@@ -39,12 +39,12 @@ class Bench:
     def admit(
         self,
         count: int,
-        target: Target | None,
+        target: AttemptTarget | None,
         tenant: str = "acme",
         *,
         room: int | None = None,
         full: Sequence[str] = (),
-    ) -> dict[str, Wait | None]:
+    ) -> dict[str, PostponedRun | None]:
         """Ask for so many at once and start those that are admitted; what became of the others."""
         round_ = Admission(self.slots, self.slots.free if room is None else room, self.at, frozenset(full))
         asked = [self.claimed(tenant) for _ in range(count)]
@@ -55,9 +55,9 @@ class Bench:
                 self.slots.hold(one.fence.run_id, tenant, target)
         return round_.turned
 
-    def claimed(self, tenant: str) -> Claimed:
+    def claimed(self, tenant: str) -> ClaimedRun:
         self.made += 1
-        return Claimed(
+        return ClaimedRun(
             fence=Fence(f"run_{self.made}", 1, "tok"),
             tenant_id=tenant,
             schedule_id=None,
@@ -81,17 +81,17 @@ class Bench:
         for run_id in run_ids or list(self.slots.performing):
             self.slots.leave(run_id, outcome, self.at)
 
-    def prove(self, *targets: Target) -> None:
+    def prove(self, *targets: AttemptTarget) -> None:
         for target in targets:
             self.admit(1, target)
             self.end(Succeeded(), list(self.slots.performing)[-1])
 
 
-def host(name: str) -> Target:
-    return Target(name, SILENT)
+def host(name: str) -> AttemptTarget:
+    return AttemptTarget(name, SILENT)
 
 
-def codes(turned: dict[str, Wait | None]) -> set[str | None]:
+def codes(turned: dict[str, PostponedRun | None]) -> set[str | None]:
     return {None if wait is None else wait.code for wait in turned.values()}
 
 
@@ -106,7 +106,7 @@ def test_one_target_holds_at_most_half_of_the_slots() -> None:
     assert codes(turned) == {None}
     bench.now += 1
     assert codes(bench.admit(5, host("a:80"))) == {TARGET}
-    assert bench.admit(5, Target("b:80")) == {}
+    assert bench.admit(5, AttemptTarget("b:80")) == {}
 
 
 def test_a_target_that_has_not_answered_yet_is_tried_by_few() -> None:
@@ -136,12 +136,12 @@ def test_attempts_that_wait_for_an_answer_give_their_slots_up_and_others_take_th
 
 def test_work_of_our_own_keeps_its_slots_however_long_it_takes() -> None:
     bench = Bench()
-    bench.admit(10, Target("task:long"))
+    bench.admit(10, AttemptTarget("task:long"))
     bench.now += 3600
 
     assert len(bench.slots.held) == 5
     assert bench.slots.free == 5
-    assert codes(bench.admit(1, Target("task:long"))) == {TARGET}
+    assert codes(bench.admit(1, AttemptTarget("task:long"))) == {TARGET}
 
 
 @pytest.mark.parametrize("hosts", [5, 20, 30])
@@ -236,7 +236,7 @@ def test_no_more_are_admitted_than_there_is_room_for() -> None:
 # --- breakers ---------------------------------------------------------------------------------------------------------
 
 
-def opened(bench: Bench, target: Target) -> None:
+def opened(bench: Bench, target: AttemptTarget) -> None:
     for _ in range(3):
         bench.admit(1, target)
         bench.now += 10
@@ -301,12 +301,12 @@ def test_refusals_of_a_moment_open_nothing_and_an_answer_of_any_kind_ends_the_ro
     bench, target = Bench(), host("a:80")
     for _ in range(10):
         bench.admit(1, target)
-        bench.end(Failed(Problem("target_unreachable", "refused")))
+        bench.end(Failed(AttemptError("target_unreachable", "refused")))
     assert bench.slots.open_breakers(bench.at) == []
 
     bench.now += 10
     bench.admit(1, target)
-    bench.end(Failed(Problem("http_500", "The target answered 500.")))
+    bench.end(Failed(AttemptError("http_500", "The target answered 500.")))
     bench.now += 10
     bench.admit(1, target)
     bench.end(TIMED_OUT)
@@ -315,7 +315,7 @@ def test_refusals_of_a_moment_open_nothing_and_an_answer_of_any_kind_ends_the_ro
 
 def test_work_of_our_own_has_no_breaker() -> None:
     bench = Bench()
-    opened(bench, Target("task:slow"))
+    opened(bench, AttemptTarget("task:slow"))
 
     assert bench.slots.breakers == {}
 
@@ -330,11 +330,11 @@ def test_a_breaker_whose_target_nobody_asks_for_is_forgotten() -> None:
 
 
 def test_what_two_processes_report_of_a_target_is_told_as_one() -> None:
-    def told(breaker: Breaker, now: float) -> OpenBreaker:
+    def told(breaker: Breaker, now: float) -> OpenBreakerReport:
         slots = Slots(clock=lambda: now)
         slots.breakers["acme", "a:80"] = breaker
         (found,) = slots.open_breakers(NOON)
-        return OpenBreaker.from_dict(found.as_dict())
+        return OpenBreakerReport.from_dict(found.as_dict())
 
     first = told(Breaker(failures=3, why="late", opened_at=NOON - timedelta(minutes=5), trial_at=60.0, wait=30), 0.0)
     second = told(Breaker(failures=5, why="gone", opened_at=NOON, trial_at=20.0, wait=30), 0.0)

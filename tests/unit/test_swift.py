@@ -15,7 +15,7 @@ from foliot.app.http import create_app
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import NotFound
 from foliot.servers.http import problems
-from foliot.servers.http.fast_route import Needs, Swift
+from foliot.servers.http.fast_route import FastRoute, RouteDependencies
 from tests.asgi import Client
 
 calls: list[str] = []
@@ -78,17 +78,17 @@ async def test_it_answers_as_fastapi_does_and_calls_the_same_functions_as_often(
     calls.clear()
     plain, called = await _ask(_app(APIRoute), path, headers), calls.copy()
     calls.clear()
-    swift = await _ask(_app(Swift), path, headers)
+    swift = await _ask(_app(FastRoute), path, headers)
 
     assert swift == plain
     assert calls == called
     assert calls.count("first") == 1
 
 
-def _needs(route: Any) -> Needs:
-    router = APIRouter(route_class=Swift)
+def _needs(route: Any) -> RouteDependencies:
+    router = APIRouter(route_class=FastRoute)
     router.add_api_route("/{number}", route)
-    needs = Needs()
+    needs = RouteDependencies()
     needs.of(cast("APIRoute", router.routes[0]).dependant)
     return needs
 
@@ -162,9 +162,9 @@ def _routes() -> dict[str, APIRoute]:
     ["POST /crawl", "POST /api/schedules/{schedule_id}/run-now", "POST /jobs/submit", "POST /api/runs/{run_id}/retry"],
 )
 def test_the_routes_that_are_asked_most_are_swift(path: str) -> None:
-    route, needs = _routes()[path], Needs()
+    route, needs = _routes()[path], RouteDependencies()
 
-    assert isinstance(route, Swift)
+    assert isinstance(route, FastRoute)
     needs.of(route.dependant)
     assert "permitted" in {call.__name__ for call, _ in needs.steps}, "it still asks who asks"
 

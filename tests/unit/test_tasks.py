@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 
 import foliot
 from foliot import plugins
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.features.tasks.loader import load, tasks_in
 from foliot.features.tasks.model.catalogue import TaskCatalogue
@@ -29,7 +29,7 @@ from foliot.features.tasks.run.results import LARGEST
 from foliot.tasks import GiveUp, Partial, Retry, Task, TaskContext, task
 from tests.taskbook import run_task
 
-ATTEMPT = Attempt(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=2, max_attempts=4, scheduled_for=None)
+ATTEMPT = AttemptInfo(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=2, max_attempts=4, scheduled_for=None)
 
 
 @dataclass

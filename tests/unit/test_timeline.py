@@ -10,16 +10,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foliot.engine.model.run import RunState
-from foliot.features.insights.model.timeline import LEAST, Group, Mark, chosen, collisions, fold, merged, width_of
-from foliot.features.schedules.model.health import Ended, Wellness
+from foliot.features.insights.model.timeline import (
+    LEAST,
+    TimelineLane,
+    TimelinePoint,
+    chosen,
+    collisions,
+    fold,
+    merged,
+    width_of,
+)
+from foliot.features.schedules.model.health import EndedRun, ScheduleOutcomes
 from tests.givens import HOUR, MINUTE, NOON
 
 SUCCESS, FAILED = RunState.SUCCESS, RunState.FAILED
 
 
-def group(key: str, count: int, state: str = "success", step: timedelta = MINUTE) -> Group:
-    marks = [Mark(NOON + place * step, NOON + place * step, state, 1, f"run_{place}") for place in range(count)]
-    return Group(key, key, marks=marks)
+def group(key: str, count: int, state: str = "success", step: timedelta = MINUTE) -> TimelineLane:
+    marks = [
+        TimelinePoint(NOON + place * step, NOON + place * step, state, 1, f"run_{place}") for place in range(count)
+    ]
+    return TimelineLane(key, key, marks=marks)
 
 
 def test_what_has_room_is_left_as_it_is() -> None:
@@ -55,7 +66,11 @@ def test_however_many_marks_there_are_no_run_is_lost_and_there_is_room(counts: l
 
 
 def test_states_are_never_folded_into_one_another() -> None:
-    marks = [Mark(NOON, NOON + MINUTE, "success"), Mark(NOON, NOON, "failed"), Mark(NOON + MINUTE, None, "success")]
+    marks = [
+        TimelinePoint(NOON, NOON + MINUTE, "success"),
+        TimelinePoint(NOON, NOON, "failed"),
+        TimelinePoint(NOON + MINUTE, None, "success"),
+    ]
 
     found = merged(marks, HOUR)
 
@@ -64,8 +79,8 @@ def test_states_are_never_folded_into_one_another() -> None:
 
 
 def test_of_too_many_groups_those_in_trouble_stay_then_those_due_next() -> None:
-    soon, later = Group("soon", "soon", due=NOON), Group("later", "later", due=NOON + HOUR)
-    quiet, trouble, empty = group("quiet", 5), group("trouble", 5, "failed"), Group("empty", "empty")
+    soon, later = TimelineLane("soon", "soon", due=NOON), TimelineLane("later", "later", due=NOON + HOUR)
+    quiet, trouble, empty = group("quiet", 5), group("trouble", 5, "failed"), TimelineLane("empty", "empty")
 
     assert [one.name for one in chosen([quiet, later, soon, trouble, empty], 2)[0]] == ["soon", "trouble"]
     assert chosen([quiet, later, soon, trouble, empty], 2)[1] == 2
@@ -91,8 +106,10 @@ def test_collisions_are_the_minutes_with_several_schedules() -> None:
     assert collisions(at, 1) == [(NOON, 3)]
 
 
-def ended(*states: RunState, took: float | None = 100.0) -> Wellness:
-    return Wellness("sch", [Ended(f"run_{at}", state, NOON + at * MINUTE, took) for at, state in enumerate(states)])
+def ended(*states: RunState, took: float | None = 100.0) -> ScheduleOutcomes:
+    return ScheduleOutcomes(
+        "sch", [EndedRun(f"run_{at}", state, NOON + at * MINUTE, took) for at, state in enumerate(states)]
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from foliot.commands.group_commit import SMALL, Together, small
+from foliot.commands.group_commit import SMALL, GroupCommit, small
 from foliot.core.errors import Conflict, Contended, Unavailable
 
 
@@ -37,12 +37,12 @@ def desk() -> Desk:
 
 
 @pytest.fixture
-def together() -> Together[int, str]:
-    return Together()
+def together() -> GroupCommit[int, str]:
+    return GroupCommit()
 
 
 async def test_who_comes_alone_is_written_at_once_and_who_comes_meanwhile_goes_together(
-    together: Together[int, str], desk: Desk
+    together: GroupCommit[int, str], desk: Desk
 ) -> None:
     first = asyncio.create_task(together.ask("acme", 0, desk.write))
     await desk.begun.wait()
@@ -57,7 +57,7 @@ async def test_who_comes_alone_is_written_at_once_and_who_comes_meanwhile_goes_t
     assert together._lines == {}
 
 
-async def test_those_of_one_moment_go_together_from_the_start(together: Together[int, str], desk: Desk) -> None:
+async def test_those_of_one_moment_go_together_from_the_start(together: GroupCommit[int, str], desk: Desk) -> None:
     desk.open.set()
 
     await asyncio.gather(*(together.ask("acme", number, desk.write) for number in range(5)))
@@ -67,14 +67,14 @@ async def test_those_of_one_moment_go_together_from_the_start(together: Together
 
 async def test_a_group_has_its_size(desk: Desk) -> None:
     desk.open.set()
-    together: Together[int, str] = Together(most=2)
+    together: GroupCommit[int, str] = GroupCommit(most=2)
 
     await asyncio.gather(*(together.ask("acme", number, desk.write) for number in range(5)))
 
     assert [group for _, group in desk.groups] == [[0, 1], [2, 3], [4]]
 
 
-async def test_an_error_is_its_owners_alone(together: Together[int, str], desk: Desk) -> None:
+async def test_an_error_is_its_owners_alone(together: GroupCommit[int, str], desk: Desk) -> None:
     desk.open.set()
     desk.refuses = 1
 
@@ -88,7 +88,7 @@ async def test_an_error_is_its_owners_alone(together: Together[int, str], desk: 
 
 @pytest.mark.parametrize("fails", [Contended("a deadlock"), RuntimeError("a poisoned one")])
 async def test_where_a_group_fails_each_is_asked_alone(
-    together: Together[int, str], desk: Desk, fails: Exception
+    together: GroupCommit[int, str], desk: Desk, fails: Exception
 ) -> None:
     desk.open.set()
     desk.fails = fails
@@ -98,7 +98,7 @@ async def test_where_a_group_fails_each_is_asked_alone(
     assert await together.ask("acme", 3, desk.write) == "made 3"
 
 
-async def test_that_the_database_is_away_is_told_to_all_of_them(together: Together[int, str], desk: Desk) -> None:
+async def test_that_the_database_is_away_is_told_to_all_of_them(together: GroupCommit[int, str], desk: Desk) -> None:
     desk.open.set()
     desk.fails = Unavailable("ConnectionError: 10.0.0.1", told="the database did not answer")
 
@@ -114,7 +114,7 @@ async def test_that_the_database_is_away_is_told_to_all_of_them(together: Togeth
 async def test_who_waits_while_the_database_takes_its_time_to_be_away_hears_it_too(
     desk: Desk, patience: float, tried: list[list[int]]
 ) -> None:
-    together: Together[int, str] = Together(patience=patience)
+    together: GroupCommit[int, str] = GroupCommit(patience=patience)
     desk.fails = Unavailable("ConnectionError: 10.0.0.1", told="the database did not answer")
     first = asyncio.create_task(together.ask("acme", 0, desk.write))
     await desk.begun.wait()
@@ -130,7 +130,7 @@ async def test_who_waits_while_the_database_takes_its_time_to_be_away_hears_it_t
     assert await together.ask("acme", 3, desk.write) == "made 3"
 
 
-async def test_nobody_waits_for_a_group_that_was_stopped(together: Together[int, str], desk: Desk) -> None:
+async def test_nobody_waits_for_a_group_that_was_stopped(together: GroupCommit[int, str], desk: Desk) -> None:
     first = asyncio.create_task(together.ask("acme", 0, desk.write))
     await desk.begun.wait()
     waiting = asyncio.create_task(together.ask("acme", 1, desk.write))
@@ -145,7 +145,7 @@ async def test_nobody_waits_for_a_group_that_was_stopped(together: Together[int,
     assert together._lines == {}
 
 
-async def test_tenants_never_share_a_group_nor_wait_for_each_other(together: Together[int, str], desk: Desk) -> None:
+async def test_tenants_never_share_a_group_nor_wait_for_each_other(together: GroupCommit[int, str], desk: Desk) -> None:
     slow, quick = asyncio.create_task(together.ask("acme", 0, desk.write)), Desk()
     quick.open.set()
     await desk.begun.wait()
@@ -158,7 +158,7 @@ async def test_tenants_never_share_a_group_nor_wait_for_each_other(together: Tog
 
 
 async def test_a_client_that_goes_away_takes_nobody_along_and_is_not_written_if_it_is_soon_enough(
-    together: Together[int, str], desk: Desk
+    together: GroupCommit[int, str], desk: Desk
 ) -> None:
     first = asyncio.create_task(together.ask("acme", 0, desk.write))
     await desk.begun.wait()

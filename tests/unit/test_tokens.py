@@ -13,13 +13,22 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from foliot.auth.claims import LEEWAY, Expectations
-from foliot.auth.identity import Identities
+from foliot.auth.identity import CredentialCheck
 from foliot.auth.jwks import AGAIN, PERIOD, Jwks
 from foliot.auth.token_issuer import Signer, private_key
 from foliot.auth.tokens import FRESH, REMEMBERED, Tokens
-from foliot.auth.verification_keys import BadKeys, Key, Keys, KeySet, OneKey, hs256, key_file, key_set
+from foliot.auth.verification_keys import (
+    BadKeys,
+    KeySet,
+    SingleKey,
+    VerificationKey,
+    VerificationKeys,
+    hs256,
+    key_file,
+    key_set,
+)
 from foliot.core.access import Caller, Role
-from foliot.core.egress import EgressFailed, Outgoing, Reply
+from foliot.core.egress import EgressFailed, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid, Unauthenticated, Unavailable
 from foliot.testing import StoppedClock
 from tests.tokens import ALGORITHMS, SECRET, by, by_secret, claims, jwk, jwks, pem, private, private_pem, token
@@ -29,7 +38,7 @@ NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
 HS = {"alg": "HS256", "typ": "JWT"}
 
 
-def checker(keys: Keys | None = None, **expected: Any) -> Tokens:
+def checker(keys: VerificationKeys | None = None, **expected: Any) -> Tokens:
     return Tokens(
         keys=keys or hs256(SECRET), clock=StoppedClock(NOW), expected=Expectations(audience="foliot", **expected)
     )
@@ -91,7 +100,9 @@ async def test_no_token_takes_the_name_of_a_key_or_of_somebody_at_discord(name: 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "RS256"])
 async def test_nothing_in_the_zoo_is_let_in(algorithm: str) -> None:
-    tokens = checker(hs256(SECRET) if algorithm == "HS256" else OneKey(Key("RS256", private("RS256").public_key())))
+    tokens = checker(
+        hs256(SECRET) if algorithm == "HS256" else SingleKey(VerificationKey("RS256", private("RS256").public_key()))
+    )
 
     let_in = [name for name, shown in zoo(NOW, algorithm, port=9) if not await refused(tokens, shown)]
 
@@ -121,7 +132,7 @@ async def test_without_a_set_issuer_anyone_may_issue() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 async def test_each_type_of_key_checks_its_own_algorithm_and_no_other(algorithm: str) -> None:
     key = private(algorithm)
-    tokens = checker(OneKey(Key(algorithm, key.public_key())))
+    tokens = checker(SingleKey(VerificationKey(algorithm, key.public_key())))
 
     assert not await refused(tokens, token({"alg": algorithm}, claims(NOW), by(key)))
     assert await refused(tokens, token({"alg": algorithm}, claims(NOW), by(private(algorithm, 1))))
@@ -181,10 +192,10 @@ async def test_the_longest_life_is_the_operators_choice() -> None:
 class Counted:
     """One key, and how often a token was checked by it."""
 
-    key: Key = field(default_factory=lambda: hs256(SECRET).key)
+    key: VerificationKey = field(default_factory=lambda: hs256(SECRET).key)
     checks: int = 0
 
-    def find(self, kid: str | None) -> Key | None:
+    def find(self, kid: str | None) -> VerificationKey | None:
         self.checks += 1
         return self.key
 
@@ -347,11 +358,13 @@ class Provider:
 
     def check(self, url: str) -> None: ...
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         self.asked += 1
         if self.status == 0:
             raise EgressFailed("target_unreachable", "The target cannot be reached.")
-        return Reply(status=self.status, headers={}, body=self.body, truncated=self.truncated, elapsed=timedelta())
+        return OutgoingResponse(
+            status=self.status, headers={}, body=self.body, truncated=self.truncated, elapsed=timedelta()
+        )
 
 
 def provided(provider: Provider) -> tuple[Jwks, Tokens]:
@@ -466,7 +479,7 @@ async def test_what_is_signed_is_let_in(algorithm: str, tmp_path: Path) -> None:
         key, keys = hs256(SECRET).key, hs256(SECRET)
     else:
         path.write_bytes(private_pem(private(algorithm)))
-        key, keys = private_key(path), OneKey(Key(algorithm, private(algorithm).public_key()))
+        key, keys = private_key(path), SingleKey(VerificationKey(algorithm, private(algorithm).public_key()))
 
     made = Signer(key=key, expected=expected).sign(
         tenant_id="acme", user_id="ada", role=Role.SYSTEM, life=timedelta(hours=2), now=NOW
@@ -514,7 +527,7 @@ class Known:
 
 
 async def test_what_begins_like_an_api_key_is_asked_of_the_keys() -> None:
-    both = Identities(Known("tokens", counts=False), Known("keys"))
+    both = CredentialCheck(Known("tokens", counts=False), Known("keys"))
 
     by_key, by_token = await both.caller("flt_x"), await both.caller("eyJ")
 
@@ -525,12 +538,12 @@ async def test_what_begins_like_an_api_key_is_asked_of_the_keys() -> None:
 
 async def test_without_a_vault_no_api_key_counts() -> None:
     with pytest.raises(Unauthenticated):
-        await Identities(Known("tokens")).caller("flt_x")
-    assert not await Identities(Known("tokens")).still(Caller("t", "u", Role.VIEWER, key_id="key_1"))
+        await CredentialCheck(Known("tokens")).caller("flt_x")
+    assert not await CredentialCheck(Known("tokens")).still(Caller("t", "u", Role.VIEWER, key_id="key_1"))
 
 
 def test_a_set_of_one_key_needs_no_names() -> None:
-    key = Key("RS256", None)
+    key = VerificationKey("RS256", None)
 
     assert KeySet({None: key}).find("any") is key
     assert KeySet({"one": key}).find(None) is key

@@ -14,7 +14,7 @@ import pytest
 
 from foliot.core.errors import Invalid
 from foliot.core.time.fire_times import Fires, fires
-from foliot.core.time.trigger import LONGEST, Cron, Every, Once, Trigger, cron, every, once
+from foliot.core.time.trigger import LONGEST, Cron, FixedInterval, OneOff, Trigger, cron, every, once
 from foliot.core.time.zone import spans
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -131,7 +131,7 @@ def test_an_interval_counts_years_of_seconds_by_arithmetic() -> None:
 
 
 def test_an_interval_ends_with_the_calendar() -> None:
-    assert Trigger(Every(LONGEST, NOON)).next_after(datetime.max.replace(tzinfo=UTC)) is None
+    assert Trigger(FixedInterval(LONGEST, NOON)).next_after(datetime.max.replace(tzinfo=UTC)) is None
 
 
 def test_a_one_off_fires_once() -> None:
@@ -156,8 +156,8 @@ def test_a_window_includes_its_start_and_excludes_its_end() -> None:
     assert trigger.newest(NOON - DAY, NOON + DAY, 1) == [NOON + HOUR]
 
 
-@pytest.mark.parametrize("rule", [Cron("* * * * *", "UTC"), Every(60, NOON - DAY), Once(NOON)])
-def test_a_window_that_ends_before_it_starts_holds_nothing(rule: Cron | Every | Once) -> None:
+@pytest.mark.parametrize("rule", [Cron("* * * * *", "UTC"), FixedInterval(60, NOON - DAY), OneOff(NOON)])
+def test_a_window_that_ends_before_it_starts_holds_nothing(rule: Cron | FixedInterval | OneOff) -> None:
     trigger = Trigger(rule, start_at=NOON, end_at=NOON - HOUR)
 
     assert trigger.next_after(NOON - DAY) is None
@@ -316,8 +316,8 @@ def test_an_unknown_zone_is_refused_with_a_suggestion(zone: str, says: str) -> N
 STORED = [
     Trigger(Cron("30 2 * * *", STOCKHOLM)),
     Trigger(Cron("0 0 15W * *", "UTC"), start_at=NOON, end_at=NOON + DAY),
-    Trigger(Every(90, NOON + TICK, STOCKHOLM), start_at=NOON),
-    Trigger(Once(NOON, STOCKHOLM)),
+    Trigger(FixedInterval(90, NOON + TICK, STOCKHOLM), start_at=NOON),
+    Trigger(OneOff(NOON, STOCKHOLM)),
 ]
 
 

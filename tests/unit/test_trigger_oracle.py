@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import Cron, Every, Once, Rule, Trigger, cron
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff, Rule, Trigger, cron
 
 EXAMPLES = int(os.environ.get("FOLIOT_ORACLE_EXAMPLES", "100"))
 DAY = timedelta(days=1)
@@ -408,8 +408,10 @@ def triggers(draw: st.DrawFn) -> tuple[Trigger, datetime, datetime]:
     start = draw(MOMENTS).replace(tzinfo=UTC) + timedelta(microseconds=draw(st.sampled_from([0, 1, 999_999])))
     reach = draw(st.sampled_from([timedelta(hours=3), 40 * DAY, 400 * DAY]))
     rules: st.SearchStrategy[Rule] = st.one_of(
-        st.builds(Every, st.sampled_from([3601, 86_400, 1_000_000]), st.just(start + draw(st.integers(-9, 9)) * DAY)),
-        st.builds(Once, st.just(start + draw(st.integers(-1, 40)) * DAY)),
+        st.builds(
+            FixedInterval, st.sampled_from([3601, 86_400, 1_000_000]), st.just(start + draw(st.integers(-9, 9)) * DAY)
+        ),
+        st.builds(OneOff, st.just(start + draw(st.integers(-1, 40)) * DAY)),
         st.builds(
             Cron, st.sampled_from(["7 */3 * * *", "30 2 * * *", "0 0 29 2 *", "0 12 L * 1"]), st.sampled_from(ZONES)
         ),

@@ -11,9 +11,9 @@ import pytest
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
-from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.ledger.usecases import Audit, Proof
+from foliot.engine.model.views import PageRequest
+from foliot.engine.sql.retention import SqlRetention
+from foliot.features.ledger.usecases import LedgerProof, LedgerVerifier
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.world import EVERY_MINUTE, HOURLY, World, open_world
@@ -25,8 +25,8 @@ async def world() -> AsyncIterator[World]:
         yield made
 
 
-async def prove(world: World) -> Proof:
-    return await world.cases[Audit].prove(LOCAL)
+async def prove(world: World) -> LedgerProof:
+    return await world.cases[LedgerVerifier].prove(LOCAL)
 
 
 async def hole(world: World) -> str:
@@ -57,7 +57,7 @@ async def test_a_true_ledger_is_proved_and_counted(world: World) -> None:
     await world.schedule(HOURLY)
     seen: list[int] = []
 
-    proof = await world.cases[Audit].prove(LOCAL, progress=seen.append)
+    proof = await world.cases[LedgerVerifier].prove(LOCAL, progress=seen.append)
 
     assert (proof.schedules, list(proof.holes)) == (2, [])
     assert proof.instants == 5 + 2 + 62
@@ -205,11 +205,11 @@ async def test_a_damaged_version_is_named(world: World) -> None:
 async def test_pruning_leaves_the_proof_whole(world: World) -> None:
     await world.schedule()
     await world.pass_time(6)
-    for run in await world.cases[Runs].list(LOCAL, Page(4)):
+    for run in await world.cases[Runs].list(LOCAL, PageRequest(4)):
         await world.end(run.id, RunState.SUCCESS)
     # Ids carry the time of the real clock, so everything that ended is old by then.
     async with world.store.begin() as tx:
-        assert (await SqlUpkeep(tx).prune(world.clock.now() + timedelta(days=365 * 50), 100))[0] == 4
+        assert (await SqlRetention(tx).prune(world.clock.now() + timedelta(days=365 * 50), 100))[0] == 4
 
     assert (await prove(world)).holes == []
     assert (await prove(world)).instants == 6
@@ -222,7 +222,7 @@ async def test_the_first_hole_is_enough_when_only_one_is_wanted(world: World) ->
     await world.sql("DELETE FROM runs")
 
     assert len((await prove(world)).holes) == 3
-    assert (await world.cases[Audit].prove(LOCAL, first_only=True)).schedules == 1
+    assert (await world.cases[LedgerVerifier].prove(LOCAL, first_only=True)).schedules == 1
 
 
 async def test_a_tenant_proves_only_its_own(world: World) -> None:
@@ -230,7 +230,7 @@ async def test_a_tenant_proves_only_its_own(world: World) -> None:
     await world.pass_time(1)
     await world.sql("DELETE FROM runs")
 
-    proof = await world.cases[Audit].prove(Caller("other", "x", Role.VIEWER))
+    proof = await world.cases[LedgerVerifier].prove(Caller("other", "x", Role.VIEWER))
 
     assert (proof.schedules, list(proof.holes)) == (0, [])
 
@@ -239,5 +239,5 @@ async def test_a_key_of_the_house_that_is_narrowed_to_schedules_sees_its_own_ten
     await world.schedule()
     narrow = Caller("other", "x", Role.SYSTEM, scopes=frozenset({"schedule:read"}))
 
-    assert (await world.cases[Audit].prove(narrow)).schedules == 0
-    assert (await world.cases[Audit].prove(replace(narrow, scopes=frozenset({"house:read"})))).schedules == 1
+    assert (await world.cases[LedgerVerifier].prove(narrow)).schedules == 0
+    assert (await world.cases[LedgerVerifier].prove(replace(narrow, scopes=frozenset({"house:read"})))).schedules == 1

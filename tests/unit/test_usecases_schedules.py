@@ -10,19 +10,19 @@ from typing import Any, cast
 import pytest
 
 from foliot.app.use_cases import use_cases
-from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.commands.retry_on_conflict import TRIES
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Contended, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.ledger import Span
+from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import Page
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.health import Wellbeing
-from foliot.features.ledger.usecases import Audit
+from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -40,17 +40,17 @@ async def world() -> AsyncIterator[World]:
 
 
 async def fired(world: World, schedule: Schedule) -> list[datetime]:
-    runs = await world.cases[Runs].of_schedule(LOCAL, schedule.id, Page(500), None)
+    runs = await world.cases[Runs].of_schedule(LOCAL, schedule.id, PageRequest(500), None)
     return sorted(run.scheduled_for for run in runs if run.scheduled_for)
 
 
-async def spans(world: World, schedule: Schedule) -> list[Span]:
+async def spans(world: World, schedule: Schedule) -> list[VersionSpan]:
     async with world.store.read() as tx:
         return await SqlSchedules(tx).spans(schedule.id)
 
 
 async def sound(world: World) -> bool:
-    proof = await world.cases[Audit].prove(LOCAL)
+    proof = await world.cases[LedgerVerifier].prove(LOCAL)
     assert proof.holes == []
     return True
 
@@ -59,9 +59,9 @@ async def test_a_new_schedule_waits_for_its_first_instant(world: World) -> None:
     schedule = await world.schedule()
 
     assert await world.cases[Schedules].get(LOCAL, schedule.id) == schedule
-    assert (schedule.status, schedule.version) == (Status.ACTIVE, 1)
+    assert (schedule.status, schedule.version) == (ScheduleStatus.ACTIVE, 1)
     assert schedule.next_at == world.clock.now() + MINUTE
-    assert await spans(world, schedule) == [Span(world.clock.now(), None, 1, active=True)]
+    assert await spans(world, schedule) == [VersionSpan(world.clock.now(), None, 1, active=True)]
 
 
 async def test_a_foreign_schedule_is_as_unknown_as_one_that_never_was(world: World) -> None:
@@ -75,22 +75,22 @@ async def test_a_foreign_schedule_is_as_unknown_as_one_that_never_was(world: Wor
         world.cases[Schedules].delete(STRANGER, schedule.id),
         world.cases[Schedules].run_now(STRANGER, schedule.id),
         world.cases[Instants].list(STRANGER, schedule.id, None, None, 10),
-        world.cases[Runs].of_schedule(STRANGER, schedule.id, Page(), None),
+        world.cases[Runs].of_schedule(STRANGER, schedule.id, PageRequest(), None),
     ):
         with pytest.raises(NotFound):
             await ask
-    assert await world.cases[Schedules].list(STRANGER, Page()) == []
+    assert await world.cases[Schedules].list(STRANGER, PageRequest()) == []
 
 
 async def test_a_viewer_may_look_and_nothing_else(world: World) -> None:
     schedule = await world.schedule()
 
-    assert await world.cases[Schedules].list(VIEWER, Page()) == [schedule]
+    assert await world.cases[Schedules].list(VIEWER, PageRequest()) == [schedule]
     for ask in (
         world.cases[Schedules].create(VIEWER, HOURLY),
         world.cases[Schedules].delete(VIEWER, schedule.id),
         world.cases[Schedules].run_now(VIEWER, schedule.id),
-        world.cases[Wellbeing].detailed(VIEWER),
+        world.cases[HealthChecks].detailed(VIEWER),
     ):
         with pytest.raises(Forbidden):
             await ask
@@ -107,8 +107,8 @@ async def test_an_edit_first_settles_what_is_due_by_the_old_rules(world: World) 
     assert changed.version == 2
     assert changed.next_at == world.clock.now() + timedelta(hours=1)
     assert await spans(world, schedule) == [
-        Span(began, world.clock.now(), 1, active=True),
-        Span(world.clock.now(), None, 2, active=True),
+        VersionSpan(began, world.clock.now(), 1, active=True),
+        VersionSpan(world.clock.now(), None, 2, active=True),
     ]
     assert await sound(world)
 
@@ -178,8 +178,8 @@ async def test_paused_time_is_never_caught_up(world: World) -> None:
     resumed = await world.cases[Schedules].resume(LOCAL, schedule.id)
     await world.pass_time(1)
 
-    assert (paused.status, paused.next_at, paused.paused_reason) == (Status.PAUSED, None, "holiday")
-    assert (resumed.status, resumed.paused_reason) == (Status.ACTIVE, "")
+    assert (paused.status, paused.next_at, paused.paused_reason) == (ScheduleStatus.PAUSED, None, "holiday")
+    assert (resumed.status, resumed.paused_reason) == (ScheduleStatus.ACTIVE, "")
     assert await fired(world, schedule) == [began + MINUTE, began + 2 * MINUTE, began + 13 * MINUTE]
     assert await sound(world)
 
@@ -211,7 +211,7 @@ async def test_a_paused_schedule_stays_paused_when_edited(world: World) -> None:
     changed = await world.cases[Schedules].patch(LOCAL, schedule.id, {"interval_seconds": 5})
     await world.pass_time(3)
 
-    assert (changed.status, changed.next_at, changed.paused_reason) == (Status.PAUSED, None, "holiday")
+    assert (changed.status, changed.next_at, changed.paused_reason) == (ScheduleStatus.PAUSED, None, "holiday")
     assert await fired(world, schedule) == []
     assert await sound(world)
 
@@ -225,7 +225,7 @@ async def test_a_one_off_that_passed_while_paused_is_completed_by_resume(world: 
 
     resumed = await world.cases[Schedules].resume(LOCAL, schedule.id)
 
-    assert resumed.status is Status.COMPLETED
+    assert resumed.status is ScheduleStatus.COMPLETED
     assert await fired(world, schedule) == []
     assert await sound(world)
 
@@ -233,19 +233,19 @@ async def test_a_one_off_that_passed_while_paused_is_completed_by_resume(world: 
 async def test_delete_is_soft_and_cancels_what_waits(world: World) -> None:
     schedule = await world.schedule()
     await world.pass_time(2)
-    first, second = sorted(run.id for run in await world.cases[Runs].list(LOCAL, Page()))
+    first, second = sorted(run.id for run in await world.cases[Runs].list(LOCAL, PageRequest()))
     await world.claim(first)
 
     await world.cases[Schedules].delete(LOCAL, schedule.id)
     await world.cases[Schedules].delete(LOCAL, schedule.id)
     await world.pass_time(3)
 
-    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).status is Status.DELETED
+    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).status is ScheduleStatus.DELETED
     assert (await world.cases[Runs].get(LOCAL, first)).state is RunState.RUNNING
     assert (await world.cases[Runs].get(LOCAL, second)).state is RunState.CANCELLED
     assert len(await fired(world, schedule)) == 2
-    assert await world.cases[Schedules].list(LOCAL, Page()) == []
-    assert len(await world.cases[Schedules].list(LOCAL, Page(), status="deleted")) == 1
+    assert await world.cases[Schedules].list(LOCAL, PageRequest()) == []
+    assert len(await world.cases[Schedules].list(LOCAL, PageRequest(), status="deleted")) == 1
     assert await sound(world)
 
 
@@ -267,12 +267,12 @@ async def test_a_deleted_schedule_cannot_be_changed(world: World) -> None:
 async def test_max_runs_completes_and_a_higher_one_goes_on(world: World) -> None:
     schedule = await world.schedule(max_runs=2)
     await world.pass_time(4)
-    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).status is Status.COMPLETED
+    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).status is ScheduleStatus.COMPLETED
 
     lifted = await world.cases[Schedules].patch(LOCAL, schedule.id, {"max_runs": 3})
     await world.pass_time(4)
 
-    assert lifted.status is Status.ACTIVE
+    assert lifted.status is ScheduleStatus.ACTIVE
     assert len(await fired(world, schedule)) == 3
     assert await sound(world)
 
@@ -281,7 +281,7 @@ async def test_max_runs_lowered_below_what_fired_completes_at_once(world: World)
     schedule = await world.schedule()
     await world.pass_time(3)
 
-    assert (await world.cases[Schedules].patch(LOCAL, schedule.id, {"max_runs": 2})).status is Status.COMPLETED
+    assert (await world.cases[Schedules].patch(LOCAL, schedule.id, {"max_runs": 2})).status is ScheduleStatus.COMPLETED
     await world.pass_time(3)
     assert len(await fired(world, schedule)) == 3
     assert await sound(world)
@@ -296,7 +296,7 @@ async def test_renaming_a_finished_one_off_leaves_it_finished(world: World) -> N
 
     renamed = await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Done"})
 
-    assert (renamed.status, renamed.next_at) == (Status.COMPLETED, None)
+    assert (renamed.status, renamed.next_at) == (ScheduleStatus.COMPLETED, None)
     with pytest.raises(Conflict, match="completed"):
         await world.cases[Schedules].pause(LOCAL, schedule.id)
     assert await sound(world)
@@ -335,12 +335,12 @@ async def test_a_damaged_schedule_is_mended_by_resume_and_its_silence_is_told(wo
     await world.sql("UPDATE schedules SET spec = '{' WHERE id = :id", id=schedule.id)
     await world.pass_time(2)
     assert (await world.cases[Schedules].get(LOCAL, schedule.id)).fault is not None
-    assert (await world.cases[Audit].prove(LOCAL)).holes[0].what.startswith("it is damaged")
+    assert (await world.cases[LedgerVerifier].prove(LOCAL)).holes[0].what.startswith("it is damaged")
 
     mended = await world.cases[Schedules].resume(LOCAL, schedule.id)
     await world.pass_time(1)
 
-    assert (mended.status, mended.fault) == (Status.ACTIVE, None)
+    assert (mended.status, mended.fault) == (ScheduleStatus.ACTIVE, None)
     instants, _ = await world.cases[Instants].list(
         LOCAL, schedule.id, schedule.created_at, world.clock.now() + timedelta(seconds=1), 10
     )
@@ -361,11 +361,11 @@ async def test_a_schedule_damaged_beyond_reading_can_only_be_replaced(world: Wor
 
     with pytest.raises(Conflict, match="replace it whole"):
         await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "x"})
-    assert (await world.cases[Schedules].replace(LOCAL, schedule.id, EVERY_MINUTE)).status is Status.ACTIVE
+    assert (await world.cases[Schedules].replace(LOCAL, schedule.id, EVERY_MINUTE)).status is ScheduleStatus.ACTIVE
 
 
-def once(key: str, body: str) -> Once:
-    return Once(key, body, 201, lambda schedule: f"{schedule.id}")
+def once(key: str, body: str) -> IdempotentRequest:
+    return IdempotentRequest(key, body, 201, lambda schedule: f"{schedule.id}")
 
 
 async def test_a_repeated_key_has_one_effect_and_the_same_answer(world: World) -> None:
@@ -375,7 +375,7 @@ async def test_a_repeated_key_has_one_effect_and_the_same_answer(world: World) -
         await world.cases[Schedules].create(LOCAL, HOURLY, once("k", "body"))
 
     assert (again.value.status, again.value.body) == (201, first.id)
-    assert len(await world.cases[Schedules].list(LOCAL, Page())) == 1
+    assert len(await world.cases[Schedules].list(LOCAL, PageRequest())) == 1
 
 
 async def test_a_key_with_another_body_is_refused_and_tenants_do_not_share_keys(world: World) -> None:
@@ -475,7 +475,7 @@ async def test_a_transaction_undone_for_anothers_sake_is_asked_again_and_happens
 
     schedule = await cases[Schedules].create(LOCAL, EVERY_MINUTE)
 
-    assert [one.id for one in await world.cases[Schedules].list(LOCAL, Page())] == [schedule.id]
+    assert [one.id for one in await world.cases[Schedules].list(LOCAL, PageRequest())] == [schedule.id]
 
 
 async def test_a_transaction_undone_again_and_again_is_given_up(world: World) -> None:
@@ -483,4 +483,4 @@ async def test_a_transaction_undone_again_and_again_is_given_up(world: World) ->
 
     with pytest.raises(Contended):
         await cases[Schedules].create(LOCAL, EVERY_MINUTE)
-    assert await world.cases[Schedules].list(LOCAL, Page()) == []
+    assert await world.cases[Schedules].list(LOCAL, PageRequest()) == []

@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from foliot.core.errors import Cause, Refusal, Unavailable
+from foliot.core.errors import Cause, StoreRefusal, Unavailable
 from foliot.db.database import Database
-from foliot.engine.clock_sync import Doubt
-from foliot.engine.model.stall import PATIENCE, Holder, Standstill, Why, joined, worst
+from foliot.engine.clock_sync import UnconfirmedStep
+from foliot.engine.model.stall import PATIENCE, SlotHolder, Standstill, StandstillReason, joined, worst
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog
 from foliot.testing import StoppedClock
 
@@ -27,10 +27,10 @@ class House:
     next_due: datetime | None = None
     ready_at: datetime | None = None
     away: bool = False
-    refused: Refusal | None = None
-    doubt: Doubt | None = None
+    refused: StoreRefusal | None = None
+    doubt: UnconfirmedStep | None = None
     free: int = 10
-    held: Sequence[Holder] = ()
+    held: Sequence[SlotHolder] = ()
     broker: str | None = None
     takers: tuple[int, int] | None = None
     failed: str | None = None
@@ -122,13 +122,13 @@ async def test_nothing_is_told_where_work_begins() -> None:
 
 
 async def test_busy_slots_are_told_within_half_a_minute_with_the_host_that_holds_them() -> None:
-    house = waiting(House(free=0, held=[Holder("slow.test", "acme", 8), Holder("good.test", "other", 2)]))
+    house = waiting(House(free=0, held=[SlotHolder("slow.test", "acme", 8), SlotHolder("good.test", "other", 2)]))
     watching = Watching(house)
 
     assert await watching.watch(PATIENCE - 4) == []
     (one,) = await watching.watch(8)
 
-    assert one.why is Why.HOST
+    assert one.why is StandstillReason.HOST
     assert PATIENCE <= one.seconds <= 30
     assert "slow.test (8)" in one.whole()
     # A tenant reads of no other's hosts.
@@ -140,25 +140,25 @@ async def test_busy_slots_are_told_within_half_a_minute_with_the_host_that_holds
 
 
 async def test_slots_that_many_hosts_hold_are_told_as_such() -> None:
-    house = waiting(House(free=0, held=[Holder(f"h{n}.test", "acme", 1) for n in range(10)]))
+    house = waiting(House(free=0, held=[SlotHolder(f"h{n}.test", "acme", 1) for n in range(10)]))
 
     (one,) = await Watching(house).watch(40)
 
-    assert one.why is Why.SLOTS
+    assert one.why is StandstillReason.SLOTS
 
 
 @pytest.mark.parametrize(
     ("house", "why"),
     [
-        (House(broker="refused"), Why.BROKER),
-        (House(takers=(0, 0)), Why.NO_WORKER),
-        (House(takers=(2, 0)), Why.SLOTS),
-        (House(takers=(2, 5)), Why.BROKER),
-        (House(free=3), Why.UNKNOWN),
-        (House(free=0), Why.SLOTS),
+        (House(broker="refused"), StandstillReason.BROKER),
+        (House(takers=(0, 0)), StandstillReason.NO_WORKER),
+        (House(takers=(2, 0)), StandstillReason.SLOTS),
+        (House(takers=(2, 5)), StandstillReason.BROKER),
+        (House(free=3), StandstillReason.UNKNOWN),
+        (House(free=0), StandstillReason.SLOTS),
     ],
 )
-async def test_runs_that_wait_are_told_with_the_reason_that_can_be_seen(house: House, why: Why) -> None:
+async def test_runs_that_wait_are_told_with_the_reason_that_can_be_seen(house: House, why: StandstillReason) -> None:
     house = House(broker=house.broker, takers=house.takers, free=house.free)
 
     (one,) = await Watching(waiting(house)).watch(40)
@@ -172,7 +172,7 @@ async def test_schedules_that_are_due_and_not_fired_are_told() -> None:
 
     (one,) = await Watching(house).watch(40)
 
-    assert (one.why, one.detail) == (Why.SCHEDULER, "KeyError: 'x'")
+    assert (one.why, one.detail) == (StandstillReason.SCHEDULER, "KeyError: 'x'")
 
 
 async def test_what_was_last_known_due_counts_when_the_store_says_nothing_more() -> None:
@@ -184,18 +184,18 @@ async def test_what_was_last_known_due_counts_when_the_store_says_nothing_more()
 
     (one,) = await watching.watch(50)
 
-    assert one.why is Why.SCHEDULER
+    assert one.why is StandstillReason.SCHEDULER
 
 
 @pytest.mark.parametrize("cause", [Cause.DISK_FULL, Cause.READ_ONLY])
 async def test_a_store_that_refuses_writes_is_told_at_once_and_comes_before_other_reasons(cause: Cause) -> None:
     house = waiting(House(free=0, away=True))
     at = house.clock.monotonic()
-    house.refused = Refusal(cause, "secret /var/lib/foliot.db", at, at)
+    house.refused = StoreRefusal(cause, "secret /var/lib/foliot.db", at, at)
 
     (one,) = await Watching(house).watch(LOOK)
 
-    assert one.why is Why.STORE
+    assert one.why is StandstillReason.STORE
     assert one.told.startswith(cause.told)
     assert "/var/lib" not in one.told
     assert "/var/lib" in one.whole()
@@ -204,22 +204,22 @@ async def test_a_store_that_refuses_writes_is_told_at_once_and_comes_before_othe
 async def test_one_lost_connection_is_no_standstill_but_many_in_a_row_are() -> None:
     house, watching = House(), None
     at = house.clock.monotonic()
-    house.refused = Refusal(Cause.AWAY, "reset", at, at)
+    house.refused = StoreRefusal(Cause.AWAY, "reset", at, at)
     watching = Watching(house)
 
     assert await watching.watch(LOOK) == []
-    house.refused = Refusal(Cause.AWAY, "reset", at, at + 4)
+    house.refused = StoreRefusal(Cause.AWAY, "reset", at, at + 4)
     (one,) = await watching.watch(LOOK)
-    assert one.why is Why.STORE
+    assert one.why is StandstillReason.STORE
 
 
 async def test_a_step_of_the_clock_is_told_at_once() -> None:
     house = House()
-    house.doubt = Doubt(86_400.0, house.clock.monotonic())
+    house.doubt = UnconfirmedStep(86_400.0, house.clock.monotonic())
 
     (one,) = await Watching(house).watch(LOOK)
 
-    assert one.why is Why.CLOCK
+    assert one.why is StandstillReason.CLOCK
     assert "86400 s ahead" in one.told
 
 
@@ -250,15 +250,20 @@ async def test_it_says_in_the_log_when_work_stops_and_when_it_goes_on() -> None:
 
 
 def test_reports_of_many_processes_become_one_for_each_reason() -> None:
-    one = Standstill(why=Why.HOST, told="x", seconds=30, holders=[Holder("a.test", "t", 3)])
-    other = Standstill(why=Why.HOST, told="x", seconds=50, holders=[Holder("a.test", "t", 4), Holder("b.test", "t", 1)])
+    one = Standstill(why=StandstillReason.HOST, told="x", seconds=30, holders=[SlotHolder("a.test", "t", 3)])
+    other = Standstill(
+        why=StandstillReason.HOST,
+        told="x",
+        seconds=50,
+        holders=[SlotHolder("a.test", "t", 4), SlotHolder("b.test", "t", 1)],
+    )
     read = Standstill.read(other.as_dict(), "node-1")
     assert read is not None
 
     (made,) = worst([one, read])
 
     assert (made.seconds, made.node) == (50, "node-1")
-    assert list(made.holders) == [Holder("a.test", "t", 7), Holder("b.test", "t", 1)]
+    assert list(made.holders) == [SlotHolder("a.test", "t", 7), SlotHolder("b.test", "t", 1)]
     assert joined([]) == []
     assert Standstill.read({"reason": "of a newer version"}, "n") is None
     assert Standstill.read("nonsense", "n") is None

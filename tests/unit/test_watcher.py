@@ -17,14 +17,14 @@ from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.db.migrate import migrate
 from foliot.db.transaction import Transaction
+from foliot.engine.counters import EngineCounters
 from foliot.engine.loop import Loop
-from foliot.engine.meter import Meter
 from foliot.engine.model.event import EventType
-from foliot.engine.model.parked import Parking
-from foliot.engine.model.run import Failed, Outcome, Parked, Problem, RunState, Succeeded
-from foliot.engine.parked.runs import BATCH, Watcher
-from foliot.engine.ports import Look
-from foliot.engine.ready_times import Alarm
+from foliot.engine.model.parked import ParkedUpdate
+from foliot.engine.model.run import AttemptError, Failed, Outcome, Parked, RunState, Succeeded
+from foliot.engine.parked.runs import BATCH, ParkedRunWatcher
+from foliot.engine.ports import ParkedRun
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.runs import SqlRuns
@@ -54,19 +54,19 @@ async def store(migrated: Path, tmp_path: Path) -> AsyncIterator[Database]:
         yield opened
 
 
-def watcher(store: Database, action: Elsewhere, clock: StoppedClock | None = None, **changes: Any) -> Watcher:
+def watcher(store: Database, action: Elsewhere, clock: StoppedClock | None = None, **changes: Any) -> ParkedRunWatcher:
     parts: dict[str, Any] = {
         "clock": clock or stopped(),
         "store": store,
         "feed": MemoryFeed(),
-        "alarm": Alarm(),
-        "meter": Meter(),
+        "alarm": ReadyTimes(),
+        "meter": EngineCounters(),
         "action": action,
         "worker": "n1",
         "lease": LEASE,
         "longest_rest": 1.0,
     }
-    return Watcher(**{**parts, **changes})
+    return ParkedRunWatcher(**{**parts, **changes})
 
 
 async def parked(store: Database, count: int = 1, **changes: Any) -> list[str]:
@@ -76,7 +76,7 @@ async def parked(store: Database, count: int = 1, **changes: Any) -> list[str]:
     async with store.begin() as tx:
         await SqlParked(tx).park(
             [
-                Parking(fence=one.fence, handle={"job": one.fence.run_id, "looked": 0}, poll_at=NOON, at=NOON)
+                ParkedUpdate(fence=one.fence, handle={"job": one.fence.run_id, "looked": 0}, poll_at=NOON, at=NOON)
                 for one in claims
             ],
             NOON,
@@ -153,7 +153,7 @@ async def test_an_action_knows_the_attempt_it_looks_at(store: Database) -> None:
 
 async def test_an_end_is_counted_and_told(store: Database) -> None:
     (run_id,) = await parked(store)
-    feed, meter = MemoryFeed(), Meter()
+    feed, meter = MemoryFeed(), EngineCounters()
 
     async with feed.listen(run_topic(run_id)) as waiter:
         await watcher(store, Elsewhere(done={run_id}), stopped(NOON + SECOND), feed=feed, meter=meter).run_once()
@@ -165,11 +165,11 @@ async def test_an_end_is_counted_and_told(store: Database) -> None:
 
 
 async def test_a_failure_is_tried_again_from_the_beginning(store: Database) -> None:
-    async def fails(_look: Look) -> Outcome:
-        return Failed(Problem("spider_crashed", "no"))
+    async def fails(_look: ParkedRun) -> Outcome:
+        return Failed(AttemptError("spider_crashed", "no"))
 
     (run_id,) = await parked(store)
-    alarm = Alarm()
+    alarm = ReadyTimes()
 
     await watcher(store, Elsewhere(looking=fails), alarm=alarm).run_once()
 
@@ -223,7 +223,7 @@ async def test_a_terminated_run_is_looked_at_until_its_effect_is_let_go(store: D
         await cancel_runs(tx.conn, SqlRuns(tx).dialect, [], NOON, "replaced", at_once=[run_id])
     clock = stopped()
 
-    async def stopping(look: Look) -> Outcome:
+    async def stopping(look: ParkedRun) -> Outcome:
         return Parked({**look.handle, "stopping": True}, 2 * SECOND)
 
     action = Elsewhere(looking=stopping)
@@ -248,7 +248,7 @@ async def test_a_terminated_run_is_looked_at_until_its_effect_is_let_go(store: D
 async def test_hidden_values_are_kept_nowhere(store: Database) -> None:
     (run_id,) = await parked(store)
 
-    async def careless(look: Look) -> Outcome:
+    async def careless(look: ParkedRun) -> Outcome:
         look.ctx.hide("s3cret-value")
         look.ctx.log("the key is s3cret-value", at=NOON - SECOND)
         return Parked({"url": "http://u:s3cret-value@n"}, SECOND, items=[{"key": "s3cret-value"}])
@@ -267,7 +267,7 @@ async def test_one_that_explodes_holds_up_no_other(store: Database) -> None:
     run_ids = await parked(store, 40)
     bad = run_ids[17]
 
-    async def explodes(look: Look) -> Outcome:
+    async def explodes(look: ParkedRun) -> Outcome:
         if look.ctx.run_id == bad:
             raise RuntimeError("boom")
         return await action.answer(look)
@@ -288,7 +288,7 @@ async def test_looks_that_fail_come_later_and_later(store: Database) -> None:
     (run_id,) = await parked(store)
     clock, broken = stopped(), True
 
-    async def explodes(look: Look) -> Outcome | None:
+    async def explodes(look: ParkedRun) -> Outcome | None:
         if broken:
             raise RuntimeError("boom")
         return await action.answer(look)
@@ -317,7 +317,7 @@ async def test_looks_that_fail_come_later_and_later(store: Database) -> None:
 async def test_who_is_missing_in_the_answer_is_looked_at_again(store: Database, answer: Any) -> None:
     (run_id,) = await parked(store)
 
-    async def says(_look: Look) -> Outcome | None:
+    async def says(_look: ParkedRun) -> Outcome | None:
         return cast("Outcome | None", answer)
 
     watched = await watcher(store, Elsewhere(looking=says)).run_once()
@@ -330,7 +330,7 @@ async def test_who_is_missing_in_the_answer_is_looked_at_again(store: Database, 
 async def test_what_a_failed_look_noted_stays_noted(store: Database) -> None:
     (run_id, *_) = await parked(store, 2)
 
-    async def notes(look: Look) -> Outcome:
+    async def notes(look: ParkedRun) -> Outcome:
         await look.ctx.note({"job": "another"})
         raise RuntimeError("boom")
 
@@ -346,7 +346,7 @@ async def test_a_look_that_takes_too_long_is_given_up_and_the_next_group_is_smal
     run_ids = await parked(store, 8)
     never, slow = asyncio.Event(), True
 
-    async def hangs(look: Look) -> Outcome:
+    async def hangs(look: ParkedRun) -> Outcome:
         while slow:
             try:
                 await never.wait()
@@ -418,7 +418,7 @@ async def test_what_a_look_brought_is_written_once_whatever_becomes_of_the_ackno
     parked_one, ended = await parked(store, 2)
     action, away = Elsewhere(done={ended}), Forgetful(store)
 
-    async def then_away(look: Look) -> Outcome:
+    async def then_away(look: ParkedRun) -> Outcome:
         away.lost = 1
         return await action.answer(look)
 
@@ -439,7 +439,7 @@ async def test_what_a_look_brought_waits_for_the_database(store: Database) -> No
     (run_id,) = await parked(store)
     action, away = Elsewhere(done={run_id}), Forgetful(store)
 
-    async def then_away(look: Look) -> Outcome:
+    async def then_away(look: ParkedRun) -> Outcome:
         away.refused = 3
         return await action.answer(look)
 
@@ -457,7 +457,7 @@ async def test_what_a_look_brought_waits_for_the_database(store: Database) -> No
 async def test_what_comes_too_late_changes_nothing_and_is_counted(store: Database) -> None:
     (run_id,) = await parked(store)
 
-    async def meanwhile(look: Look) -> Outcome:
+    async def meanwhile(look: ParkedRun) -> Outcome:
         await sql(store, "UPDATE runs SET epoch = epoch + 1 WHERE id = :id", id=run_id)
         return await action.answer(look)
 
@@ -473,7 +473,7 @@ async def test_what_comes_too_late_changes_nothing_and_is_counted(store: Databas
 async def test_a_result_that_cannot_be_stored_holds_up_no_other(store: Database) -> None:
     run_ids = await parked(store, 5)
 
-    async def odd(look: Look) -> Outcome:
+    async def odd(look: ParkedRun) -> Outcome:
         if look.ctx.run_id == run_ids[0]:
             look.ctx.log("a line")
             return Parked(look.handle, SECOND, items=[object()])
@@ -514,7 +514,7 @@ async def test_a_wake_brings_the_look_forward(store: Database) -> None:
 async def test_whoever_leaves_puts_back_what_is_being_looked_at(store: Database) -> None:
     (run_id,) = await parked(store)
 
-    async def hangs(_look: Look) -> Outcome:
+    async def hangs(_look: ParkedRun) -> Outcome:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -539,7 +539,7 @@ async def test_whoever_leaves_puts_back_what_is_being_looked_at(store: Database)
 async def test_an_action_that_lets_a_cancellation_slip_out_is_no_end_of_the_watcher(store: Database) -> None:
     (run_id,) = await parked(store)
 
-    async def slips(_look: Look) -> Outcome:
+    async def slips(_look: ParkedRun) -> Outcome:
         raise asyncio.CancelledError
 
     assert (await watcher(store, Elsewhere(looking=slips)).run_once()).failed == 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from foliot.core.egress import Outgoing, Reply
+from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid
-from foliot.features.webhooks.action import Webhook
+from foliot.features.webhooks.action import WebhookAction
 
 URL = "https://example.com/hook"
 
@@ -21,7 +21,7 @@ class ClosedEgress:
         if url != URL:
             raise Invalid("url", "must lead to a public address", got=url)
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         raise AssertionError(f"nothing may leave: {request.url}")
 
 
@@ -34,7 +34,7 @@ class NoSecrets:
 
 
 def check(**config: Any) -> dict[str, Any]:
-    return Webhook(egress=ClosedEgress(), secrets=NoSecrets()).check({"url": URL, **config})
+    return WebhookAction(egress=ClosedEgress(), secrets=NoSecrets()).check({"url": URL, **config})
 
 
 def nested(depth: int) -> Any:
@@ -81,7 +81,7 @@ def test_other_methods_are_refused(method: object) -> None:
 
 def test_a_missing_url_is_named() -> None:
     with pytest.raises(Invalid, match="url: is required"):
-        Webhook(egress=ClosedEgress(), secrets=NoSecrets()).check({})
+        WebhookAction(egress=ClosedEgress(), secrets=NoSecrets()).check({})
 
 
 def test_the_egress_has_its_say_about_the_url() -> None:

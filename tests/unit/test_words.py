@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from foliot.core.time.trigger import Cron, Once, Trigger, cron, every
+from foliot.core.time.trigger import Cron, OneOff, Trigger, cron, every
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -102,5 +102,5 @@ def test_an_interval_is_said_in_its_largest_unit_or_in_several(seconds: int, wor
 
 
 def test_a_one_off_is_said_on_the_clock_of_its_zone() -> None:
-    assert Trigger(Once(NOON, "Europe/Stockholm")).summary == "Once, on 2026-11-15 at 13:00 (Europe/Stockholm)"
-    assert Trigger(Once(NOON.replace(second=5))).summary == "Once, on 2026-11-15 at 12:00:05 (UTC)"
+    assert Trigger(OneOff(NOON, "Europe/Stockholm")).summary == "Once, on 2026-11-15 at 13:00 (Europe/Stockholm)"
+    assert Trigger(OneOff(NOON.replace(second=5))).summary == "Once, on 2026-11-15 at 12:00:05 (UTC)"

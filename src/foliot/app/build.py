@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from foliot import logs
 from foliot.app import servers, transport
-from foliot.app.guard import Guard
+from foliot.app.guard import ProcessWatchdog
 from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
-from foliot.auth.lazy_keyring import LateKeyring, keyring_of
+from foliot.auth.lazy_keyring import LazyKeyring, keyring_of
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.config import process_secrets
@@ -31,13 +31,13 @@ from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
 from foliot.engine.loop import Actor, Loop
-from foliot.engine.model.node import Role, Wish
-from foliot.engine.pace import Pace
+from foliot.engine.model.node import NodeRequest, NodeRole
+from foliot.engine.pace import EnginePace
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
-from foliot.engine.sql.tenant_limits import Caps
+from foliot.engine.sql.tenant_limits import ConcurrencyLimits
 from foliot.features.api_keys.wiring import Authentication, build_authentication
-from foliot.features.articles.action import Articles
+from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.wiring import ArticleParts, MongoCopy, build_articles, build_mongo_copy
 from foliot.features.audit_log.actor import audit_chaining
@@ -46,16 +46,16 @@ from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
 from foliot.features.discord import wiring as discord_wiring
 from foliot.features.grpc_calls.action import GrpcCall
-from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.health.usecases.standstills import KnownStandstills
 from foliot.features.pipelines.file_wiring import build_reconciler
 from foliot.features.pipelines.wiring import PipelineParts, build_pipelines
 from foliot.features.presets.documents import all_presets
 from foliot.features.presets.usecases import Presets
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.tasks.actor import Declarer
 from foliot.features.tasks.wiring import TaskParts, build_tasks
-from foliot.features.webhooks.action import Webhook
+from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
 from foliot.wakeups.feed import Feed, LivingFeed
@@ -94,7 +94,7 @@ class App:
     engine: Engine | None
     loop: Loop
     feed: LivingFeed
-    guard: Guard
+    guard: ProcessWatchdog
     tasks: TaskParts
     pipelines: PipelineParts
     crawl_egress: HttpEgress
@@ -168,7 +168,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     *,
     http: bool,
     engine: bool,
-    role: Role = Role.UP,
+    role: NodeRole = NodeRole.UP,
     rpc_port: int | None = None,
     discord: bool = False,
     demo: str | None = None,
@@ -178,8 +178,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
-    caps = Caps(limits.concurrent_runs)
-    store = Database(settings.database_url, sealer=Sealer(vault), caches={Caps: caps})
+    caps = ConcurrencyLimits(limits.concurrent_runs)
+    store = Database(settings.database_url, sealer=Sealer(vault), caches={ConcurrencyLimits: caps})
     clock, feed = StoreClock(), transport.feed(settings) if asked or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
@@ -190,7 +190,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         limits=limiter.egress_allow,
     )
     standing = settings.webhook_secret if settings.local else None
-    wallet = Wallet(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
+    wallet = SecretCache(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
     wallet.standing = standing.reveal() if standing else None
     crawl, crawl_egress = build_crawls(settings, egress, clock)
     calls = GrpcEgress(
@@ -203,13 +203,13 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     pipelines = build_pipelines(settings, store, egress, wallet)
     tasks = build_tasks(settings, store, clock, egress, grpc, calls, pipelines.outside.apart)
     articles = build_articles(settings, egress, clock) if engine else None
-    fetch = Articles(targets=egress)
-    webhook = Webhook(egress=egress, secrets=wallet)
+    fetch = ArticlesAction(targets=egress)
+    webhook = WebhookAction(egress=egress, secrets=wallet)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
     actions = Registry({action.kind: action for action in known})
     authentication = build_authentication(settings, store, clock, vault) if asked and not settings.local else None
     missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
-    guard = Guard(store, clock)
+    guard = ProcessWatchdog(store, clock)
     usecases = use_cases(
         store,
         clock,
@@ -238,10 +238,12 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         crawlers=crawl.seen,
         site=site_of(demo),
         signs_by_setting=standing is not None,
-        knowledge=Knowledge(store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=asked),
+        knowledge=KnownStandstills(
+            store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=asked
+        ),
         keys_live_longer=timedelta(days=settings.max_key_days),
     )
-    fires = engine and role is not Role.WORKER
+    fires = engine and role is not NodeRole.WORKER
     mongo = build_mongo_copy(settings, store, clock) if fires else None
     declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases[Presets].declaring) if fires else None
     file = build_reconciler(settings, store, usecases[Presets].declaring, pipelines.catalogue) if fires else None
@@ -284,7 +286,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     )
 
 
-def vault_of(settings: Settings) -> LateKeyring | None:
+def vault_of(settings: Settings) -> LazyKeyring | None:
     """The master keys; None when there is nothing to make them of."""
     return keyring_of(
         keys=[each.reveal() for each in settings.secret_key],
@@ -296,7 +298,7 @@ def vault_of(settings: Settings) -> LateKeyring | None:
 
 def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     settings: Settings,
-    role: Role,
+    role: NodeRole,
     store: Database,
     clock: StoreClock,
     feed: Feed,
@@ -309,11 +311,11 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     queues = settings.queues or None
 
     def workers(executor: Executor) -> EmbeddedWorkers:
-        most = settings.max_runs if role is Role.WORKER else None
+        most = settings.max_runs if role is NodeRole.WORKER else None
         return EmbeddedWorkers(executor, settings.concurrency, most, ended)
 
     def ended() -> None:
-        made.hear(Wish.RESTART)
+        made.hear(NodeRequest.RESTART)
 
     made = Engine(
         node_id=f"{host}:{pid}:{new_id('n')[-6:]}",
@@ -321,7 +323,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         store=store,
         feed=feed,
         actions=actions,
-        pace=Pace(
+        pace=EnginePace(
             tick=settings.tick_interval,
             batch=settings.batch_size,
             lease=settings.lease_seconds,
@@ -333,8 +335,10 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         workers_of=workers,
         queues=queues,
         role=role,
-        broker=transport.broker(settings) if role is Role.SCHEDULER else None,
-        intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
+        broker=transport.broker(settings) if role is NodeRole.SCHEDULER else None,
+        intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered)
+        if role is NodeRole.WORKER
+        else None,
         extensions=[audit_chaining, *([] if articles is None else [article_fetching(articles.how)])],
         upkeep=UPKEEP,
         about={"host": host, "pid": pid},
@@ -358,11 +362,11 @@ async def migrate(settings: Settings) -> tuple[str | None, str]:
     return await migrations.migrate(settings.database_url)
 
 
-async def walled(settings: Settings) -> bool:
+async def has_row_level_security(settings: Settings) -> bool:
     """Whether the database itself keeps tenants apart, besides every statement of ours."""
     store = Database(settings.database_url)
     try:
-        return await store.walled()
+        return await store.has_row_level_security()
     finally:
         await store.close()
 

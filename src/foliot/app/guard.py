@@ -15,7 +15,7 @@ from foliot.engine.watchdog import Watchdog
 
 
 @dataclass(slots=True)
-class Guard:
+class ProcessWatchdog:
     """A process that only answers has a timekeeper and a watchdog too; where an engine runs, they are the engine's."""
 
     store: Database

@@ -22,7 +22,7 @@ from foliot.features.endpoints import rest as endpoints
 from foliot.features.filters import rest as filters
 from foliot.features.health import metrics_rest
 from foliot.features.health import rest as health
-from foliot.features.health.metrics_rest import Scrape
+from foliot.features.health.metrics_rest import MetricsScrape
 from foliot.features.insights.rest import attention, timeline
 from foliot.features.jobs.rest import jobs
 from foliot.features.jobs.rest import socket as job_sockets
@@ -137,6 +137,6 @@ def create_app(  # noqa: PLR0913 -- as many as there are things to choose
         pages=pages,
         public_url=public_url,
     )
-    app.state.scrape = Scrape()
-    app.state.tries = session.Tries()
+    app.state.scrape = MetricsScrape()
+    app.state.tries = session.FailedGuesses()
     return app

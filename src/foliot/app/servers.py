@@ -40,14 +40,14 @@ def grpc_server(
 ) -> GrpcServer:
     """GRPC at this port. `beside` is the HTTP application of the same process, if there is one."""
     from foliot.features.schedules.rpc.methods import scheduler_service
-    from foliot.servers.grpc.server import GrpcServer, Listening
+    from foliot.servers.grpc.server import GrpcServer, ListenAddress
 
     certificate, key = settings.grpc_tls_cert, settings.grpc_tls_key
     reflect = settings.grpc_reflection
     return GrpcServer(
         cases=usecases,
         service=scheduler_service,
-        listening=Listening(
+        listening=ListenAddress(
             host=settings.grpc_host or settings.host,
             port=port,
             certificate=None if certificate is None else certificate.read_bytes(),

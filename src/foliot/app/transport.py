@@ -18,13 +18,13 @@ def feed(settings: Settings) -> LivingFeed:
     from foliot.wakeups.across_processes import SharedFeed
 
     if settings.redis_url is not None:
-        from foliot.wakeups.redis import RedisLine
+        from foliot.wakeups.redis import RedisTransport
 
-        return SharedFeed(RedisLine(settings.redis_url.reveal(), settings.redis_prefix or settings.database_name))
+        return SharedFeed(RedisTransport(settings.redis_url.reveal(), settings.redis_prefix or settings.database_name))
     if settings.is_postgresql:
-        from foliot.wakeups.postgres import PostgresLine
+        from foliot.wakeups.postgres import PostgresTransport
 
-        return SharedFeed(PostgresLine(settings.database_url))
+        return SharedFeed(PostgresTransport(settings.database_url))
     return MemoryFeed()
 
 

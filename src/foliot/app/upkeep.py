@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from foliot.commands.idempotency_sql import SqlRequests
+from foliot.commands.idempotency_sql import SqlIdempotencyKeys
 from foliot.db.transaction import Transaction
 from foliot.engine.extension import Upkeep
 from foliot.engine.model.views import KEYS_KEPT
@@ -18,7 +18,7 @@ BATCH = 500
 
 async def requests(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
     """Idempotency keys, and crawl requests whose time to live is over."""
-    await SqlRequests(tx).prune(now - KEYS_KEPT, BATCH)
+    await SqlIdempotencyKeys(tx).prune(now - KEYS_KEPT, BATCH)
     await forget_expired(tx.conn, tx.dialect, now - KEYS_KEPT, BATCH)
 
 

@@ -15,43 +15,43 @@ from foliot.core.ports import Clock
 from foliot.core.vault import Vault
 from foliot.db.database import Database
 from foliot.engine.ports import Actions
-from foliot.features.api_keys.usecases import Keys
+from foliot.features.api_keys.usecases import ApiKeys
 from foliot.features.articles.usecases import FRESH, Articles
-from foliot.features.audit_log.chain import Chain
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.audit_log.chain import ChainVerifier
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.backfills.usecases import Backfills
 from foliot.features.bulk.usecases.bulk import Bulks
-from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.bulk.usecases.item_actions import BulkItemActions
 from foliot.features.crawls.usecases import CACHED_FOR, Crawls
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
-from foliot.features.filters.usecases import Searching
-from foliot.features.health.usecases.health import Crawler, Wellbeing
-from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.filters.usecases import Search
+from foliot.features.health.usecases.health import HealthChecks, ScrapydProbe
+from foliot.features.health.usecases.standstills import KnownStandstills
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.insights.usecases.calendar import Calendars
 from foliot.features.insights.usecases.timeline import Timelines
 from foliot.features.jobs.usecases import Jobs
-from foliot.features.ledger.usecases import Audit
-from foliot.features.live.usecases import Glimpses
+from foliot.features.ledger.usecases import LedgerVerifier
+from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.pipelines.usecases.pipelines import Pipelines
-from foliot.features.presets.model import Preset
+from foliot.features.presets.model import PresetDefinition
 from foliot.features.presets.usecases import Presets
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.schedules.usecases.declared import Declaring
-from foliot.features.schedules.usecases.health import Fares
+from foliot.features.schedules.usecases.declared import Declarations
+from foliot.features.schedules.usecases.health import ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
-from foliot.features.schedules.usecases.ranking import Rankings
-from foliot.features.schedules.usecases.realign import Realign
-from foliot.features.schedules.usecases.revert import Reverting
+from foliot.features.schedules.usecases.ranks import Rankings
+from foliot.features.schedules.usecases.realign import Realignment
+from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.schedules.usecases.skip_next import Skipping
-from foliot.features.search.usecases import Suggesting
+from foliot.features.schedules.usecases.skip_next import Skips
+from foliot.features.search.usecases import Suggester
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases.members import Members
 from foliot.features.sessions.usecases.sessions import Sessions
@@ -60,7 +60,7 @@ from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
 from foliot.features.workers.usecases import Workers
-from foliot.wakeups.feed import Feed, Reach
+from foliot.wakeups.feed import Feed, FeedReach
 
 
 def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
@@ -79,18 +79,18 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     check_allow: CheckAllow = lambda _: None,
     disk: Callable[[], Mapping[str, Any]] | None = None,
     remarks: Callable[[], Sequence[str]] | None = None,
-    reach: Callable[[], Reach] | None = None,
+    reach: Callable[[], FeedReach] | None = None,
     tasks: TaskCatalogue | None = None,
-    presets: Mapping[str, Preset] | None = None,
-    crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
+    presets: Mapping[str, PresetDefinition] | None = None,
+    crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None,
     site: Site | None = None,
     signs_by_setting: bool = False,
-    knowledge: Knowledge | None = None,
+    knowledge: KnownStandstills | None = None,
     keys_live_longer: timedelta = LONGER,
 ) -> UseCases:
     """The use cases, by their type."""
     catalogue = TaskCatalogue() if tasks is None else tasks
-    knowledge = knowledge or Knowledge(store=store)
+    knowledge = knowledge or KnownStandstills(store=store)
     limiter = limiter or Limiter(store=store, clock=clock)
     schedules = Schedules(
         store=store,
@@ -106,30 +106,32 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
     )
     backfills = Backfills(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
-    searching = Searching(store=store, clock=clock, actions=actions)
+    searching = Search(store=store, clock=clock, actions=actions)
     return UseCases(
         feed,
         [
             schedules,
             Instants(store=store, clock=clock),
             Previews(store=store, clock=clock, feed=feed, default_zone=default_zone),
-            Fares(store=store),
+            ScheduleHealthReader(store=store),
             Rankings(store=store, clock=clock),
-            Glimpses(store=store, clock=clock),
+            ChangeMarkers(store=store, clock=clock),
             Attention(store=store, clock=clock, knowledge=knowledge),
             Timelines(store=store, clock=clock),
             Calendars(store=store, clock=clock, default_zone=default_zone),
             runs,
             searching,
-            Suggesting(store=store, actions=actions),
+            Suggester(store=store, actions=actions),
             Logs(store=store),
             Bulks(
                 store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
             ),
-            BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, fill=backfills.fill, limiter=limiter),
+            BulkItemActions(
+                runs=runs, dead_letters=dead_letters, schedules=schedules, fill=backfills.fill, limiter=limiter
+            ),
             backfills,
-            Skipping(store=store, clock=clock, feed=feed),
-            Realign(store=store, clock=clock, feed=feed),
+            Skips(store=store, clock=clock, feed=feed),
+            Realignment(store=store, clock=clock, feed=feed),
             Crawls(
                 store=store,
                 clock=clock,
@@ -163,13 +165,13 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 clock=clock,
                 feed=feed,
                 tasks=catalogue,
-                declaring=Declaring(schedules=schedules),
+                declaring=Declarations(schedules=schedules),
                 presets=presets or {},
             ),
             Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters,
             Mutes(store=store, clock=clock, feed=feed),
-            Keys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),
+            ApiKeys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),
             Tickets(store=store, clock=clock, feed=feed, pepper=pepper),
             Sessions(store=store, clock=clock, feed=feed, pepper=pepper),
             Members(store=store, clock=clock),
@@ -177,8 +179,8 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Secrets(store=store, clock=clock, feed=feed, vault=vault, require_hosts=require_hosts),
             Tenants(store=store, clock=clock, feed=feed, limiter=limiter, check_allow=check_allow),
             limiter,
-            Trail(store=store),
-            Reverting(store=store, clock=clock, feed=feed, schedules=schedules),
+            AuditLog(store=store),
+            Reverts(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
             Endpoints(
                 store=store,
@@ -189,9 +191,9 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 signs_by_setting=signs_by_setting,
             ),
             Workers(store=store, clock=clock, feed=feed),
-            Chain(store=store, clock=clock),
-            Audit(store=store),
-            Wellbeing(
+            ChainVerifier(store=store, clock=clock),
+            LedgerVerifier(store=store),
+            HealthChecks(
                 store=store,
                 clock=clock,
                 knowledge=knowledge,

@@ -22,7 +22,7 @@ LONGER = timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class KeyRecord:
     """An API key as it is stored: everything but the key itself."""
 
     id: str

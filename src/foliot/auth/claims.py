@@ -18,7 +18,7 @@ RESERVED = ("key:", "discord:")
 _LAST_SECOND = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
-class Refused(Exception):
+class TokenRefused(Exception):
     """Why a token is refused: for the log alone, so it never repeats the token's content."""
 
 
@@ -32,12 +32,12 @@ class Expectations:
 
 
 def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime) -> Caller:
-    """The caller; `Refused` when a claim is missing, malformed or for another audience."""
+    """The caller; `TokenRefused` when a claim is missing, malformed or for another audience."""
     _addressed(claims, expected)
     expires_at = _current(claims, expected.longest, now)
     user_id = _name(claims, "sub", LONGEST_USER)
     if user_id.startswith(RESERVED):
-        raise Refused("sub is a name that only API keys and Discord's members have")
+        raise TokenRefused("sub is a name that only API keys and Discord's members have")
     return Caller(
         tenant_id=_name(claims, "tenant_id" if "tenant_id" in claims else "sub", LONGEST_TENANT),
         user_id=user_id,
@@ -49,24 +49,24 @@ def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime
 def _addressed(claims: Mapping[str, Any], expected: Expectations) -> None:
     # With several audiences, each of them could use the token against us.
     if claims.get("aud") not in (expected.audience, [expected.audience]):
-        raise Refused("aud is missing, another, or not ours alone")
+        raise TokenRefused("aud is missing, another, or not ours alone")
     if expected.issuer is not None and claims.get("iss") != expected.issuer:
-        raise Refused("iss is missing or another")
+        raise TokenRefused("iss is missing or another")
 
 
 def _current(claims: Mapping[str, Any], longest: timedelta, now: datetime) -> datetime:
     """When it expires."""
     expires_at = _moment(claims, "exp")
     if expires_at is None:
-        raise Refused("exp is missing")
+        raise TokenRefused("exp is missing")
     if expires_at + LEEWAY <= now:
-        raise Refused("expired")
+        raise TokenRefused("expired")
     not_before, issued_at = _moment(claims, "nbf"), _moment(claims, "iat")
     if any(moment is not None and moment > now + LEEWAY for moment in (not_before, issued_at)):
-        raise Refused("nbf or iat lies in the future")
+        raise TokenRefused("nbf or iat lies in the future")
     begins = now if issued_at is None else min(now, issued_at)
     if expires_at - begins > longest + LEEWAY:
-        raise Refused("lives longer than FOLIOT_JWT_MAX_HOURS")
+        raise TokenRefused("lives longer than FOLIOT_JWT_MAX_HOURS")
     return expires_at
 
 
@@ -76,14 +76,14 @@ def _moment(claims: Mapping[str, Any], name: str) -> datetime | None:
     if value is None and name not in claims:
         return None
     if type(value) is not int or not 0 <= value <= _LAST_SECOND:
-        raise Refused(f"{name} is not a whole number of seconds")
+        raise TokenRefused(f"{name} is not a whole number of seconds")
     return datetime.fromtimestamp(value, UTC)
 
 
 def _role(claims: Mapping[str, Any]) -> Role:
     role = claims.get("role", Role.VIEWER.value)
     if not isinstance(role, str) or role not in set(Role):
-        raise Refused("role is unknown")
+        raise TokenRefused("role is unknown")
     return Role(role)
 
 
@@ -91,7 +91,7 @@ def _name(claims: Mapping[str, Any], name: str, longest: int) -> str:
     """Text without trailing spaces, which some databases ignore in comparisons."""
     value = claims.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= longest:
-        raise Refused(f"{name} must be a text of 1 to {longest} characters")
+        raise TokenRefused(f"{name} must be a text of 1 to {longest} characters")
     if not value.isprintable() or value != value.strip():
-        raise Refused(f"{name} must have no control characters, and no spaces around it")
+        raise TokenRefused(f"{name} must have no control characters, and no spaces around it")
     return value

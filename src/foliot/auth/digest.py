@@ -26,7 +26,7 @@ class Pepper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Print:
+class KeyDigest:
     """What is stored instead of a key, and the id of the master key that digested it."""
 
     pepper: str
@@ -34,7 +34,7 @@ class Print:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class StoredTicket:
     """What is stored of a ticket."""
 
     tenant_id: str
@@ -44,7 +44,7 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class StoredSession:
     """What is stored of a browser's session; without its row, a session is over."""
 
     id: str

@@ -11,7 +11,7 @@ from foliot.core.errors import Unauthenticated
 
 
 @dataclass(frozen=True, slots=True)
-class Identities:
+class CredentialCheck:
     """API keys have a known prefix; everything else is a token."""
 
     tokens: Identity

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from foliot import __version__
-from foliot.auth.verification_keys import LARGEST_FILE, BadKeys, Key, KeySet, key_set
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.auth.verification_keys import LARGEST_FILE, BadKeys, KeySet, VerificationKey, key_set
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 
@@ -23,7 +23,7 @@ log = structlog.get_logger("foliot.auth")
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class KeysFetched:
     """How many keys are known, and whether this round fetched them."""
 
     keys: int
@@ -44,7 +44,7 @@ class Jwks:
     fetched_at: datetime | None = field(default=None, init=False)
     _keys: KeySet | None = field(default=None, init=False)
 
-    def find(self, kid: str | None) -> Key | None:
+    def find(self, kid: str | None) -> VerificationKey | None:
         if self._keys is None:
             raise Unavailable("the keys that tokens are checked by have not been fetched yet (FOLIOT_JWKS_URL)")
         return self._keys.find(kid)
@@ -56,23 +56,23 @@ class Jwks:
         since = "never" if self.fetched_at is None else f"last at {self.fetched_at:%Y-%m-%d %H:%M:%S}Z"
         return [f"the keys of FOLIOT_JWKS_URL cannot be fetched ({self.error}); {since}"]
 
-    async def run_once(self) -> Fetched:
+    async def run_once(self) -> KeysFetched:
         try:
             found = await self.fetch()
         except (EgressRefused, EgressFailed, BadKeys) as failed:
             self._tell(str(failed))
             known = 0 if self._keys is None else len(self._keys.named)
-            return Fetched(known, fresh=False, rest=AGAIN)
+            return KeysFetched(known, fresh=False, rest=AGAIN)
         if self.error is not None or self._keys is None or set(found.named) != set(self._keys.named):
             log.info("keys were fetched", action="jwks_fetched", keys=len(found.named))
         self._keys = found if self._keys is None else _kept(self._keys, found)
         self.error, self.fetched_at = None, self.clock.now()
-        return Fetched(len(found.named), fresh=True, rest=PERIOD)
+        return KeysFetched(len(found.named), fresh=True, rest=PERIOD)
 
     async def fetch(self) -> KeySet:
         """The provider's current keys; raises when the answer cannot be used."""
         reply = await self.egress.send(
-            Outgoing(
+            OutgoingRequest(
                 method="GET",
                 url=self.url,
                 headers={"Accept": "application/json", "User-Agent": f"Foliot/{__version__}"},

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from foliot.core.vault import CannotOpen
+from foliot.core.vault import CannotUnseal
 
 SHORTEST = 32
 """Characters of a master key."""
@@ -21,7 +21,7 @@ _SEALING = "seal"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Master:
+class MasterKey:
     """One master key. Its id is derived like its other keys, so it reveals nothing."""
 
     key: bytes
@@ -46,14 +46,14 @@ class Master:
 class Keyring:
     """All master keys, the current one first."""
 
-    masters: tuple[Master, ...]
+    masters: tuple[MasterKey, ...]
 
     @classmethod
     def of(cls, entries: Sequence[str]) -> Keyring:
         """From texts of at least 32 characters; duplicates count once."""
         if not entries or any(len(entry) < SHORTEST for entry in entries):
             raise ValueError(f"needs at least one master key, each of at least {SHORTEST} characters")
-        return cls(tuple(Master(entry.encode()) for entry in dict.fromkeys(entries)))
+        return cls(tuple(MasterKey(entry.encode()) for entry in dict.fromkeys(entries)))
 
     @property
     def current(self) -> str:
@@ -82,7 +82,7 @@ class Keyring:
         return self.current, nonce + sealed
 
     def open(self, key_id: str, sealed: bytes, *aad: str) -> bytes:
-        """The plaintext; `CannotOpen` when anything does not match."""
+        """The plaintext; `CannotUnseal` when anything does not match."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -92,7 +92,7 @@ class Keyring:
                     return AESGCM(master.derive(_SEALING)).decrypt(sealed[:_NONCE], sealed[_NONCE:], _joined(aad))
                 except (InvalidTag, ValueError):
                     break
-        raise CannotOpen
+        raise CannotUnseal
 
 
 def derived(secret: str) -> str:
@@ -108,7 +108,7 @@ def _hkdf(key: bytes, purpose: str) -> bytes:
     return HKDF(SHA256(), 32, salt=None, info=b"foliot/v1/" + purpose.encode()).derive(key)
 
 
-def _hmac(master: Master, purpose: str, text: str) -> str:
+def _hmac(master: MasterKey, purpose: str, text: str) -> str:
     return hmac.new(master.derive(f"digest/{purpose}"), text.encode(), hashlib.sha256).hexdigest()
 
 

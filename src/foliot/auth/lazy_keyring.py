@@ -10,17 +10,17 @@ from foliot.auth.keyfile import has_key, key_of
 from foliot.auth.keyring import Keyring, derived
 
 
-def keyring_of(*, keys: Sequence[str], jwt_secret: str | None, home: Path, local: bool) -> LateKeyring | None:
+def keyring_of(*, keys: Sequence[str], jwt_secret: str | None, home: Path, local: bool) -> LazyKeyring | None:
     """None when there is nothing to derive master keys from.
 
     The first of `keys` encrypts. Without any, one derived from `jwt_secret` does; in local mode, the key file. What
     those encrypted before `keys` were set still decrypts.
     """
     entries = [*keys, *([derived(jwt_secret)] if jwt_secret is not None else ())]
-    return LateKeyring(entries, home) if entries or local else None
+    return LazyKeyring(entries, home) if entries or local else None
 
 
-class LateKeyring:
+class LazyKeyring:
     """These master keys, then the one of the key file; a file is created only where there is no other key."""
 
     def __init__(self, entries: Sequence[str], home: Path) -> None:

@@ -11,8 +11,8 @@ import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from foliot.auth.claims import Expectations, Refused, read_claims
-from foliot.auth.verification_keys import BadKeys, Key, public_key
+from foliot.auth.claims import Expectations, TokenRefused, read_claims
+from foliot.auth.verification_keys import BadKeys, VerificationKey, public_key
 from foliot.core.access import Role
 from foliot.core.errors import Invalid
 
@@ -21,7 +21,7 @@ from foliot.core.errors import Invalid
 class Signer:
     """The signing key. `kid` identifies it to servers that know several."""
 
-    key: Key
+    key: VerificationKey
     expected: Expectations
     kid: str | None = None
 
@@ -40,18 +40,18 @@ class Signer:
             claims["iss"] = self.expected.issuer
         try:
             read_claims(claims, self.expected, now)
-        except Refused as why:
+        except TokenRefused as why:
             raise Invalid("token", f"no server would accept it: {why}") from None
         return jwt.encode(
             claims, self.key.material, algorithm=self.key.algorithm, headers={"kid": self.kid} if self.kid else None
         )
 
 
-def private_key(path: Path) -> Key:
+def private_key(path: Path) -> VerificationKey:
     """A private key from a PEM file without a password; `Invalid` otherwise."""
     try:
         material: Any = load_pem_private_key(path.read_bytes(), password=None)
-        return Key(public_key(material.public_key()).algorithm, material)
+        return VerificationKey(public_key(material.public_key()).algorithm, material)
     except (OSError, ValueError, TypeError, AttributeError, UnsupportedAlgorithm, BadKeys) as wrong:
         why = f": {wrong}" if isinstance(wrong, BadKeys) else ""
         raise Invalid(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import jwt
 import structlog
 
-from foliot.auth.claims import LEEWAY, Expectations, Refused, read_claims
-from foliot.auth.verification_keys import Key, Keys
+from foliot.auth.claims import LEEWAY, Expectations, TokenRefused, read_claims
+from foliot.auth.verification_keys import VerificationKey, VerificationKeys
 from foliot.core.access import Caller
 from foliot.core.errors import Unauthenticated
 from foliot.core.ports import Clock
@@ -46,10 +46,10 @@ log = structlog.get_logger("foliot.auth")
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _CheckedToken:
     caller: Caller
     kid: str | None
-    key: Key
+    key: VerificationKey
     until: float
 
 
@@ -57,16 +57,16 @@ class _Seen:
 class Tokens:
     """Caches verified tokens for a few seconds, by digest, while the key is valid and the token has not expired."""
 
-    keys: Keys
+    keys: VerificationKeys
     clock: Clock
     expected: Expectations
-    _seen: OrderedDict[bytes, _Seen] = field(default_factory=OrderedDict, repr=False)
+    _seen: OrderedDict[bytes, _CheckedToken] = field(default_factory=OrderedDict, repr=False)
 
     async def caller(self, bearer: str) -> Caller:
         """The caller of this token; `Unauthenticated`, always in the same words, when it is not valid."""
         try:
             return self._remembered(bearer)
-        except Refused as why:
+        except TokenRefused as why:
             log.debug("a caller was not let in", action="unauthenticated", reason=str(why))
             raise Unauthenticated from None
 
@@ -76,7 +76,7 @@ class Tokens:
 
     def _remembered(self, token: str) -> Caller:
         if len(token) > LARGEST or not _SHAPE.fullmatch(token):
-            raise Refused("not a token")
+            raise TokenRefused("not a token")
         digest, monotonic = hashlib.sha256(token.encode()).digest(), self.clock.monotonic()
         seen = self._seen.get(digest)
         if (
@@ -87,7 +87,7 @@ class Tokens:
         ):
             self._seen.pop(digest, None)
             caller, kid, key = self._checked(token)
-            seen = self._seen[digest] = _Seen(caller, kid, key, monotonic + FRESH)
+            seen = self._seen[digest] = _CheckedToken(caller, kid, key, monotonic + FRESH)
             while len(self._seen) > REMEMBERED:
                 self._seen.popitem(last=False)
         return seen.caller
@@ -95,17 +95,17 @@ class Tokens:
     def _over(self, caller: Caller) -> bool:
         return caller.expires_at is None or self.clock.now() >= caller.expires_at + LEEWAY
 
-    def _checked(self, token: str) -> tuple[Caller, str | None, Key]:
+    def _checked(self, token: str) -> tuple[Caller, str | None, VerificationKey]:
         algorithm, kid = _header(token)
         key = self.keys.find(kid)
         if key is None:
-            raise Refused("signed by a key that is not ours")
+            raise TokenRefused("signed by a key that is not ours")
         if algorithm != key.algorithm:
-            raise Refused("signed by another algorithm than the key's")
+            raise TokenRefused("signed by another algorithm than the key's")
         try:
             claims = jwt.decode(token, key.material, algorithms=[key.algorithm], options=_UNCHECKED)
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as wrong:
-            raise Refused(type(wrong).__name__) from None
+            raise TokenRefused(type(wrong).__name__) from None
         return replace(read_claims(claims, self.expected, self.clock.now()), kid=kid), kid, key
 
 
@@ -115,12 +115,12 @@ def _header(token: str) -> tuple[object, str | None]:
     try:
         header = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, RecursionError):
-        raise Refused("its header cannot be read") from None
+        raise TokenRefused("its header cannot be read") from None
     if not isinstance(header, dict) or _FOREIGN & header.keys():
-        raise Refused("its header says what we do not follow")
+        raise TokenRefused("its header says what we do not follow")
     kind, kid = header.get("typ"), header.get("kid")
     if not (kind is None or (isinstance(kind, str) and kind.lower() in _TYPES)):
-        raise Refused("another type of token")
+        raise TokenRefused("another type of token")
     if not (kid is None or isinstance(kid, str)):
-        raise Refused("its key has no proper name")
+        raise TokenRefused("its key has no proper name")
     return header.get("alg"), kid

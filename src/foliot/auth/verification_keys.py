@@ -36,28 +36,28 @@ class BadKeys(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class VerificationKey:
     """One key and its algorithm."""
 
     algorithm: str
     material: Any
 
 
-class Keys(Protocol):
+class VerificationKeys(Protocol):
     """The keys that are valid now."""
 
-    def find(self, kid: str | None) -> Key | None:
+    def find(self, kid: str | None) -> VerificationKey | None:
         """The key that a token names, or the only one; `Unavailable` when none is known yet."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class OneKey:
+class SingleKey:
     """The operator's single key, whatever key id a token has."""
 
-    key: Key
+    key: VerificationKey
 
-    def find(self, kid: str | None) -> Key | None:
+    def find(self, kid: str | None) -> VerificationKey | None:
         return self.key
 
 
@@ -65,19 +65,19 @@ class OneKey:
 class KeySet:
     """Keys by id; ids matter only where there are several, or where both sides have one."""
 
-    named: Mapping[str | None, Key]
+    named: Mapping[str | None, VerificationKey]
 
-    def find(self, kid: str | None) -> Key | None:
+    def find(self, kid: str | None) -> VerificationKey | None:
         if len(self.named) == 1 and (kid is None or None in self.named):
             return next(iter(self.named.values()))
         return None if kid is None else self.named.get(kid)
 
 
-def hs256(secret: str) -> OneKey:
-    return OneKey(Key("HS256", secret.encode()))
+def hs256(secret: str) -> SingleKey:
+    return SingleKey(VerificationKey("HS256", secret.encode()))
 
 
-def key_file(path: Path) -> OneKey | KeySet:
+def key_file(path: Path) -> SingleKey | KeySet:
     """A public key as PEM, or a JWKS document; `Invalid` names the setting."""
     try:
         return _read(path.read_bytes())
@@ -87,11 +87,11 @@ def key_file(path: Path) -> OneKey | KeySet:
         raise Invalid("FOLIOT_JWT_KEY_FILE", rule, got=str(path)) from None
 
 
-def _read(raw: bytes) -> OneKey | KeySet:
+def _read(raw: bytes) -> SingleKey | KeySet:
     if len(raw) > LARGEST_FILE:
         raise BadKeys(f"it has more than {LARGEST_FILE // 1024} KiB")
     if raw.lstrip()[:1] != b"{":
-        return OneKey(public_key(_pem(raw)))
+        return SingleKey(public_key(_pem(raw)))
     found = key_set(raw)
     if not found.named:
         raise BadKeys("it holds no key that can check a signature")
@@ -107,16 +107,16 @@ def _pem(raw: bytes) -> object:
         raise BadKeys("it is neither") from None
 
 
-def public_key(material: object) -> Key:
+def public_key(material: object) -> VerificationKey:
     """With the algorithm of its key type."""
     if isinstance(material, RSAPublicKey):
         if material.key_size not in RSA_BITS:
             raise BadKeys(f"an RSA key must have {RSA_BITS[0]} to {RSA_BITS[-1]} bits, not {material.key_size}")
-        return Key("RS256", material)
+        return VerificationKey("RS256", material)
     if isinstance(material, EllipticCurvePublicKey) and isinstance(material.curve, SECP256R1):
-        return Key("ES256", material)
+        return VerificationKey("ES256", material)
     if isinstance(material, Ed25519PublicKey):
-        return Key("EdDSA", material)
+        return VerificationKey("EdDSA", material)
     raise BadKeys("a key must be RSA, EC on the curve P-256, or Ed25519")
 
 
@@ -129,7 +129,7 @@ def key_set(raw: bytes) -> KeySet:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list) or len(listed) > MOST_KEYS:
         raise BadKeys(f"it must be an object with a list `keys` of at most {MOST_KEYS}")
-    named: dict[str | None, Key] = {}
+    named: dict[str | None, VerificationKey] = {}
     for jwk in listed:
         if not isinstance(jwk, dict) or not _checks_signatures(jwk):
             continue
@@ -156,7 +156,7 @@ def _checks_signatures(jwk: Mapping[str, Any]) -> bool:
     )
 
 
-def _jwk(jwk: Mapping[str, Any]) -> Key | None:
+def _jwk(jwk: Mapping[str, Any]) -> VerificationKey | None:
     kind = jwk.get("kty")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
@@ -168,5 +168,5 @@ def _jwk(jwk: Mapping[str, Any]) -> Key | None:
     return key if jwk.get("alg", key.algorithm) == key.algorithm else None
 
 
-def _same(one: Key, other: Key) -> bool:
+def _same(one: VerificationKey, other: VerificationKey) -> bool:
     return one.algorithm == other.algorithm and bool(one.material == other.material)

@@ -19,9 +19,9 @@ from foliot.terminal.options import SERVER_VARIABLES, Home, Json
 from foliot.terminal.output import Exit, count, counting, one_line_errors, print_json, printable
 
 if TYPE_CHECKING:
-    from foliot.commands.audit_entry import Head
+    from foliot.commands.audit_entry import ChainHead
     from foliot.config.settings import Settings
-    from foliot.features.audit_log.chain import Verified
+    from foliot.features.audit_log.chain import ChainsVerified
 
 group = CommandGroup(no_args_is_help=False, invoke_without_command=True, epilog=SERVER_VARIABLES)
 group.add_typer(audit_log.group)
@@ -64,26 +64,26 @@ def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, a
         raise typer.Exit(Exit.FAILED if verified.breaks else Exit.DONE)
 
 
-def _heads(path: Path | None) -> list[Head]:
+def _heads(path: Path | None) -> list[ChainHead]:
     """The heads of an earlier proof: a chain that was computed again does not have them."""
-    from foliot.commands.audit_entry import Head
+    from foliot.commands.audit_entry import ChainHead
 
     if path is None:
         return []
     try:
         heads = json.loads(path.read_text(encoding="utf-8"))["heads"]
-        return [Head(str(head["tenant_id"]), int(head["seq"]), str(head["digest"])) for head in heads]
+        return [ChainHead(str(head["tenant_id"]), int(head["seq"]), str(head["digest"])) for head in heads]
     except (ValueError, TypeError, KeyError, UnicodeDecodeError):
         raise usage(f"--earlier: {path} is not what foliot audit verify --json prints") from None
 
 
-async def _verify(settings: Settings, earlier: Sequence[Head]) -> Verified:
+async def _verify(settings: Settings, earlier: Sequence[ChainHead]) -> ChainsVerified:
     from foliot.cli.database import opened
-    from foliot.features.audit_log.chain import Chain
+    from foliot.features.audit_log.chain import ChainVerifier
 
     caller = caller_of(verify)
     async with opened(settings) as app:
-        chain = app.usecases[Chain]
+        chain = app.usecases[ChainVerifier]
         with counting("entries verified", await chain.length(caller)) as progress:
             return await chain.verify(caller, earlier=earlier, progress=progress)
 

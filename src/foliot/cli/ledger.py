@@ -15,7 +15,7 @@ from foliot.terminal.output import Exit, count, counting, one_line_errors, print
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.features.ledger.usecases import Proof
+    from foliot.features.ledger.usecases import LedgerProof
 
 group = CommandGroup("Verify the ledger of instants.", epilog=SERVER_VARIABLES)
 
@@ -44,13 +44,13 @@ def verify_ledger(home: Path | None, *, as_json: bool) -> None:
         raise typer.Exit(Exit.FAILED if proof.holes else Exit.DONE)
 
 
-async def _prove(settings: Settings, *, everything: bool) -> Proof:
+async def _prove(settings: Settings, *, everything: bool) -> LedgerProof:
     from foliot.cli.database import opened
-    from foliot.features.health.usecases.health import Wellbeing
-    from foliot.features.ledger.usecases import Audit
+    from foliot.features.health.usecases.health import HealthChecks
+    from foliot.features.ledger.usecases import LedgerVerifier
 
     caller = caller_of(verify)
     async with opened(settings) as app:
-        total = sum((await app.usecases[Wellbeing].numbers(caller)).schedules.values())
+        total = sum((await app.usecases[HealthChecks].numbers(caller)).schedules.values())
         with counting("schedules proved", total) as progress:
-            return await app.usecases[Audit].prove(caller, progress=progress, first_only=not everything)
+            return await app.usecases[LedgerVerifier].prove(caller, progress=progress, first_only=not everything)

@@ -19,7 +19,7 @@ from foliot.terminal.view import JsonObject, Table
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.features.pipelines.model.file import Fault, Sheet
+    from foliot.features.pipelines.model.file import FileContents, FileFault
 
 group = CommandGroup("Check, run and show pipelines: chains of steps that a YAML file defines.")
 group.add_typer(pipelines.group)
@@ -102,11 +102,11 @@ def _settings(home: Path | None) -> Settings:
     return Settings.load(os.environ, home=home)
 
 
-def _faults(sheet: Sheet) -> list[Fault]:
+def _faults(sheet: FileContents) -> list[FileFault]:
     return [sheet.fault] if sheet.fault else [fault for one in sheet.pipelines for fault in one.faults]
 
 
-def _changes(sheet: Sheet, current: dict[str, Any]) -> list[dict[str, Any]]:
+def _changes(sheet: FileContents, current: dict[str, Any]) -> list[dict[str, Any]]:
     changes = []
     for pipeline in sheet.pipelines:
         was = (current.get(pipeline.name) or {}).get("revision")

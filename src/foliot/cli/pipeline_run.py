@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from foliot.app.build import App
     from foliot.config.settings import Settings
-    from foliot.features.pipelines.model.definition import Definition
-    from foliot.features.pipelines.model.file import Sheet
+    from foliot.features.pipelines.model.definition import PipelineDefinition
+    from foliot.features.pipelines.model.file import FileContents
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 
@@ -43,7 +43,7 @@ class StderrLog:
         return "\n".join(printable(line) for line in Redactor.of(self._hidden).text(text).splitlines())
 
 
-def read_file(settings: Settings, path: Path) -> Sheet:
+def read_file(settings: Settings, path: Path) -> FileContents:
     """Parse a file, with the transforms that are installed here."""
     from foliot.db.clock import StoreClock
     from foliot.features.pipelines.file.parse import MAX_BYTES
@@ -61,7 +61,7 @@ def read_file(settings: Settings, path: Path) -> Sheet:
     return reader(settings, catalogue).read(raw, str(path), StoreClock().now())
 
 
-def run_here(settings: Settings, definitions: Sequence[Definition], *, as_json: bool) -> int:
+def run_here(settings: Settings, definitions: Sequence[PipelineDefinition], *, as_json: bool) -> int:
     """Run them one after the other; the exit code tells whether all of them succeeded."""
     return asyncio.run(_run(settings, definitions, as_json=as_json))
 
@@ -79,7 +79,7 @@ def legacy(settings: Settings) -> int:
     return Exit.FAILED if faults else ended
 
 
-async def _run(settings: Settings, definitions: Sequence[Definition], *, as_json: bool) -> int:
+async def _run(settings: Settings, definitions: Sequence[PipelineDefinition], *, as_json: bool) -> int:
     app = await _app(settings)
     mine = asyncio.current_task()
     if mine is not None:
@@ -128,12 +128,12 @@ async def _in_memory(settings: Settings) -> App:
     return app
 
 
-async def _perform(app: App, definition: Definition, log: StderrLog) -> Outcome:
+async def _perform(app: App, definition: PipelineDefinition, log: StderrLog) -> Outcome:
     from foliot.core.ids import RUN, new_id
-    from foliot.engine.ports import Context
+    from foliot.engine.ports import ActionContext
 
     action = app.pipelines.action
-    ctx = Context(
+    ctx = ActionContext(
         run_id=new_id(RUN),
         tenant_id=app.settings.pipelines_tenant,
         schedule_id=None,
@@ -150,7 +150,7 @@ async def _perform(app: App, definition: Definition, log: StderrLog) -> Outcome:
     return await action.perform_definition(ctx, definition)
 
 
-def _show(definition: Definition, outcome: Outcome, log: StderrLog, *, as_json: bool) -> None:
+def _show(definition: PipelineDefinition, outcome: Outcome, log: StderrLog, *, as_json: bool) -> None:
     state, result = _result(outcome, log)
     if as_json:
         print_json({"pipeline": definition.name, "revision": definition.revision, "state": state, **result})

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from foliot.config import process_secrets
 from foliot.core.errors import Conflict
-from foliot.engine.model.node import Wish
+from foliot.engine.model.node import NodeRequest
 
 if TYPE_CHECKING:
     from foliot.app.build import App
@@ -106,11 +106,11 @@ class Stop:
         self.grace = grace
         self.asked = asyncio.Event()
         self.wished = asyncio.Event()
-        self.wish: Wish | None = None
+        self.wish: NodeRequest | None = None
 
-    def hear(self, wish: Wish) -> None:
+    def hear(self, wish: NodeRequest) -> None:
         """A drain can still become a restart; a restart stays one."""
-        if self.wish is not Wish.RESTART:
+        if self.wish is not NodeRequest.RESTART:
             self.wish = wish
         self.wished.set()
 
@@ -163,7 +163,7 @@ async def live(app: App, listener: socket.socket | None, announce: Callable[[], 
             # Also after a failed start: what did start must end.
             await app.stop(app.settings.shutdown_seconds)
         # Asked to stop while restarting: the last request counts.
-        if stop.wish is Wish.RESTART and not stop.asked.is_set():
+        if stop.wish is NodeRequest.RESTART and not stop.asked.is_set():
             return RESTART
     ended = 0 if served else 1
     if stop.asked.is_set():
@@ -183,7 +183,7 @@ async def _wait(app: App, announce: Callable[[], None], stop: Stop) -> bool:
 
 async def _until_idle(app: App, stop: Stop) -> None:
     """Follow the requests of operators; returns after a request to restart, once nothing runs here any more."""
-    while stop.wish is not Wish.RESTART:
+    while stop.wish is not NodeRequest.RESTART:
         stop.wished.clear()
         await stop.wished.wait()
         if app.engine is not None:
@@ -200,12 +200,14 @@ def restart() -> NoReturn:
 
 async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
-    from foliot.servers.http.connections import Bounds
+    from foliot.servers.http.connections import ConnectionLimits
     from foliot.servers.http.server import per_address, server_of
 
     asgi: Any = app.asgi
     settings = app.settings
-    server = server_of(asgi, bounds=Bounds(per_address(settings.connections_per_address, local=settings.local)))
+    server = server_of(
+        asgi, bounds=ConnectionLimits(per_address(settings.connections_per_address, local=settings.local))
+    )
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
     asked = asyncio.create_task(stop.asked.wait(), name="stop")
     idle = asyncio.create_task(_until_idle(app, stop), name="wish")

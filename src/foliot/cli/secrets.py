@@ -15,7 +15,7 @@ from foliot.terminal.output import Exit, count, counting, note, one_line_errors,
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.features.secrets.usecases import Rekeyed
+    from foliot.features.secrets.usecases import RekeyResult
 
 group = CommandGroup("Manage secrets: webhooks can use them, and they can never be read back.")
 group.add_typer(secrets.group)
@@ -48,7 +48,7 @@ def rekey(home: Home = None, as_json: Json = False) -> None:
         raise typer.Exit(Exit.FAILED if rekeyed.shut else Exit.DONE)
 
 
-async def _rekey(settings: Settings) -> Rekeyed:
+async def _rekey(settings: Settings) -> RekeyResult:
     from foliot.cli.database import opened
     from foliot.features.secrets.usecases import Secrets
 

@@ -13,7 +13,7 @@ import foliot
 from foliot.cli import discord as bot
 from foliot.cli import grpc as rpc
 from foliot.cli.volatile import FORGETS, volatile
-from foliot.engine.model.node import Role
+from foliot.engine.model.node import NodeRole
 from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home
@@ -138,7 +138,7 @@ def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> No
         settings = _settings("scheduler", concurrency=concurrency, log_level=log_level)
         _leave_if_legacy(settings)
         _refuse_sqlite(settings, "scheduler")
-        raise typer.Exit(_part(settings, Role.SCHEDULER))
+        raise typer.Exit(_part(settings, NodeRole.SCHEDULER))
 
 
 def worker(queues: str | None, concurrency: int | None, max_runs: int | None, log_level: str | None) -> None:
@@ -146,7 +146,7 @@ def worker(queues: str | None, concurrency: int | None, max_runs: int | None, lo
     with one_line_errors():
         settings = _settings("worker", queues=queues, concurrency=concurrency, max_runs=max_runs, log_level=log_level)
         _refuse_sqlite(settings, "worker")
-        raise typer.Exit(_part(settings, Role.WORKER))
+        raise typer.Exit(_part(settings, NodeRole.WORKER))
 
 
 def _leave_if_legacy(settings: Settings) -> None:
@@ -255,7 +255,7 @@ def _up(settings: Settings, *, demo: bool) -> int:
     return ended
 
 
-def _part(settings: Settings, role: Role | None = None) -> int:
+def _part(settings: Settings, role: NodeRole | None = None) -> int:
     """Run one part: an engine of this role, or the API alone."""
     from contextlib import nullcontext
 
@@ -275,7 +275,7 @@ def _part(settings: Settings, role: Role | None = None) -> int:
 
         async def main() -> int:
             await refuse_other_revision(settings)
-            app = build.build(settings, http=doors, engine=not doors, role=role or Role.UP)
+            app = build.build(settings, http=doors, engine=not doors, role=role or NodeRole.UP)
             return await process.live(app, listener, announce)
 
         ended = process.run(main())

@@ -20,7 +20,7 @@ group = CommandGroup()
 LONGEST = 100 * 366 * 86_400
 
 if TYPE_CHECKING:
-    from foliot.auth.verification_keys import Key
+    from foliot.auth.verification_keys import VerificationKey
     from foliot.config.settings import Settings
 
 
@@ -54,7 +54,7 @@ def token(
         typer.echo(signer.sign(tenant_id=tenant, user_id=user, role=role, life=life, now=wall()))
 
 
-def _key(settings: Settings, path: Path | None) -> Key:
+def _key(settings: Settings, path: Path | None) -> VerificationKey:
     from foliot.auth.token_issuer import private_key
     from foliot.auth.verification_keys import hs256
 

@@ -19,7 +19,7 @@ BODY = "body"
 _LENGTHS = struct.Struct(">II")
 
 
-class Broken(Exception):
+class BrokenFrame(Exception):
     """The other side sent something that is not a message."""
 
 
@@ -50,7 +50,7 @@ async def receive(source: asyncio.StreamReader) -> dict[str, Any] | None:
 def _sizes(head: bytes) -> tuple[int, int]:
     size, more = _LENGTHS.unpack(head)
     if size > LARGEST or more > LARGEST_BODY:
-        raise Broken(f"a message of {size} and {more} bytes")
+        raise BrokenFrame(f"a message of {size} and {more} bytes")
     return size, more
 
 
@@ -58,9 +58,9 @@ def _message(text: bytes, body: bytes) -> dict[str, Any]:
     try:
         message = orjson.loads(text)
     except ValueError as error:
-        raise Broken(str(error)) from None
+        raise BrokenFrame(str(error)) from None
     if not isinstance(message, dict):
-        raise Broken("a message that is no object")
+        raise BrokenFrame("a message that is no object")
     return message | {BODY: body} if body else message
 
 

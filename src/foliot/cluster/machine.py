@@ -22,21 +22,21 @@ POOLS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Readers:
+class ReaderCapacity:
     """Number of processes of a pool, and the memory limit of each."""
 
     many: int
     memory: int
 
     @classmethod
-    def of(cls, cores: int, memory: int) -> Readers:
+    def of(cls, cores: int, memory: int) -> ReaderCapacity:
         """One for each core, as far as there is memory for all of them."""
         room = max(memory - OURS, 0)
         many = max(min(cores, room // (POOLS * LEAST)), 1)
         return cls(many, min(max(room // (POOLS * many), LEAST), MOST))
 
     @classmethod
-    def here(cls) -> Readers:
+    def here(cls) -> ReaderCapacity:
         return cls.of(cores(), memory())
 
 

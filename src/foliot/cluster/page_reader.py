@@ -8,17 +8,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from foliot.cluster.pool_port import Attempt, Call
+from foliot.cluster.pool_port import AttemptInfo, PoolCall
 
 COURTESY = 10
 """Niceness of a reader relative to its parent: pages can wait longer than firing and answering."""
 
-_NOBODYS = Attempt(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
+_NOBODYS = AttemptInfo(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
 
 _read = 0
 
 
-class Silence:
+class DiscardedOutput:
     """Discards what libraries print while they parse."""
 
     def log(self, message: str, level: str) -> None: ...
@@ -26,12 +26,12 @@ class Silence:
     def progress(self, data: Mapping[str, Any]) -> None: ...
 
 
-SILENCE = Silence()
+SILENCE = DiscardedOutput()
 
 
-def asked(module: str, function: str, parameters: Mapping[str, Any], body: bytes, weight: int = 1) -> Call:
+def asked(module: str, function: str, parameters: Mapping[str, Any], body: bytes, weight: int = 1) -> PoolCall:
     """The call of a module-level function on these bytes, for a pool."""
-    return Call(
+    return PoolCall(
         module=__name__,
         function=read.__name__,
         task="",

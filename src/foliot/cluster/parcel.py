@@ -11,7 +11,7 @@ PARCEL = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class BrokerMessage:
     """Run ids of one queue, at the priority of the most urgent."""
 
     queue: str
@@ -22,4 +22,4 @@ class Parcel:
     """The publication mark on their rows: returning them clears this mark, and no later one."""
 
 
-Receive = Callable[[Parcel], Awaitable[None]]
+Receive = Callable[[BrokerMessage], Awaitable[None]]

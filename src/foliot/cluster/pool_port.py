@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
-from foliot.core.ports import Room, always_room
+from foliot.core.ports import BackPressure, no_back_pressure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class AttemptInfo:
     """What a task may know about its attempt."""
 
     run_id: str
@@ -23,7 +23,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class PoolCall:
     """A function to call in another process: where it is found, and its arguments as JSON."""
 
     module: str
@@ -31,14 +31,14 @@ class Call:
     task: str
     """The task's name; empty for an internal function, which is simply called."""
     parameters: Mapping[str, Any]
-    attempt: Attempt
+    attempt: AttemptInfo
     body: bytes = b""
     """Bytes that an internal function receives as `body`: raw, because JSON could not hold them."""
     weight: int = 1
     """Its weight: a process is replaced after so many calls."""
 
 
-class Tell(Protocol):
+class ProgressSink(Protocol):
     """Log lines and progress of a function in another process."""
 
     def log(self, message: str, level: str) -> None: ...
@@ -47,7 +47,7 @@ class Tell(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class CallResult:
     """How a function ended: with a result or an error, both plain JSON."""
 
     result: Any = None
@@ -66,7 +66,9 @@ class ProcessDied(Exception):
 class Pool(Protocol):
     """A pool of processes for CPU-bound functions."""
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
+    async def call(
+        self, call: PoolCall, tell: ProgressSink, patience: timedelta, room: BackPressure = no_back_pressure
+    ) -> CallResult:
         """Run it. Cancelled (asyncio): the function is asked to stop, and its process is killed if it does not.
 
         After each log line `room` is awaited, which holds back the process too (back-pressure).

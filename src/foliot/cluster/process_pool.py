@@ -15,10 +15,10 @@ from typing import Any
 
 import structlog
 
-from foliot.cluster.frames import LARGEST, Broken, pack, receive
-from foliot.cluster.pool_port import Call, ProcessDied, Tell, Told
-from foliot.cluster.resource_limits import Bounds, environment, hide_from_children
-from foliot.core.ports import Room, always_room
+from foliot.cluster.frames import LARGEST, BrokenFrame, pack, receive
+from foliot.cluster.pool_port import CallResult, PoolCall, ProcessDied, ProgressSink
+from foliot.cluster.resource_limits import ChildLimits, environment, hide_from_children
+from foliot.core.ports import BackPressure, no_back_pressure
 
 START = timedelta(seconds=60)
 """Timeout for a process to start and import what it needs; it does not count against the call."""
@@ -43,7 +43,7 @@ class Child:
     """It was asked to stop, and has not answered yet."""
 
     @classmethod
-    async def start(cls, bounds: Bounds, told: Mapping[str, str]) -> Child:
+    async def start(cls, bounds: ChildLimits, told: Mapping[str, str]) -> Child:
         arguments = (sys.executable, "-P", "-m", "foliot.features.tasks.run.child")
         hide_from_children()
         # A group of its own: a signal from the terminal is for the parent, which ends its children itself.
@@ -84,10 +84,10 @@ class ProcessPool:
     size: int
     most: int = 50
     grace: float = GRACE
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: ChildLimits = field(default_factory=ChildLimits)
     environment: Mapping[str, str] = field(default_factory=environment)
     """The environment of a process: it holds no secret of this one."""
-    warm_up: Call | None = None
+    warm_up: PoolCall | None = None
     """The first call of each process, so that no other pays for its imports."""
     _slots: asyncio.Semaphore = field(init=False)
     _idle: list[Child] = field(init=False, default_factory=list)
@@ -101,13 +101,17 @@ class ProcessPool:
     def processes(self) -> int:
         return len(self._all)
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
+    async def call(
+        self, call: PoolCall, tell: ProgressSink, patience: timedelta, room: BackPressure = no_back_pressure
+    ) -> CallResult:
         """Run it in a process; the wait for one counts against its timeout."""
         async with asyncio.timeout(patience.total_seconds()) as limit, self._child(limit) as child:
             child.worn += call.weight
             return await self._converse(child, call, tell, patience, room)
 
-    async def _converse(self, child: Child, call: Call, tell: Tell, patience: timedelta, room: Room) -> Told:
+    async def _converse(
+        self, child: Child, call: PoolCall, tell: ProgressSink, patience: timedelta, room: BackPressure
+    ) -> CallResult:
         child.calls += 1
         # Never cancelled itself, so that no message is read halfway.
         hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
@@ -118,11 +122,11 @@ class ProcessPool:
         except asyncio.CancelledError:
             await asyncio.shield(self._stop(child, hearing))
             raise
-        except (ConnectionError, Broken) as error:
+        except (ConnectionError, BrokenFrame) as error:
             await self._stop(child, hearing)
             raise ProcessDied(_death(child, str(error))) from None
 
-    async def _stop(self, child: Child, hearing: asyncio.Task[Told]) -> None:
+    async def _stop(self, child: Child, hearing: asyncio.Task[CallResult]) -> None:
         """Ask it to stop, wait a moment, and kill it: nothing may continue after the run has ended."""
         child.spoiled = True
         with contextlib.suppress(TimeoutError):
@@ -160,12 +164,12 @@ class ProcessPool:
             await self._warmed(child, self.warm_up, limit)
         return child
 
-    async def _warmed(self, child: Child, call: Call, limit: asyncio.Timeout) -> None:
+    async def _warmed(self, child: Child, call: PoolCall, limit: asyncio.Timeout) -> None:
         """Let it import what it needs; the caller keeps its whole timeout for afterwards."""
         at, begun = limit.when(), asyncio.get_running_loop().time()
         limit.reschedule(begun + START.total_seconds())
         try:
-            await self._converse(child, call, Unheard(), START, always_room)
+            await self._converse(child, call, NullProgress(), START, no_back_pressure)
         except BaseException:
             self._all.discard(child)
             await asyncio.shield(child.kill())
@@ -189,7 +193,7 @@ class ProcessPool:
         self._idle.clear()
 
 
-class Unheard:
+class NullProgress:
     """Discards log lines and progress."""
 
     def log(self, message: str, level: str) -> None: ...
@@ -197,13 +201,13 @@ class Unheard:
     def progress(self, data: Mapping[str, Any]) -> None: ...
 
 
-def _asked(call: Call) -> dict[str, Any]:
+def _asked(call: PoolCall) -> dict[str, Any]:
     """A call as JSON, without the fields that an internal function does not need."""
     asked = {"module": call.module, "function": call.function, "task": call.task, "parameters": call.parameters}
     return asked | {"attempt": asdict(call.attempt)} if call.task else asked
 
 
-async def _hear(child: Child, tell: Tell, number: int, room: Room) -> Told:
+async def _hear(child: Child, tell: ProgressSink, number: int, room: BackPressure) -> CallResult:
     """The messages until the function has ended; those of a thread that an earlier call left behind are skipped."""
     heard = 0
     while (message := await child.receive()) is not None:
@@ -220,7 +224,7 @@ async def _hear(child: Child, tell: Tell, number: int, room: Room) -> Told:
             tell.progress(message["progress"])
             await room()
         else:
-            return Told(**message["ended"])
+            return CallResult(**message["ended"])
     await child.process.wait()
     raise ProcessDied(_death(child))
 

@@ -24,7 +24,7 @@ def environment(names: Iterable[str] = ()) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ChildLimits:
     """Limits of one child; None: unlimited."""
 
     memory: int | None = None
@@ -39,9 +39,9 @@ class Bounds:
         return asdict(self)
 
 
-def confine(given: Mapping[str, Any]) -> Bounds:
+def confine(given: Mapping[str, Any]) -> ChildLimits:
     """Apply the limits to this process, permanently; programs that it starts gain no privileges."""
-    bounds = Bounds(**given)
+    bounds = ChildLimits(**given)
     _give_up_privileges()
     try:
         import resource

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView:
+class MonitoredTask:
     """One attempt of a run in this process."""
 
     run_id: str
@@ -21,7 +21,7 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEnd:
+class MonitoredTaskEnd:
     """How an attempt ended, as it was stored."""
 
     state: str

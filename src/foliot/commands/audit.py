@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.core.access import Caller, Thing
 from foliot.core.ids import ENTRY, new_id
 from foliot.core.mask import shown
@@ -24,7 +24,7 @@ SHORT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AuditedChange:
     """What a caller did to a thing: `create`, `pause`, `revoke`, … `was` and `became` never hold a secret."""
 
     verb: str
@@ -34,15 +34,15 @@ class Change:
     became: Mapping[str, Any] | None = None
 
 
-async def record(tx: Transaction, caller: Caller, now: datetime, *changes: Change) -> None:
+async def record(tx: Transaction, caller: Caller, now: datetime, *changes: AuditedChange) -> None:
     """Write the changes in one statement, for code outside the envelope; a command calls `ctx.audit`."""
     if changes:
-        await SqlTrail(tx).add([entry(caller, now, change) for change in changes])
+        await SqlAuditLog(tx).add([entry(caller, now, change) for change in changes])
 
 
-def entry(caller: Caller, now: datetime, change: Change) -> TrailEntry:
+def entry(caller: Caller, now: datetime, change: AuditedChange) -> AuditEntry:
     """A change as the audit log keeps it, for statements that write it together with a row."""
-    return TrailEntry(
+    return AuditEntry(
         id=new_id(ENTRY),
         tenant_id=caller.tenant_id,
         at=now,

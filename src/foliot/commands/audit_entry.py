@@ -15,7 +15,7 @@ GENESIS = "0" * 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrailEntry:
+class AuditEntry:
     """One change, as it is remembered. `seq` and `digest` are its place in the tenant's chain, once it has one."""
 
     id: str
@@ -34,7 +34,7 @@ class TrailEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A chained entry as its row holds it: its place, its seal, and everything else, word for word."""
 
     entry_id: str
@@ -44,7 +44,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChainHead:
     """The last link of a tenant's chain, kept apart from it."""
 
     tenant_id: str

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Text, cast, func, select, text, type_coerce
 
-from foliot.commands.audit_entry import GENESIS, Head, Link, TrailEntry, seal
+from foliot.commands.audit_entry import GENESIS, AuditEntry, ChainHead, ChainLink, seal
 from foliot.commands.audit_tables import trail, trail_heads
 from foliot.db.columns import moment_out
 from foliot.db.dialects import Batch
 from foliot.db.transaction import Statements
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 
 # Everything but the place in the chain. The texts of documents are taken as they stand in the row.
 _CONTENT = ("id", "tenant_id", "at", "user_id", "key_id", "door", "verb", "thing", "thing_id", "was", "became")
@@ -32,10 +32,10 @@ SELECT tenant_id FROM t WHERE tenant_id IS NOT NULL
 
 
 @dataclass(frozen=True, slots=True)
-class SqlTrail(Statements):
+class SqlAuditLog(Statements):
     """Appends, and chains: whoever holds a tenant's head gives its waiting entries their places."""
 
-    async def add(self, entries: Sequence[TrailEntry]) -> None:
+    async def add(self, entries: Sequence[AuditEntry]) -> None:
         """Append, with one statement. They wait for their places in their tenants' chains."""
         await self.dialect.insert(self.conn, trail, entry_columns(entries))
 
@@ -51,7 +51,7 @@ class SqlTrail(Statements):
         for row in rows:
             last = heads[row.tenant_id]
             seq = last.seq + 1
-            heads[row.tenant_id] = Head(row.tenant_id, seq, seal(last.digest, seq, _content(row)))
+            heads[row.tenant_id] = ChainHead(row.tenant_id, seq, seal(last.digest, seq, _content(row)))
             chained["seq"].append(seq)
             chained["digest"].append(heads[row.tenant_id].digest)
         if rows:
@@ -59,7 +59,7 @@ class SqlTrail(Statements):
             await self._move([heads[tenant_id] for tenant_id in sorted({row.tenant_id for row in rows})])
         return len(rows)
 
-    async def _lock_heads(self) -> dict[str, Head]:
+    async def _lock_heads(self) -> dict[str, ChainHead]:
         """The heads of tenants whose entries wait; those that another holds are skipped."""
         tenants = list((await self.conn.execute(_WAITING)).scalars())
         if not tenants:
@@ -71,9 +71,9 @@ class SqlTrail(Statements):
             await self.dialect.insert(self.conn, trail_heads, columns, conflict="ignore")
         query = select(trail_heads).where(here).order_by(trail_heads.c.tenant_id)
         rows = await self.conn.execute(self.dialect.lock(query, skip=True))
-        return {row.tenant_id: Head(row.tenant_id, row.seq, row.digest) for row in rows}
+        return {row.tenant_id: ChainHead(row.tenant_id, row.seq, row.digest) for row in rows}
 
-    async def _move(self, heads: Sequence[Head]) -> None:
+    async def _move(self, heads: Sequence[ChainHead]) -> None:
         keys = {"tenant_id": [head.tenant_id for head in heads]}
         values = {"seq": [head.seq for head in heads], "digest": [head.digest for head in heads]}
         await self.dialect.update(self.conn, trail_heads, keys, values)
@@ -93,7 +93,7 @@ class SqlTrail(Statements):
         query = select(func.count()).select_from(trail).where(trail.c.waiting_of == tenant_id)
         return (await self.conn.scalar(query)) or 0
 
-    async def get(self, tenant_id: str, entry_id: str) -> TrailEntry | None:
+    async def get(self, tenant_id: str, entry_id: str) -> AuditEntry | None:
         query = select(trail).where(trail.c.id == entry_id, trail.c.tenant_id == tenant_id)
         row = (await self.conn.execute(query)).first()
         return None if row is None else _entry(row)
@@ -101,12 +101,12 @@ class SqlTrail(Statements):
     async def find(
         self,
         tenant_id: str,
-        page: Page,
+        page: PageRequest,
         *,
         start: datetime | None = None,
         end: datetime | None = None,
         **filters: str | None,
-    ) -> list[TrailEntry]:
+    ) -> list[AuditEntry]:
         """Newest first, of [start, end). `filters`: user_id, thing, thing_id, verb."""
         query = select(trail).where(trail.c.tenant_id == tenant_id)
         for name, value in filters.items():
@@ -120,7 +120,7 @@ class SqlTrail(Statements):
             query = query.where(trail.c.id < page.cursor)
         return [_entry(row) for row in await self.conn.execute(query.order_by(trail.c.id.desc()).limit(page.limit))]
 
-    async def latest_of_each(self, tenant_id: str, recent: int) -> list[TrailEntry]:
+    async def latest_of_each(self, tenant_id: str, recent: int) -> list[AuditEntry]:
         """The newest entry of everybody who is among so many of the newest ones."""
         own = select(trail.c.id, trail.c.user_id).where(trail.c.tenant_id == tenant_id)
         newest = own.order_by(trail.c.id.desc()).limit(recent).subquery()
@@ -140,28 +140,28 @@ class SqlTrail(Statements):
         ]
         return min((tenant_id for tenant_id in found if tenant_id is not None), default=None)
 
-    async def head(self, tenant_id: str) -> Head | None:
+    async def head(self, tenant_id: str) -> ChainHead | None:
         row = (await self.conn.execute(select(trail_heads).where(trail_heads.c.tenant_id == tenant_id))).first()
-        return None if row is None else Head(row.tenant_id, row.seq, row.digest)
+        return None if row is None else ChainHead(row.tenant_id, row.seq, row.digest)
 
-    async def walk(self, tenant_id: str, after_seq: int, limit: int) -> list[Link]:
+    async def walk(self, tenant_id: str, after_seq: int, limit: int) -> list[ChainLink]:
         # A cast, for SQLite keeps whatever text somebody puts where a number belongs.
         """Chained entries in the order of their places."""
         query = select(*_RAW, cast(trail.c.seq, BigInteger).label("seq"), trail.c.digest)
         query = query.where(trail.c.tenant_id == tenant_id, trail.c.seq > after_seq)
         rows = await self.conn.execute(query.order_by(trail.c.seq, trail.c.id).limit(limit))
-        return [Link(row.id, row.seq, row.digest, _content(row)) for row in rows]
+        return [ChainLink(row.id, row.seq, row.digest, _content(row)) for row in rows]
 
 
-def entry_columns(entries: Sequence[TrailEntry]) -> dict[str, list[Any]]:
+def entry_columns(entries: Sequence[AuditEntry]) -> dict[str, list[Any]]:
     """New entries as a batch."""
     columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in _CONTENT}
     columns["waiting_of"] = columns["tenant_id"]
     return columns
 
 
-def _entry(row: Any) -> TrailEntry:
-    return TrailEntry(**{name: getattr(row, name) for name in (*_CONTENT, "seq", "digest")})
+def _entry(row: Any) -> AuditEntry:
+    return AuditEntry(**{name: getattr(row, name) for name in (*_CONTENT, "seq", "digest")})
 
 
 def _content(row: Any) -> tuple[str | None, ...]:
@@ -175,6 +175,6 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def audit_rows(entries: Sequence[TrailEntry]) -> Batch | None:
+def audit_rows(entries: Sequence[AuditEntry]) -> Batch | None:
     """Entries as rows that another statement writes with its own."""
     return (trail, entry_columns(entries)) if entries else None

@@ -13,14 +13,14 @@ from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
-from foliot.commands.audit import Change, entry
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import SqlTrail
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.audit import AuditedChange, entry
+from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
-from foliot.core.limits import Limits
+from foliot.core.access import Caller, Thing, Verb, require
+from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
@@ -93,17 +93,17 @@ class CommandContext(QueryContext):
 
     tx: Transaction
     now: datetime
-    limits: Limits
+    limits: TenantLimits
     audit_time: datetime | None
     """Overrides the time of audit entries: the demo writes a past, and its entries say when it was written."""
 
-    def __init__(self, parts: Writes, caller: Caller, once: Once = EACH_TIME) -> None:
+    def __init__(self, parts: Writes, caller: Caller, once: IdempotentRequest = EACH_TIME) -> None:
         super().__init__(parts.store, caller)
         self._clock = parts.clock
         self._feed = parts.feed
         self._once = once
         self._stack = AsyncExitStack()
-        self._entries: list[TrailEntry] = []
+        self._entries: list[AuditEntry] = []
         self._topics: dict[str, None] = {}
         self._after: list[Callable[[], object]] = []
         self.audit_time = None
@@ -123,7 +123,7 @@ class CommandContext(QueryContext):
         await self._once.begin(self.tx, self.caller, self.now)
         return self.tx
 
-    def audit(self, *changes: Change, at: datetime | None = None) -> None:
+    def audit(self, *changes: AuditedChange, at: datetime | None = None) -> None:
         """Entries of the audit log, written before the commit in one statement: they and the change, or neither."""
         moment = self.audit_time or at or self.now
         self._entries += [entry(self.caller, moment, change) for change in changes]
@@ -142,7 +142,7 @@ class CommandContext(QueryContext):
             answer = await body(self)
             if hasattr(self, "tx"):
                 if self._entries:
-                    await SqlTrail(self.tx).add(self._entries)
+                    await SqlAuditLog(self.tx).add(self._entries)
                 await self._once.keep(self.tx, self.caller, answer)
         for effect in self._after:
             effect()
@@ -268,18 +268,18 @@ def _stating(needs: tuple[Permission, ...], asked: F) -> F:
 
 def _demand(caller: Caller, needs: tuple[Permission, ...]) -> None:
     for verb, thing in needs:
-        demand(caller, verb, thing)
+        require(caller, verb, thing)
 
 
-def _once_of(method: Callable[..., object]) -> Callable[[tuple[Any, ...], dict[str, Any]], Once]:
+def _once_of(method: Callable[..., object]) -> Callable[[tuple[Any, ...], dict[str, Any]], IdempotentRequest]:
     """Where a method takes its idempotency key from: by name, or by position after `self` and the context."""
     names = list(inspect.signature(method).parameters)[2:]
     if "once" not in names:
         return lambda _args, _kwargs: EACH_TIME
     place = names.index("once")
 
-    def once_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Once:
-        found: Once = args[place] if len(args) > place else kwargs.get("once", EACH_TIME)
+    def once_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> IdempotentRequest:
+        found: IdempotentRequest = args[place] if len(args) > place else kwargs.get("once", EACH_TIME)
         return found
 
     return once_of

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from foliot.core.errors import TooMany
-from foliot.core.limits import Bucket
+from foliot.core.limits import TokenBucket
 
 PER_MINUTE = 120
 """Wrong ones from one address that are answered at once."""
@@ -19,17 +19,17 @@ REMEMBERED = 10_000
 
 
 @dataclass(slots=True, kw_only=True)
-class Throttle:
+class FailedLoginDelay:
     """Slows strangers. Right keys never pass here: behind one proxy everybody has the same address."""
 
     per_minute: int = PER_MINUTE
     delay: float = DELAY
     waiting: int = 0
-    _buckets: OrderedDict[str, Bucket] = field(init=False, default_factory=OrderedDict)
+    _buckets: OrderedDict[str, TokenBucket] = field(init=False, default_factory=OrderedDict)
 
     async def failed(self, address: str, now: float) -> None:
         """A key or token from here did not count; `TooMany`, after a wait, when that was so too often lately."""
-        bucket = self._buckets.setdefault(address, Bucket.full(self.per_minute, now))
+        bucket = self._buckets.setdefault(address, TokenBucket.full(self.per_minute, now))
         self._buckets.move_to_end(address)
         if len(self._buckets) > REMEMBERED:
             self._buckets.popitem(last=False)

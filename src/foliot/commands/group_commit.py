@@ -28,7 +28,7 @@ this one's own, or with None for one that has to be asked alone."""
 
 
 @dataclass(slots=True)
-class Together(Generic[Q, A]):
+class GroupCommit(Generic[Q, A]):
     """Group commit: while one group of a tenant is written, the next one accumulates; there is no timer.
 
     A group that fails as a whole fails because of one request, and it cannot be told which: each is run alone then.

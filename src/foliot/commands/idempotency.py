@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from foliot.commands.idempotency_sql import SqlRequests
+from foliot.commands.idempotency_sql import SqlIdempotencyKeys
 from foliot.core.access import Caller
 from foliot.core.errors import Conflict, KeyReused
 from foliot.db.transaction import Transaction
@@ -30,7 +30,7 @@ def _no_headers(_: Any) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotentRequest:
     """The idempotency key of a request, and how its answer is kept. Without a key every request is new."""
 
     key: str | None = None
@@ -47,7 +47,7 @@ class Once:
         """Reserve the key; `AnsweredBefore`, `KeyReused` or `Conflict` when it was used before."""
         if self.key is None:
             return
-        earlier = await SqlRequests(tx).begin(caller.tenant_id, self.key, self.fingerprint, now)
+        earlier = await SqlIdempotencyKeys(tx).begin(caller.tenant_id, self.key, self.fingerprint, now)
         if earlier is None:
             return
         if earlier.fingerprint != self.fingerprint or earlier.status is None:
@@ -64,7 +64,7 @@ class Once:
         if self.key is None:
             return
         body, headers = (None, None) if self.secret else (self.render(result), self.headers(result))
-        await SqlRequests(tx).answer(caller.tenant_id, self.key, self.status, body, headers)
+        await SqlIdempotencyKeys(tx).answer(caller.tenant_id, self.key, self.status, body, headers)
 
 
-EACH_TIME = Once()
+EACH_TIME = IdempotentRequest()

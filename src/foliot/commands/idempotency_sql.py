@@ -11,14 +11,14 @@ from sqlalchemy import delete, select, update
 
 from foliot.commands.idempotency_tables import requests
 from foliot.db.transaction import Statements
-from foliot.engine.model.views import KEYS_KEPT, Answer
+from foliot.engine.model.views import KEYS_KEPT, StoredResponse
 
 
 @dataclass(frozen=True, slots=True)
-class SqlRequests(Statements):
+class SqlIdempotencyKeys(Statements):
     """One row per key; its insert is the first thing the effect's transaction does."""
 
-    async def begin(self, tenant_id: str, key: str, fingerprint: str, now: datetime) -> Answer | None:
+    async def begin(self, tenant_id: str, key: str, fingerprint: str, now: datetime) -> StoredResponse | None:
         """Reserve the key inside this transaction; the earlier answer when there is one."""
         row = {"tenant_id": [tenant_id], "request_key": [key], "fingerprint": [fingerprint], "created_at": [now]}
         # Waits for whoever inserted the same key and has not committed yet.
@@ -35,7 +35,7 @@ class SqlRequests(Statements):
             return None
         if found.status is None and found.fingerprint == fingerprint:
             return None
-        return Answer(found.fingerprint, found.status, found.body, found.headers or {})
+        return StoredResponse(found.fingerprint, found.status, found.body, found.headers or {})
 
     async def answer(
         self, tenant_id: str, key: str, status: int, body: str | None, headers: Mapping[str, str] | None = None

@@ -13,7 +13,7 @@ from foliot.commands.tenant import Tenant
 from foliot.commands.tenants_sql import SqlTenants
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid, TooMany, Unavailable
-from foliot.core.limits import LIMITS, UNLIMITED, Bucket, Limits
+from foliot.core.limits import LIMITS, UNLIMITED, TenantLimits, TokenBucket
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
@@ -31,7 +31,7 @@ KEPT = 10_000
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownLimits:
     """What was last read of a tenant."""
 
     tenant: Tenant | None = None
@@ -46,14 +46,14 @@ class Limiter:
 
     store: Database
     clock: Clock
-    default: Limits = UNLIMITED
+    default: TenantLimits = UNLIMITED
     """Of tenants that have none of their own."""
     refused: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
     """How often each limit said no; of all tenants together."""
-    _known: OrderedDict[str, _Known] = field(default_factory=OrderedDict)
-    _buckets: OrderedDict[tuple[str, str], Bucket] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, _KnownLimits] = field(default_factory=OrderedDict)
+    _buckets: OrderedDict[tuple[str, str], TokenBucket] = field(default_factory=OrderedDict)
 
-    async def of(self, tenant_id: str) -> Limits:
+    async def of(self, tenant_id: str) -> TenantLimits:
         """A tenant's limits. While the database is away, those last seen, or else the settings'."""
         known = self._keep(tenant_id)
         with suppress(Unavailable):
@@ -75,7 +75,7 @@ class Limiter:
         limits = await self.of(caller.tenant_id)
         self._take("requests_per_minute", caller, limits.requests_per_minute, 1)
 
-    def run(self, caller: Caller, limits: Limits, count: int = 1) -> None:
+    def run(self, caller: Caller, limits: TenantLimits, count: int = 1) -> None:
         """Runs that a person asks for. `limits` were asked for before the transaction began."""
         self._take("run_now_per_minute", caller, limits.run_now_per_minute, count)
 
@@ -85,7 +85,7 @@ class Limiter:
         if bucket is not None:
             bucket.give_back(count)
 
-    async def schedule(self, tx: Transaction, caller: Caller, limits: Limits) -> None:
+    async def schedule(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
         """Whether the tenant may have the schedule that this transaction has written.
 
         Whoever asks next waits until this transaction has ended, so that two cannot take the last place.
@@ -96,7 +96,7 @@ class Limiter:
             told = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
             self._refuse("schedules", f"{told}: delete one first, or ask for a higher limit")
 
-    async def stored(self, tx: Transaction, caller: Caller, limits: Limits) -> None:
+    async def stored(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
         """Whether the tenant has room for what this transaction has written."""
         if limits.stored_bytes is None:
             return
@@ -105,7 +105,7 @@ class Limiter:
             told = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
             self._refuse("stored_bytes", f"{told}: send less, delete schedules, or ask for a higher limit")
 
-    def stream(self, limits: Limits, is_open: int) -> None:
+    def stream(self, limits: TenantLimits, is_open: int) -> None:
         """Whether one more stream may be opened."""
         if limits.streams is not None and is_open >= limits.streams:
             told = f"your tenant has {is_open} of {limits.streams} streams open here: close one first"
@@ -115,7 +115,7 @@ class Limiter:
         if per_minute is None:
             return
         now, key = self.clock.monotonic(), (name, caller.tenant_id)
-        bucket = self._buckets.setdefault(key, Bucket.full(per_minute, now))
+        bucket = self._buckets.setdefault(key, TokenBucket.full(per_minute, now))
         _forget_oldest(self._buckets, key)
         if bucket.per_minute != per_minute:
             bucket.resize(per_minute, now)
@@ -127,12 +127,12 @@ class Limiter:
         self.refused[name] += 1
         raise TooMany(told, retry_after=retry_after)
 
-    def _keep(self, tenant_id: str) -> _Known:
-        known = self._known.setdefault(tenant_id, _Known())
+    def _keep(self, tenant_id: str) -> _KnownLimits:
+        known = self._known.setdefault(tenant_id, _KnownLimits())
         _forget_oldest(self._known, tenant_id)
         return known
 
-    async def _read(self, tenant_id: str, known: _Known) -> None:
+    async def _read(self, tenant_id: str, known: _KnownLimits) -> None:
         if self._within(known.read_at, FRESH):
             return
         async with known.reading:

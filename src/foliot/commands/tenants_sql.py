@@ -12,14 +12,14 @@ from foliot.core.errors import Invalid
 from foliot.core.limits import read_own
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Status
-from foliot.engine.model.views import Page
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql import stored_bytes as stored
 from foliot.engine.sql.tables import runs, schedules
 from foliot.engine.sql.tenant_tables import tenants
 from foliot.engine.sql.tenant_turns import SCHEDULES, wait_turn
 
-COUNTED = (Status.ACTIVE.value, Status.PAUSED.value)
+COUNTED = (ScheduleStatus.ACTIVE.value, ScheduleStatus.PAUSED.value)
 """Schedules that have ended or were deleted take no place."""
 
 
@@ -43,7 +43,7 @@ class SqlTenants(Statements):
         await self.dialect.insert(self.conn, tenants, {"tenant_id": [tenant.tenant_id], **row}, conflict="ignore")
         await self.conn.execute(update(tenants).where(tenants.c.tenant_id == tenant.tenant_id).values(**values))
 
-    async def find(self, page: Page) -> list[Tenant]:
+    async def find(self, page: PageRequest) -> list[Tenant]:
         """Those of whom something is said, in the order of their ids."""
         query = select(tenants).order_by(tenants.c.tenant_id).limit(page.limit)
         if page.cursor is not None:

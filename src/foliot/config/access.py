@@ -9,7 +9,7 @@ from typing import Any
 
 from foliot.config import parse as reading
 from foliot.config.field import about
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 from foliot.config.weak_secrets import default_credentials, master_keys, strong
 from foliot.core.errors import Invalid
 
@@ -47,10 +47,10 @@ _ANY_SOURCE = f"{SOURCES['jwt_secret']} (at least 32 bytes), {SOURCES['jwks_url'
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Access:
+class AccessSettings:
     """Settings of authentication."""
 
-    jwt_secret: Secret | None = field(
+    jwt_secret: SecretValue | None = field(
         default=None,
         metadata=about(
             "Checks and signs tokens (HS256): at least 32 random bytes. One of this, `FOLIOT_JWKS_URL` and "
@@ -106,7 +106,7 @@ class Access:
             read=reading.whole(1, 24 * 3660),
         ),
     )
-    metrics_token: Secret | None = field(
+    metrics_token: SecretValue | None = field(
         default=None,
         metadata=about(
             "A bearer token that gives access to `/metrics` and nothing else: at least 16 characters. "
@@ -116,7 +116,7 @@ class Access:
             secret=True,
         ),
     )
-    secret_key: tuple[Secret, ...] = field(
+    secret_key: tuple[SecretValue, ...] = field(
         default=(),
         metadata=about(
             "Master keys that seal secrets and API keys, separated by commas, each at least 32 characters: the first "

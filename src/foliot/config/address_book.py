@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from foliot.config import parse as reading
 from foliot.config.field import about
-from foliot.core.access import Tenants
+from foliot.core.access import TenantAllowList
 from foliot.core.address_book import AddressBook, Scheme, ServiceAddress, service_name
 from foliot.core.errors import Invalid
 
@@ -65,7 +65,7 @@ def _grants(said: Sequence[str]) -> dict[str, Any]:
             raise ValueError(_GRANT_RULE)
         if word == "methods" and not all(map(_METHOD.fullmatch, names)):
             raise ValueError(_GRANT_RULE)
-        found[word] = Tenants.of(names) if word == "tenants" else frozenset(names)
+        found[word] = TenantAllowList.of(names) if word == "tenants" else frozenset(names)
     return found
 
 
@@ -101,7 +101,7 @@ def _named(name: str, found: ServiceAddress) -> ServiceAddress:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Services:
+class ServiceSettings:
     """Settings of the address book."""
 
     services: AddressBook = field(

@@ -9,7 +9,7 @@ from foliot.config.field import about
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Scraping:
+class ArticleSettings:
     """Settings of article fetching."""
 
     article_cache_ttl: float = field(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from foliot.config import parse as reading
 from foliot.config.field import about
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 
 SCHEMES = ("amqp", "amqps", "redis", "rediss")
 _RULE = (
@@ -19,7 +19,7 @@ _OTHERS = {"pyamqp": "amqp"}
 """Celery's names for the same settings."""
 
 
-def broker_url(text: str) -> Secret:
+def broker_url(text: str) -> SecretValue:
     """One URL, or those of a RabbitMQ cluster, separated by semicolons."""
     urls = [_one(part.strip()) for part in text.split(";") if part.strip()]
     kinds = {url.partition("://")[0] for url in urls}
@@ -27,7 +27,7 @@ def broker_url(text: str) -> Secret:
         raise ValueError(_RULE)
     if find_spec("celery") is None or (kinds & {"redis", "rediss"} and find_spec("redis") is None):
         raise ValueError("needs Celery, which is not installed: pip install 'foliot[cluster]'")
-    return Secret(";".join(urls))
+    return SecretValue(";".join(urls))
 
 
 def _one(text: str) -> str:
@@ -46,10 +46,10 @@ def _one(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Carrying:
+class BrokerSettings:
     """Settings of the broker."""
 
-    broker_url: Secret | None = field(
+    broker_url: SecretValue | None = field(
         default=None,
         metadata=about(
             "The broker through which `foliot scheduler` hands runs to `foliot worker`: `amqp://…` (RabbitMQ) or "

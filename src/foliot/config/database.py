@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class DatabaseFamily:
     """A database and its driver. URLs that name one of `others` are accepted and rewritten."""
 
     scheme: str
@@ -19,9 +19,11 @@ class Family:
     others: frozenset[str]
 
 
-_SQLITE = Family("sqlite+aiosqlite", "aiosqlite", "", frozenset({"", "aiosqlite", "pysqlite"}))
-_POSTGRESQL = Family("postgresql+asyncpg", "asyncpg", "postgres", frozenset({"", "asyncpg", "psycopg", "psycopg2"}))
-_MYSQL = Family(
+_SQLITE = DatabaseFamily("sqlite+aiosqlite", "aiosqlite", "", frozenset({"", "aiosqlite", "pysqlite"}))
+_POSTGRESQL = DatabaseFamily(
+    "postgresql+asyncpg", "asyncpg", "postgres", frozenset({"", "asyncpg", "psycopg", "psycopg2"})
+)
+_MYSQL = DatabaseFamily(
     "mysql+asyncmy", "asyncmy", "mysql", frozenset({"", "asyncmy", "aiomysql", "pymysql", "mysqldb", "mysqlconnector"})
 )
 FAMILIES = {
@@ -82,7 +84,7 @@ def _sqlite_url(rest: str) -> str:
     return sqlite_file(Path(path).expanduser().absolute()) + question + query
 
 
-def _server_url(family: Family, rest: str) -> str:
+def _server_url(family: DatabaseFamily, rest: str) -> str:
     try:
         parts = urlsplit(f"//{rest}")
         port = parts.port

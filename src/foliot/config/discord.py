@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from foliot.config import parse as reading
 from foliot.config.field import about
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 from foliot.config.pipeline_file import tenant
 from foliot.core.access import Role
 
@@ -24,12 +24,12 @@ _RULE = (
 )
 
 
-def token(text: str) -> Secret:
+def token(text: str) -> SecretValue:
     """Strips the scheme word of a header; only Discord can tell whether the token is valid."""
     bare = text.removeprefix("Bot ").strip()
     if not bare.isascii() or not bare.isprintable() or " " in bare:
         raise ValueError("must be the token of a bot as Discord shows it: visible characters without spaces")
-    return Secret(bare)
+    return SecretValue(bare)
 
 
 def snowflake(text: str) -> int:
@@ -59,10 +59,10 @@ def api(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Discord:
+class DiscordSettings:
     """Who may use Foliot from Discord, and with which role."""
 
-    discord_token: Secret | None = field(
+    discord_token: SecretValue | None = field(
         default=None,
         metadata=about(
             "The bot's token: starts the Discord bot in `foliot up` and `foliot discord`, and is what `DiscordSink` "

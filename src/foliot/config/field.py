@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class SettingField:
     """The first key is the setting's own name, the others are aliases."""
 
     name: str

@@ -30,7 +30,7 @@ def grpc_port(text: str) -> int | str | None:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Rpc:
+class GrpcSettings:
     """Settings of the gRPC server."""
 
     grpc_host: str | None = field(

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foliot.config.field import about
-from foliot.core.limits import LIMITS, UNLIMITED, Limits, least, most
+from foliot.core.limits import LIMITS, UNLIMITED, TenantLimits, least, most
 
 NONE = "none"
 """The value that means no limit."""
 
-ORDINARY = Limits(
+ORDINARY = TenantLimits(
     requests_per_minute=6000, schedules=10_000, run_now_per_minute=600, streams=100, stored_bytes=1_000_000_000
 )
 """Defaults where the operator chose none; local mode, which has one tenant, has no limits."""
@@ -42,7 +42,7 @@ def _declared(name: str, doc: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TenantLimits:
+class LimitSettings:
     """Default limits of a tenant. None: the operator chose none."""
 
     limit_requests_per_minute: int | str | None = _declared(
@@ -62,7 +62,7 @@ class TenantLimits:
         "stored_bytes", "Bytes of one tenant's schedules, their versions, and what its runs were given beyond them."
     )
 
-    def limits(self, *, local: bool) -> Limits:
+    def limits(self, *, local: bool) -> TenantLimits:
         ordinary = UNLIMITED if local else ORDINARY
         chosen = {name: getattr(self, f"limit_{name}") for name in LIMITS}
         return ordinary.but(

@@ -32,7 +32,7 @@ class SettingsError(FoliotError):
         super().__init__("\n".join(str(complaint) for complaint in self.complaints))
 
 
-class Secret:
+class SecretValue:
     """A secret value: shown only by `reveal()`."""
 
     __slots__ = ("_value",)
@@ -44,7 +44,7 @@ class Secret:
         return self._value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._value == self._value
+        return isinstance(other, SecretValue) and other._value == self._value
 
     def __hash__(self) -> int:
         return hash(self._value)
@@ -228,7 +228,7 @@ def ports(text: str) -> tuple[int, ...]:
     return values
 
 
-def signing_secret(text: str) -> Secret:
+def signing_secret(text: str) -> SecretValue:
     rule = (
         f"must be 'whsec_' followed by base64 of at least {_SHORTEST_KEY} bytes; make one with: "
         "python3 -c \"import base64, secrets; print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\""
@@ -240,4 +240,4 @@ def signing_secret(text: str) -> Secret:
         raise ValueError(rule) from None
     if prefix or len(key) < _SHORTEST_KEY:
         raise ValueError(rule)
-    return Secret(text)
+    return SecretValue(text)

@@ -25,7 +25,7 @@ def tenant(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PipelineBook:
+class PipelineFileSettings:
     """Settings of the pipelines file."""
 
     pipelines: Path | None = field(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from foliot.config.database import masked
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 from foliot.config.unknown_keys import LATER, TOKEN
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def values_of(settings: Settings) -> tuple[str, ...]:
 
 def _revealed(value: object) -> Iterator[str]:
     for one in value if isinstance(value, tuple) else (value,):
-        text = one.reveal() if isinstance(one, Secret) else one if isinstance(one, str) and masked(one) != one else ""
+        text = (
+            one.reveal() if isinstance(one, SecretValue) else one if isinstance(one, str) and masked(one) != one else ""
+        )
         if "://" not in text:
             yield text
         for part in text.split(";") if "://" in text else ():

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from foliot.config import parse as reading
 from foliot.config.field import about
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 
 _RULE = (
     "must be the URL of a Scrapyd, such as http://scrapyd:6800 or https://user:password@scrapyd.internal, or several "
@@ -17,7 +17,7 @@ _RULE = (
 _PROJECT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
-def scrapyd_urls(text: str) -> tuple[Secret, ...]:
+def scrapyd_urls(text: str) -> tuple[SecretValue, ...]:
     """The nodes without duplicates, in the order given."""
     urls = [_one(part) for part in reading.entries(text)]
     if not urls:
@@ -25,7 +25,7 @@ def scrapyd_urls(text: str) -> tuple[Secret, ...]:
     places = [url.rpartition("@")[2].rpartition("://")[2].lower() for url in urls]
     if len(set(places)) < len(places):
         raise ValueError("must name each Scrapyd once")
-    return tuple(Secret(url) for url in urls)
+    return tuple(SecretValue(url) for url in urls)
 
 
 def _one(text: str) -> str:
@@ -48,10 +48,10 @@ def project(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Crawling:
+class ScrapydSettings:
     """Settings of Scrapyd."""
 
-    scrapyd_urls: tuple[Secret, ...] = field(
+    scrapyd_urls: tuple[SecretValue, ...] = field(
         default=(),
         metadata=about(
             "The Scrapyd nodes on which crawls run, separated by commas: `http://host:6800`, with `user:password@` "

@@ -11,40 +11,40 @@ from urllib.parse import urlsplit
 
 from foliot.config import access, address_book, grpc, unknown_keys, wakeups
 from foliot.config import parse as reading
-from foliot.config.access import Access
-from foliot.config.address_book import Services
-from foliot.config.articles import Scraping
-from foliot.config.broker import Carrying
+from foliot.config.access import AccessSettings
+from foliot.config.address_book import ServiceSettings
+from foliot.config.articles import ArticleSettings
+from foliot.config.broker import BrokerSettings
 from foliot.config.database import database_url, masked, sqlite_file, sqlite_path
-from foliot.config.discord import Discord
-from foliot.config.field import Declared, about
-from foliot.config.grpc import Rpc
-from foliot.config.limits import TenantLimits
-from foliot.config.parse import Secret, SettingsError
-from foliot.config.pipeline_file import PipelineBook
-from foliot.config.scrapyd import Crawling
-from foliot.config.sinks import Sinks
-from foliot.config.tasks import Tasking
-from foliot.config.transforms import Transforming
-from foliot.config.wakeups import Waking
+from foliot.config.discord import DiscordSettings
+from foliot.config.field import SettingField, about
+from foliot.config.grpc import GrpcSettings
+from foliot.config.limits import LimitSettings
+from foliot.config.parse import SecretValue, SettingsError
+from foliot.config.pipeline_file import PipelineFileSettings
+from foliot.config.scrapyd import ScrapydSettings
+from foliot.config.sinks import SinkSettings
+from foliot.config.tasks import TaskSettings
+from foliot.config.transforms import TransformSettings
+from foliot.config.wakeups import WakeupSettings
 from foliot.core.errors import Invalid
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings(
-    Access,
-    TenantLimits,
-    Carrying,
-    Waking,
-    Services,
-    Crawling,
-    Scraping,
-    Sinks,
-    Rpc,
-    Tasking,
-    Transforming,
-    PipelineBook,
-    Discord,
+    AccessSettings,
+    LimitSettings,
+    BrokerSettings,
+    WakeupSettings,
+    ServiceSettings,
+    ScrapydSettings,
+    ArticleSettings,
+    SinkSettings,
+    GrpcSettings,
+    TaskSettings,
+    TransformSettings,
+    PipelineFileSettings,
+    DiscordSettings,
 ):
     """The settings of a process. Created by `load`, which checks them. The engine applies `time_scale` to durations."""
 
@@ -259,7 +259,7 @@ class Settings(
             read=reading.seconds(0.1, 3600),
         ),
     )
-    webhook_secret: Secret | None = field(
+    webhook_secret: SecretValue | None = field(
         default=None,
         metadata=about(
             "Signs webhooks in local mode as long as there is no secret `webhook_signing`: `whsec_` and base64. "
@@ -298,12 +298,12 @@ class Settings(
         return cls(**values)
 
     @classmethod
-    def declared(cls) -> list[Declared]:
+    def declared(cls) -> list[SettingField]:
         """Every setting, in the order of the reference."""
         rooms = Settings.__bases__
         inherited = {each.name for room in rooms for each in fields(room)}
         return [
-            Declared(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
+            SettingField(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
             for each in sorted(fields(cls), key=lambda each: each.name in inherited)
         ]
 
@@ -350,7 +350,7 @@ class _Layers:
         self.overrides = overrides
         self.complaints: list[Invalid] = []
 
-    def value(self, declared: Declared) -> Any:
+    def value(self, declared: SettingField) -> Any:
         """The value of the highest layer; the default where it is invalid, so that further errors are found too."""
         given = self.given(declared.name)
         read = []
@@ -379,7 +379,7 @@ class _Layers:
         return {key: self.environ[key].strip() for key in declared.keys if self.environ.get(key, "").strip()}
 
 
-def _differing(declared: Declared, given: Mapping[str, str]) -> Invalid:
+def _differing(declared: SettingField, given: Mapping[str, str]) -> Invalid:
     first, *others = given
     shown = "" if declared.secret else ": " + " and ".join(repr(masked(text)) for text in given.values())
     return Invalid(first, f"must not differ from {', '.join(others)}, which means the same{shown}; keep one")

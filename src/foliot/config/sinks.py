@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from foliot.config.field import about
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 
 SCHEMES = ("mongodb", "mongodb+srv")
 _RULE = (
@@ -17,7 +17,7 @@ _RULE = (
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 
 
-def mongo_uri(text: str) -> Secret:
+def mongo_uri(text: str) -> SecretValue:
     """Checks only the outline of the URL; the driver parses it fully."""
     scheme, _, rest = text.partition("://")
     user, at, hosts = rest.partition("/")[0].rpartition("@")
@@ -27,7 +27,7 @@ def mongo_uri(text: str) -> Secret:
         raise ValueError(_RULE)
     if find_spec("pymongo") is None:
         raise ValueError("needs PyMongo, which is not installed: pip install 'foliot[mongo]'")
-    return Secret(text)
+    return SecretValue(text)
 
 
 def database_name(text: str) -> str:
@@ -37,10 +37,10 @@ def database_name(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Sinks:
+class SinkSettings:
     """Settings of sinks."""
 
-    mongo_uri: Secret | None = field(
+    mongo_uri: SecretValue | None = field(
         default=None,
         metadata=about(
             "A MongoDB to which articles, jobs and the items of crawls are copied. Default: none.",

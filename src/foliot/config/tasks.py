@@ -36,7 +36,7 @@ def modules(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Tasking:
+class TaskSettings:
     """Settings of tasks."""
 
     tasks: tuple[str, ...] = field(

@@ -16,7 +16,7 @@ def directories(text: str) -> tuple[Path, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Transforming:
+class TransformSettings:
     """Settings of pipeline steps."""
 
     transforms: tuple[str, ...] = field(

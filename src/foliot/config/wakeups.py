@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from foliot.config import parse as reading
 from foliot.config.field import about
-from foliot.config.parse import Secret
+from foliot.config.parse import SecretValue
 from foliot.core.errors import Invalid
 
 USUAL_PORT = 6379
@@ -22,7 +22,7 @@ _RULE = (
 _MISSING = "needs the package redis, which is not installed: pip install 'foliot[cluster]'"
 
 
-def redis_url(text: str) -> Secret:
+def redis_url(text: str) -> SecretValue:
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -35,7 +35,7 @@ def redis_url(text: str) -> Secret:
         raise ValueError("must end with the number of a database: redis://host:6379/0")
     if find_spec("redis") is None:
         raise ValueError(_MISSING)
-    return Secret(text)
+    return SecretValue(text)
 
 
 def redis_port(text: str) -> int | None:
@@ -44,10 +44,10 @@ def redis_port(text: str) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Waking:
+class WakeupSettings:
     """Settings of wake-ups between processes."""
 
-    redis_url: Secret | None = field(
+    redis_url: SecretValue | None = field(
         default=None,
         metadata=about(
             "The Redis that wakes other processes: `redis://…`, or `rediss://…` for TLS. Default: PostgreSQL does it, "
@@ -104,14 +104,14 @@ def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, st
     ]
 
 
-def joined(values: Mapping[str, Any]) -> Secret | None:
+def joined(values: Mapping[str, Any]) -> SecretValue | None:
     """The URL, as given or built from its parts."""
-    url: Secret | None = values["redis_url"]
+    url: SecretValue | None = values["redis_url"]
     host = values["redis_host"]
     if url is not None or host is None:
         return url
     place = f"[{host}]" if ":" in host else host
-    return Secret(f"redis://{place}:{values['redis_port'] or USUAL_PORT}/{values['redis_db'] or 0}")
+    return SecretValue(f"redis://{place}:{values['redis_port'] or USUAL_PORT}/{values['redis_db'] or 0}")
 
 
 def _parts(url: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from foliot.config.parse import Secret, entries, is_loopback
+from foliot.config.parse import SecretValue, entries, is_loopback
 
 LEAST_DISTINCT = 8
 LEAST_OWN = 16
@@ -40,20 +40,20 @@ _OPEN_USERS = frozenset({"root", "admin", "guest", "sa"})
 _MAKE = 'make one with: python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 
 
-def strong(least: int, unit: str) -> Callable[[str], Secret]:
+def strong(least: int, unit: str) -> Callable[[str], SecretValue]:
     """Parses a key of at least so many bytes or characters that cannot be guessed."""
 
-    def read(text: str) -> Secret:
+    def read(text: str) -> SecretValue:
         if (len(text.encode()) if unit == "bytes" else len(text)) < least:
             raise ValueError(f"must have at least {least} {unit}; {_MAKE}")
         if found := weakness(text):
             raise ValueError(f"{found}; {_MAKE}")
-        return Secret(text)
+        return SecretValue(text)
 
     return read
 
 
-def master_keys(text: str) -> tuple[Secret, ...]:
+def master_keys(text: str) -> tuple[SecretValue, ...]:
     """A list of such keys: the first encrypts, all decrypt."""
     read = strong(32, "characters each")
     return tuple(read(entry) for entry in entries(text))

@@ -58,7 +58,7 @@ class Thing(StrEnum):
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
 
-class Door(StrEnum):
+class Interface(StrEnum):
     """The interface that a request came through."""
 
     REST = "rest"
@@ -79,7 +79,7 @@ class Caller:
     tenant_id: str
     user_id: str
     role: Role
-    door: Door = Door.REST
+    door: Interface = Interface.REST
     scopes: frozenset[str] | None = None
     """The scopes that an API key was narrowed to, as `scope` writes them; None is everything its role allows."""
     key_id: str | None = None
@@ -99,13 +99,13 @@ EVERY_TENANT = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Tenants:
+class TenantAllowList:
     """An allow-list of tenants for a task or service that the operator adds; without names it admits all of them."""
 
     names: frozenset[str] | None = frozenset({KEEPER})
 
     @classmethod
-    def of(cls, said: str | Iterable[str]) -> Tenants:
+    def of(cls, said: str | Iterable[str]) -> TenantAllowList:
         """`"all"`, or names; `ValueError` with the rule otherwise."""
         if said == EVERY_TENANT:
             return cls(None)
@@ -122,12 +122,12 @@ class Tenants:
         return [EVERY_TENANT] if self.names is None else sorted(self.names)
 
 
-OPERATORS_OWN = Tenants()
+OPERATORS_OWN = TenantAllowList()
 
 LOCAL = Caller(KEEPER, "local", Role.SYSTEM)
 """The one caller of local mode."""
 
-CODE = Caller(KEEPER, "code", Role.SYSTEM, Door.CODE)
+CODE = Caller(KEEPER, "code", Role.SYSTEM, Interface.CODE)
 """Code: tasks declare schedules in their modules, and they are created when a process starts."""
 
 _SEE = frozenset(
@@ -196,7 +196,7 @@ def may(caller: Caller, verb: Verb, thing: Thing) -> bool:
     return caller.scopes is None or scope(verb, thing) in caller.scopes
 
 
-def demand(caller: Caller, verb: Verb, thing: Thing) -> None:
+def require(caller: Caller, verb: Verb, thing: Thing) -> None:
     """`Forbidden` unless the caller may."""
     if not may(caller, verb, thing):
         what = "role" if caller.scopes is None else "key's scopes and role"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from foliot.core.access import OPERATORS_OWN, Tenants
+from foliot.core.access import OPERATORS_OWN, TenantAllowList
 
 LONGEST_NAME = 100
 NAME = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"
@@ -43,7 +43,7 @@ class ServiceAddress:
     port: int
     path: str = ""
     """Only of http and https; begins with a slash, or is empty."""
-    tenants: Tenants = OPERATORS_OWN
+    tenants: TenantAllowList = OPERATORS_OWN
     """The tenants that may call it: the operator's own, unless the entry says otherwise."""
     methods: frozenset[str] | None = None
     """The methods that may be called, as `Method` or `package.Service/Method`; None is all of them."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from foliot.core.errors import Invalid
-from foliot.core.mask import HIDDEN, Spot, decoded, rewritten
+from foliot.core.mask import HIDDEN, CredentialSpot, decoded, rewritten
 
 SEALED = re.compile(r"sealed\.v1\.(?P<key>[0-9a-f]{8})\.(?P<sealed>[A-Za-z0-9_-]{38,})")
 """The placeholder of a credential in a stored action; valid in headers and in URLs."""
@@ -37,7 +37,7 @@ def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> d
     known: dict[tuple[str, str], str] = {}
     parts: dict[tuple[str, str], set[str]] = {}
 
-    def note(spot: Spot, text: str) -> str:
+    def note(spot: CredentialSpot, text: str) -> str:
         known.setdefault((spot.place.lower(), spot.destination), text)
         parts.setdefault((spot.part, spot.destination), set()).add(text)
         return text
@@ -45,7 +45,7 @@ def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> d
     for one in before:
         rewritten(one, note)
 
-    def keep(spot: Spot, text: str) -> str:
+    def keep(spot: CredentialSpot, text: str) -> str:
         if not is_kept(text):
             return text
         alike = parts.get((spot.part, spot.destination), set())
@@ -62,7 +62,7 @@ def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> d
     return rewritten(action, keep)
 
 
-def _why(spot: Spot, some: bool) -> str:  # noqa: FBT001 -- a word of the sentence
+def _why(spot: CredentialSpot, some: bool) -> str:  # noqa: FBT001 -- a word of the sentence
     if not some:
         return "nothing is kept here that it could stand for"
     return f"no credential is kept here for {spot.destination or 'this'}; one stays with the host it was written for"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
+class OutgoingRequest:
     """One outgoing HTTP request."""
 
     method: str
@@ -25,7 +25,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class OutgoingResponse:
     """What came back."""
 
     status: int
@@ -42,7 +42,7 @@ class Egress(Protocol):
         """`Invalid` when no request to this URL could ever be allowed; looks up no names."""
         ...
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         """Raises `EgressRefused` when the request shows that it may not leave, `EgressFailed` when no answer came."""
         ...
 

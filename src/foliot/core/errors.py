@@ -173,7 +173,7 @@ class Contended(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class StoreRefusal:
     """What the database refuses a process, from when to when by the monotonic clock."""
 
     cause: Cause

@@ -23,7 +23,7 @@ _RATES = frozenset({"requests_per_minute", "run_now_per_minute"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class TenantLimits:
     """What a tenant may use at most; None is no limit."""
 
     requests_per_minute: int | None = None
@@ -39,7 +39,7 @@ class Limits:
     stored_bytes: int | None = None
     """Of schedules, their versions, and documents given to runs."""
 
-    def but(self, own: Mapping[str, int | None]) -> Limits:
+    def but(self, own: Mapping[str, int | None]) -> TenantLimits:
         """These limits, overridden by those that a tenant has of its own."""
         return replace(self, **own)
 
@@ -47,10 +47,10 @@ class Limits:
         return {name: getattr(self, name) for name in LIMITS}
 
 
-LIMITS = tuple(each.name for each in fields(Limits))
+LIMITS = tuple(each.name for each in fields(TenantLimits))
 """Their names."""
 
-UNLIMITED = Limits()
+UNLIMITED = TenantLimits()
 
 
 def read_own(where: str, raw: object) -> dict[str, int | None]:
@@ -85,7 +85,7 @@ def _limit(where: str, name: str, got: object) -> int | None:
 
 
 @dataclass(slots=True)
-class Bucket:
+class TokenBucket:
     """Token bucket per minute: allows a burst of one minute's worth, and refills evenly.
 
     `now` is any monotonic clock, in seconds.
@@ -96,7 +96,7 @@ class Bucket:
     at: float
 
     @classmethod
-    def full(cls, per_minute: int, now: float) -> Bucket:
+    def full(cls, per_minute: int, now: float) -> TokenBucket:
         return cls(per_minute, per_minute, now)
 
     def take(self, now: float, cost: int = 1) -> float | None:

@@ -36,7 +36,7 @@ _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class CredentialSpot:
     """The location of a credential, and the destination that it is for."""
 
     place: str
@@ -47,17 +47,17 @@ class Spot:
     """The host, service or program that receives it."""
 
 
-Rewrite = Callable[[Spot, str], str]
+Rewrite = Callable[[CredentialSpot, str], str]
 
 
 def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
     """The action with each credential replaced by the result of `change`. Templates of secrets are no credentials."""
     goes_to = destination(action)
 
-    def asked(spot: Spot, text: str) -> str:
+    def asked(spot: CredentialSpot, text: str) -> str:
         return text if not text or TEMPLATE.search(text) else change(spot, text)
 
-    walk = _Walk(goes_to, asked)
+    walk = _ActionWalk(goes_to, asked)
     whole = isinstance(action.get("url"), str)
     return {
         name: value if whole and name == _BODY else walk.value(value, str(name), str(name))
@@ -77,7 +77,7 @@ def destination(action: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _ActionWalk:
     """Walks one action, with the names that the nearest keys around a value have."""
 
     goes_to: str
@@ -92,7 +92,7 @@ class _Walk:
             case list() | tuple():
                 return [self.value(each, f"{place}.{at}", name, among) for at, each in enumerate(value)]
             case str() if among is not None and among.search(name):
-                return self.change(Spot(place, place.lower(), self.goes_to), value)
+                return self.change(CredentialSpot(place, place.lower(), self.goes_to), value)
             case str() if "://" in value:
                 return self._url(value, place)
             case _:
@@ -115,13 +115,13 @@ class _Walk:
         host = _host(where)
         user, at, beyond = where.rpartition("@")
         if at:
-            where = f"{self.change(Spot(f'{place}@', '@', host), user) if user else ''}@{beyond}"
+            where = f"{self.change(CredentialSpot(f'{place}@', '@', host), user) if user else ''}@{beyond}"
 
         def pair(one: re.Match[str]) -> str:
             name = decoded(one["name"])
             if not _QUERY.search(name):
                 return one[0]
-            spot = Spot(f"{place}?{name}", f"?{name}", host)
+            spot = CredentialSpot(f"{place}?{name}", f"?{name}", host)
             return f"{one['before']}{one['name']}={self.change(spot, one['value'])}"
 
         return f"{found['scheme']}{where}{found['path']}{_PAIR.sub(pair, rest)}"
@@ -151,4 +151,4 @@ def shown(action: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown_text(text: str) -> str:
     """The text, with its credentials masked if it is a URL."""
-    return text if "://" not in text else str(_Walk("", lambda _, __: HIDDEN).value(text, "", ""))
+    return text if "://" not in text else str(_ActionWalk("", lambda _, __: HIDDEN).value(text, "", ""))

@@ -14,7 +14,7 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
-class Room(Protocol):
+class BackPressure(Protocol):
     """Back-pressure: an action that logs much waits here, so that no line has to be dropped."""
 
     async def __call__(self) -> None:
@@ -22,5 +22,5 @@ class Room(Protocol):
         ...
 
 
-async def always_room() -> None:
+async def no_back_pressure() -> None:
     """Never waits; for callers that store no lines."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from foliot.core.mask import HIDDEN
 from foliot.core.secret_names import PREFIX
-from foliot.core.unescape import undress
+from foliot.core.unescape import unescape
 
 _SHORTEST = 8
 """Minimum length of an encoded form: a shorter one would match text that has nothing to do with it."""
@@ -86,7 +86,7 @@ class Redactor:
 
 
 def _without_disguised(text: str, forms: Iterable[str]) -> str:
-    undressed = undress(text)
+    undressed = unescape(text)
     if undressed is None:
         return text
     spans = []
@@ -108,7 +108,7 @@ def _longest_first(forms: Iterable[str]) -> tuple[str, ...]:
 
 
 def _bare(form: str) -> str:
-    undressed = undress(form)
+    undressed = unescape(form)
     return form if undressed is None else undressed.text
 
 

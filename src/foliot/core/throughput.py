@@ -14,7 +14,7 @@ MOST_QUEUES = 100
 
 
 @dataclass(slots=True)
-class Pulse:
+class MinuteCounter:
     """A ring buffer of slices; those older than a minute are dropped."""
 
     _ring: deque[tuple[int, Counter[str]]] = field(default_factory=lambda: deque(maxlen=SLICES))

@@ -17,7 +17,7 @@ _MARKS = ("\\", "%", "&", "+")
 
 
 @dataclass(frozen=True, slots=True)
-class Undressed:
+class UnescapedText:
     """An unescaped text, and the original position of each character."""
 
     text: str
@@ -39,7 +39,7 @@ class Undressed:
         return at, at + 1
 
 
-def undress(text: str) -> Undressed | None:
+def unescape(text: str) -> UnescapedText | None:
     """None when the text has no escapes.
 
     Every backslash is dropped and every plus is a space, even one that was escaped itself; a byte is the Latin-1
@@ -65,7 +65,7 @@ def undress(text: str) -> Undressed | None:
         add(_meaning(found), found.start(), found.end(), copied=False)
         last = found.end()
     add(text[last:], last, len(text), copied=True)
-    return Undressed("".join(made), places, origins)
+    return UnescapedText("".join(made), places, origins)
 
 
 def _meaning(found: re.Match[str]) -> str:

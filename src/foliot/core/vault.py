@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class CannotOpen(Exception):
+class CannotUnseal(Exception):
     """Decryption failed: another key, another place or a changed byte. Never says which."""
 
     def __init__(self) -> None:
@@ -48,5 +48,5 @@ class Vault(Protocol):
         ...
 
     def open(self, key_id: str, sealed: bytes, *aad: str) -> bytes:
-        """The plaintext; `CannotOpen` when anything does not match."""
+        """The plaintext; `CannotUnseal` when anything does not match."""
         ...

@@ -24,7 +24,7 @@ KEEPS = "keeps"
 
 
 @dataclass(frozen=True, slots=True)
-class Keeps:
+class KeptColumns:
     """Columns that keep previous values, so that a writer of the watched columns need not read them first."""
 
     once: str
@@ -36,7 +36,7 @@ class Keeps:
 
 def _keeping(table: Table, told: Mapping[str, str], row: str, unlike: str) -> list[str]:
     """The assignments that do so. They come first: MariaDB may assign from left to right."""
-    keeps: Keeps | None = table.info.get(KEEPS)
+    keeps: KeptColumns | None = table.info.get(KEEPS)
     if keeps is None or not told.keys() >= set(keeps.watched):
         return []
     changed = " OR ".join(unlike.format(f"{row}{name}", told[name]) for name in keeps.watched)

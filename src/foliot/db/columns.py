@@ -44,7 +44,7 @@ def moment_out(dialect: str, value: datetime) -> Any:
     return naive if dialect in {"mysql", "mariadb"} else naive.isoformat(" ", "microseconds")
 
 
-class Damaged(dict[str, Any]):
+class DamagedDocument(dict[str, Any]):
     """Placeholder for a document that cannot be decoded: shown to people, and never performed."""
 
 
@@ -69,7 +69,7 @@ class Document(types.TypeDecorator[Any]):
             return orjson.loads(value)
         except ValueError:
             # One row that cannot be decoded must not fail a query that reads others too.
-            return Damaged(damaged=value[:200])
+            return DamagedDocument(damaged=value[:200])
 
 
 def key(length: int) -> types.TypeEngine[str]:

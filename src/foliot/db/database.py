@@ -14,9 +14,9 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.core.errors import Cause, Contended, Refusal, Unavailable
+from foliot.core.errors import Cause, Contended, StoreRefusal, Unavailable
 from foliot.db.dialects import DIALECTS, Dialect, Engines
-from foliot.db.refusals import Refusals, cause_of
+from foliot.db.refusals import RefusalLog, cause_of
 from foliot.db.sealer import Sealer
 from foliot.db.transaction import Transaction
 
@@ -47,9 +47,9 @@ class Database:
     dialect: Dialect = field(init=False)
     engines: Engines = field(init=False)
     _writer: asyncio.Lock | None = field(init=False, default=None)
-    _walled: bool | None = field(init=False, default=None)
+    _has_row_level_security: bool | None = field(init=False, default=None)
     """Whether row-level security is active; queried once."""
-    _refusals: Refusals = field(init=False, default_factory=Refusals)
+    _refusals: RefusalLog = field(init=False, default_factory=RefusalLog)
 
     def __post_init__(self) -> None:
         self.dialect = DIALECTS[make_url(self.url).get_backend_name()]
@@ -90,7 +90,7 @@ class Database:
             await _leave_transactions(conn)
             yield self._transaction(conn)
 
-    def refusal(self) -> Refusal | None:
+    def refusal(self) -> StoreRefusal | None:
         """What the database refuses this process now, from memory."""
         return self._refusals.standing(time.monotonic())
 
@@ -105,17 +105,17 @@ class Database:
                 self._refusals.note(error.cause, str(error), time.monotonic(), writes=writes)
             raise
 
-    async def walled(self) -> bool:
+    async def has_row_level_security(self) -> bool:
         """Whether row-level security is active."""
         async with _translated(), self.engines.read.connect() as conn:
-            return await self.dialect.walled(conn)
+            return await self.dialect.has_row_level_security(conn)
 
     async def _confine(self, conn: AsyncConnection, tenant_id: str | None) -> None:
-        if tenant_id is None or self._walled is False:
+        if tenant_id is None or self._has_row_level_security is False:
             return
-        if self._walled is None:
-            self._walled = await self.dialect.walled(conn)
-        if self._walled:
+        if self._has_row_level_security is None:
+            self._has_row_level_security = await self.dialect.has_row_level_security(conn)
+        if self._has_row_level_security:
             await self.dialect.confine(conn, tenant_id)
 
     def _transaction(self, conn: AsyncConnection) -> Transaction:

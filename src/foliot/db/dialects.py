@@ -112,7 +112,7 @@ class Dialect(ABC):
         """The same for a statement that is made once and executed often, with the values as the parameter `name`."""
         return column.in_(bindparam(name, expanding=True))
 
-    async def walled(self, conn: AsyncConnection) -> bool:
+    async def has_row_level_security(self, conn: AsyncConnection) -> bool:
         """Whether this database supports row-level security."""
         return False
 
@@ -212,7 +212,7 @@ class PostgreSQL(Dialect):
     def listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == func.any(bindparam(name, type_=postgresql.ARRAY(Text)))
 
-    async def walled(self, conn: AsyncConnection) -> bool:
+    async def has_row_level_security(self, conn: AsyncConnection) -> bool:
         return bool((await conn.exec_driver_sql(_WALLED)).scalar())
 
     async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:

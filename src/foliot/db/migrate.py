@@ -16,7 +16,7 @@ from foliot import __version__
 from foliot.core.errors import Conflict, Unavailable
 from foliot.core.threads import WORK
 from foliot.db import backup
-from foliot.db.row_level_security import raise_wall
+from foliot.db.row_level_security import create_row_level_security
 
 NEWEST = "0021"
 """The last revision of `migrations/versions`; a test keeps the two in step, so that a start need not import Alembic."""
@@ -46,7 +46,7 @@ async def migrate(url: str) -> tuple[str | None, str]:
                     await conn.run_sync(_upgrade)
                     await conn.commit()
                 if engine.dialect.name == "postgresql":
-                    await raise_wall(conn)
+                    await create_row_level_security(conn)
                     await conn.commit()
         finally:
             if lock:

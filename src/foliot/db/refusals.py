@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.errors import Cause, Refusal
+from foliot.core.errors import Cause, StoreRefusal
 
 LULL = 10.0
 """A refusal is over after this many seconds without another; actors that report are refused more often than that."""
@@ -60,22 +60,22 @@ def cause_of(error: Any) -> Cause:
 
 
 @dataclass(slots=True)
-class Refusals:
+class RefusalLog:
     """The recent refusals of this process, remembered in memory."""
 
-    _write: Refusal | None = None
-    _read: Refusal | None = None
+    _write: StoreRefusal | None = None
+    _read: StoreRefusal | None = None
 
     def note(self, cause: Cause, error: str, at: float, *, writes: bool) -> None:
         was = self._write if writes else self._read
         since = at if was is None or at - was.last > LULL else was.since
-        made = Refusal(cause, error, since, at)
+        made = StoreRefusal(cause, error, since, at)
         if writes:
             self._write = made
         else:
             self._read = made
 
-    def standing(self, at: float) -> Refusal | None:
+    def standing(self, at: float) -> StoreRefusal | None:
         """The current refusal; failed reads take precedence."""
         for found in (self._read, self._write):
             if found is not None and at - found.last <= LULL:

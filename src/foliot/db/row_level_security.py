@@ -39,7 +39,7 @@ ORDER BY c.table_name"""
 log = logging.getLogger("foliot.db")
 
 
-async def raise_wall(conn: AsyncConnection) -> bool:
+async def create_row_level_security(conn: AsyncConnection) -> bool:
     """Create what is missing; False when this user may not. Safe to repeat: every migration ends with it."""
     for _ in range(2):
         if not (await conn.exec_driver_sql(IS_OURS)).scalar():

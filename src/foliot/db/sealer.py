@@ -13,14 +13,14 @@ from typing import Any
 
 from foliot.core.credential import SEALED, hideable
 from foliot.core.errors import Conflict, Invalid
-from foliot.core.mask import HIDDEN, Spot, rewritten
-from foliot.core.vault import CannotOpen, Vault
+from foliot.core.mask import HIDDEN, CredentialSpot, rewritten
+from foliot.core.vault import CannotUnseal, Vault
 
 PURPOSE = "credential"
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class UnsealedAction:
     """An action as it is performed; `hidden` are the values to redact."""
 
     action: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Sealer:
     def seal(self, tenant_id: str, action: Mapping[str, Any], *, patch: bool = False) -> dict[str, Any]:
         """Encrypted values stay as they are. A `patch` may contain `***` for values that it does not change."""
 
-        def sealed(spot: Spot, text: str) -> str:
+        def sealed(spot: CredentialSpot, text: str) -> str:
             if SEALED.fullmatch(text) or (patch and text == HIDDEN):
                 return text
             if text == HIDDEN:
@@ -53,11 +53,11 @@ class Sealer:
 
         return rewritten(action, sealed)
 
-    def stale(self, tenant_id: str, action: Mapping[str, Any]) -> Opened | None:
+    def stale(self, tenant_id: str, action: Mapping[str, Any]) -> UnsealedAction | None:
         """The action, decrypted, when something in it is not encrypted with the newest key; else None."""
         fresh = True
 
-        def look(_: Spot, text: str) -> str:
+        def look(_: CredentialSpot, text: str) -> str:
             nonlocal fresh
             found = SEALED.fullmatch(text)
             fresh = fresh and self.vault is not None and found is not None and found["key"] == self.vault.current
@@ -66,11 +66,11 @@ class Sealer:
         rewritten(action, look)
         return None if fresh else self.open(tenant_id, action)
 
-    def open(self, tenant_id: str, action: Mapping[str, Any]) -> Opened:
+    def open(self, tenant_id: str, action: Mapping[str, Any]) -> UnsealedAction:
         """The action with its credentials in place. Plaintext that an older version left is redacted all the same."""
         hidden: list[str] = []
 
-        def opened(spot: Spot, text: str) -> str:
+        def opened(spot: CredentialSpot, text: str) -> str:
             found = SEALED.fullmatch(text)
             plain = text if found is None else self._open(found["key"], found["sealed"], tenant_id, spot)
             hidden.extend(hideable(plain))
@@ -78,15 +78,15 @@ class Sealer:
 
         try:
             made = rewritten(action, opened)
-        except CannotOpen:
-            return Opened(action, locked=True)
-        return Opened(made, tuple(dict.fromkeys(hidden)))
+        except CannotUnseal:
+            return UnsealedAction(action, locked=True)
+        return UnsealedAction(made, tuple(dict.fromkeys(hidden)))
 
-    def _open(self, key: str, sealed: str, tenant_id: str, spot: Spot) -> str:
+    def _open(self, key: str, sealed: str, tenant_id: str, spot: CredentialSpot) -> str:
         if self.vault is None:
-            raise CannotOpen
+            raise CannotUnseal
         raw = base64.urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
         try:
             return self.vault.open(key, raw, tenant_id, PURPOSE, spot.destination).decode()
         except UnicodeDecodeError:
-            raise CannotOpen from None
+            raise CannotUnseal from None

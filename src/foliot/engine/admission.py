@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from foliot.core.document import rfc3339
 from foliot.engine.model.breaker import Breaker, BreakerState
 from foliot.engine.model.run import is_test
-from foliot.engine.model.views import Claimed, Wait
-from foliot.engine.ports import Target
+from foliot.engine.model.views import ClaimedRun, PostponedRun
+from foliot.engine.ports import AttemptTarget
 from foliot.engine.slots import Slots
 
 QUICK = 0.25
@@ -34,10 +34,10 @@ TARGET = "waiting_target"
 SHARE = "waiting_share"
 
 
-class Turned(Exception):
+class NotAdmitted(Exception):
     """This run gets no slot now."""
 
-    def __init__(self, wait: Wait | None = None) -> None:
+    def __init__(self, wait: PostponedRun | None = None) -> None:
         super().__init__()
         self.wait = wait
 
@@ -52,7 +52,7 @@ class Admission:
     crowded: frozenset[str] = frozenset()
     """Tenants that want slots, where more are wanted than there are."""
     now: float = field(init=False)
-    turned: dict[str, Wait | None] = field(default_factory=dict)
+    turned: dict[str, PostponedRun | None] = field(default_factory=dict)
     _stalled: set[str] = field(init=False)
     _untried: int = field(init=False)
     _by_tenant: Counter[str] = field(init=False)
@@ -69,7 +69,7 @@ class Admission:
         others = len(self.crowded) > 1 or slots.is_shared(now)
         self._by_tenant = Counter(held.tenant for held in slots.held.values()) if others else Counter()
 
-    def ask(self, claimed: Claimed, target: Target | None) -> None:
+    def ask(self, claimed: ClaimedRun, target: AttemptTarget | None) -> None:
         """Admit it, or note why not."""
         try:
             self._ask_room()
@@ -77,7 +77,7 @@ class Admission:
                 self._ask_breaker(claimed, target)
                 self._ask_target(claimed.tenant_id, target)
             self._ask_tenant(claimed.tenant_id)
-        except Turned as turned:
+        except NotAdmitted as turned:
             self.turned[claimed.fence.run_id] = turned.wait
             return
         self.room -= 1
@@ -90,26 +90,26 @@ class Admission:
 
     def _ask_room(self) -> None:
         if self.room <= 0:
-            raise Turned
+            raise NotAdmitted
 
-    def _ask_breaker(self, claimed: Claimed, target: Target) -> None:
+    def _ask_breaker(self, claimed: ClaimedRun, target: AttemptTarget) -> None:
         key = claimed.tenant_id, target.name
         breaker = self.slots.breakers.get(key)
         if breaker is None or breaker.state is BreakerState.CLOSED or is_test(claimed.kind, claimed.config):
             return
         if not breaker.admits(self.now) or key in self._trying:
-            raise Turned(self._until(breaker, claimed.tenant_id, target))
+            raise NotAdmitted(self._until(breaker, claimed.tenant_id, target))
 
-    def _until(self, breaker: Breaker, tenant: str, target: Target) -> Wait:
+    def _until(self, breaker: Breaker, tenant: str, target: AttemptTarget) -> PostponedRun:
         seconds = breaker.trial_at - self.now
         trying = breaker.trial is not None or seconds <= 0
         until = self._later(tenant, min(TRYING, self.slots.wait) if trying else seconds)
         then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
         why = breaker.why.rstrip(".")
         said = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
-        return Wait(until, BREAKER, said)
+        return PostponedRun(until, BREAKER, said)
 
-    def _ask_target(self, tenant: str, target: Target) -> None:
+    def _ask_target(self, tenant: str, target: AttemptTarget) -> None:
         line, cap = self.slots.lines.get(target.name), self.slots.cap(target)
         there = self._to[target.name] + (0 if line is None else len(line.since))
         ours = self._of[tenant, target.name] + (0 if line is None else line.tenants[tenant])
@@ -119,11 +119,11 @@ class Admission:
             return
         quick = line is None or line.waited(self.now) < QUICK
         if quick and not self.slots.brought:
-            raise Turned
+            raise NotAdmitted
         said = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
-        raise Turned(Wait(self._later(tenant, PAUSE), TARGET, said))
+        raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, said))
 
-    def _may_be_tried(self, target: Target, there: int) -> bool:
+    def _may_be_tried(self, target: AttemptTarget, there: int) -> bool:
         """A target that has not answered yet is asked by few at a time, and all such by half of the slots."""
         slots, name = self.slots, target.name
         if not there or not target.remote or slots.share >= 1 or (name in slots.known and name not in self._stalled):
@@ -142,7 +142,9 @@ class Admission:
             return
         if held >= most:
             said = "Your other runs have your share of the slots of a process, and others wait too."
-            raise Turned(Wait(self._later(tenant, self._until_free(tenant)), SHARE, said) if slots.brought else None)
+            raise NotAdmitted(
+                PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, said) if slots.brought else None
+            )
 
     def _until_free(self, tenant: str) -> float:
         """As long as the tenant's oldest attempt has taken so far, within bounds: a guess at when a slot is free."""

@@ -12,7 +12,7 @@ import structlog
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 
 ASKED = 3
 """Queries per measurement: the quickest answer has the smallest error."""
@@ -52,7 +52,7 @@ class SettableClock(Clock, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Adjusted:
+class ClockAdjusted:
     """By how much the clock was moved."""
 
     seconds: float
@@ -60,7 +60,7 @@ class Adjusted:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ClockSample:
     """A reading of the database's clock, taken somewhere between the query and its answer."""
 
     moment: datetime
@@ -73,7 +73,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UnconfirmedStep:
     """A step of the database's clock that is not confirmed yet."""
 
     seconds: float
@@ -94,26 +94,26 @@ class Timekeeper:
     """Shortens the confirmation, for tests."""
     name: str = "timekeeper"
     topics: Sequence[str] = ()
-    doubt: Doubt | None = None
+    doubt: UnconfirmedStep | None = None
     stepped_at: float | None = None
     """The monotonic moment at which a step was last followed."""
     _slept: float | None = None
     """The suspended time at the last measurement; None before the first."""
 
-    async def run_once(self) -> Adjusted:
+    async def run_once(self) -> ClockAdjusted:
         async with self.store.read() as tx:
             answer = await self._quickest(tx)
         before, at = self.clock.now(), self.clock.monotonic()
         told = _told(answer, before)
         if told is None:
-            return Adjusted(0.0, min(SOON, self.period))
+            return ClockAdjusted(0.0, min(SOON, self.period))
         moment, monotonic = told
         shift = (moment - before).total_seconds() + at - monotonic
         if not self._believed(shift):
-            return Adjusted(0.0, min(IN_DOUBT, self.period) * self.scale)
+            return ClockAdjusted(0.0, min(IN_DOUBT, self.period) * self.scale)
         self.clock.adjust(moment, monotonic)
         rest = self.period if answer.took <= PROMPT else min(SOON, self.period)
-        return Adjusted((self.clock.now() - before).total_seconds(), rest)
+        return ClockAdjusted((self.clock.now() - before).total_seconds(), rest)
 
     @property
     def holds(self) -> bool:
@@ -146,7 +146,7 @@ class Timekeeper:
     def _confirmed(self, shift: float) -> bool:
         now, doubt = self.clock.monotonic(), self.doubt
         if doubt is None or abs(doubt.seconds - shift) > AGREE:
-            self.doubt = Doubt(shift, now)
+            self.doubt = UnconfirmedStep(shift, now)
             log.critical(
                 "the clock has stepped: it is not followed until it is confirmed",
                 action="clock_stepped",
@@ -163,7 +163,7 @@ class Timekeeper:
     def _follow(self) -> None:
         self.doubt, self.stepped_at = None, self.clock.monotonic()
 
-    async def _quickest(self, tx: Transaction) -> Answer:
+    async def _quickest(self, tx: Transaction) -> ClockSample:
         """The first query includes the cost of starting a transaction; where answers are slow, one is enough."""
         best = await self._ask(tx)
         for _ in range(ASKED - 1):
@@ -172,13 +172,13 @@ class Timekeeper:
             best = min(best, await self._ask(tx), key=lambda answer: answer.took)
         return best
 
-    async def _ask(self, tx: Transaction) -> Answer:
+    async def _ask(self, tx: Transaction) -> ClockSample:
         asked = self.clock.monotonic()
-        moment = await SqlUpkeep(tx).time()
-        return Answer(moment, asked, self.clock.monotonic())
+        moment = await SqlRetention(tx).time()
+        return ClockSample(moment, asked, self.clock.monotonic())
 
 
-def _told(answer: Answer, now: datetime) -> tuple[datetime, float] | None:
+def _told(answer: ClockSample, now: datetime) -> tuple[datetime, float] | None:
     """The time at a monotonic moment, if the answer was quick enough to tell."""
     if answer.took <= PROMPT:
         # The answer was made somewhere between the question and its arrival: take the middle.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.pace import Spacing
-from foliot.engine.ports import Workers
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ports import WorkerPool
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.wakeups.feed import RUNS_TOPIC, SLOTS_TOPIC
 
@@ -45,8 +45,8 @@ class Dispatcher:
 
     clock: Clock
     store: Database
-    workers: Workers
-    alarm: Alarm
+    workers: WorkerPool
+    alarm: ReadyTimes
     batch: int
     longest_rest: float
     queues: Collection[str] | None = None

@@ -10,32 +10,32 @@ from typing import Any, TypeVar
 
 import structlog
 
-from foliot.core.errors import Refusal, Unavailable
+from foliot.core.errors import StoreRefusal, Unavailable
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Broker, Intake
 from foliot.engine.broker.publisher import Publisher
-from foliot.engine.broker.receiver import Follower, Receiver
+from foliot.engine.broker.receiver import QueueFollower, Receiver
 from foliot.engine.clock_sync import SettableClock, Timekeeper
+from foliot.engine.counters import EngineCounters
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
 from foliot.engine.extension import EngineContext, EngineExtension, Extend, Upkeep
 from foliot.engine.janitor import Janitor
-from foliot.engine.lease_renewer import Keeper
-from foliot.engine.log_writer import Logbook
+from foliot.engine.lease_renewer import LeaseRenewer
+from foliot.engine.log_writer import LogWriter
 from foliot.engine.loop import Actor, Loop
-from foliot.engine.meter import Meter
-from foliot.engine.model.breaker import BREAKERS, OpenBreaker
-from foliot.engine.model.node import Role, Wish
+from foliot.engine.model.breaker import BREAKERS, OpenBreakerReport
+from foliot.engine.model.node import NodeRequest, NodeRole
 from foliot.engine.model.stall import PATIENCE
-from foliot.engine.node_reporter import Herald
-from foliot.engine.pace import Pace
-from foliot.engine.parked.runs import Watcher
-from foliot.engine.ports import Actions, Workers, is_watched
-from foliot.engine.ready_times import Alarm
+from foliot.engine.node_reporter import NodeReporter
+from foliot.engine.pace import EnginePace
+from foliot.engine.parked.runs import ParkedRunWatcher
+from foliot.engine.ports import Actions, WorkerPool, is_watched
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.ticker import Ticker
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog, holders
 from foliot.wakeups.feed import Feed
@@ -65,15 +65,15 @@ class Engine:
     store: Database
     feed: Feed
     actions: Actions
-    pace: Pace
-    workers_of: Callable[[Executor], Workers]
+    pace: EnginePace
+    workers_of: Callable[[Executor], WorkerPool]
     queues: Collection[str] | None = None
-    role: Role = Role.SCHEDULER
+    role: NodeRole = NodeRole.SCHEDULER
     broker: Broker | None = None
     """Where a scheduler publishes."""
     intake: Intake | None = None
     """Where a worker's runs come from."""
-    heard: Callable[[Wish], None] | None = None
+    heard: Callable[[NodeRequest], None] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     """Constant fields of this process's report."""
     told: Callable[[], Mapping[str, Any]] = dict
@@ -84,14 +84,14 @@ class Engine:
     """Further pruning by features."""
     slots: Slots = field(default_factory=Slots)
     """The slots of this process."""
-    refusal: Callable[[], Refusal | None] = lambda: None
+    refusal: Callable[[], StoreRefusal | None] = lambda: None
     """What the database refuses this process, from memory."""
     secrets: Redactor = field(default_factory=Redactor, repr=False)
     """The secrets of the process itself: redacted in logs, results and errors."""
-    meter: Meter = field(default_factory=Meter)
+    meter: EngineCounters = field(default_factory=EngineCounters)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
-    workers: Workers = field(init=False)
+    workers: WorkerPool = field(init=False)
     timekeeper: Timekeeper = field(init=False)
     watchdog: Watchdog = field(init=False)
     _lookout: Lookout = field(init=False)
@@ -99,10 +99,10 @@ class Engine:
     _publisher: Publisher | None = field(init=False, default=None)
     _receiver: Receiver | None = field(init=False, default=None)
     _extended: list[EngineExtension] = field(init=False, default_factory=list)
-    _watchers: list[Watcher] = field(init=False, default_factory=list)
+    _watchers: list[ParkedRunWatcher] = field(init=False, default_factory=list)
     _sources: list[Actor] = field(init=False, default_factory=list)
     """Actors that bring new work."""
-    _alarm: Alarm = field(default_factory=Alarm)
+    _alarm: ReadyTimes = field(default_factory=ReadyTimes)
 
     def __post_init__(self) -> None:
         pace = self.pace
@@ -191,7 +191,7 @@ class Engine:
         while tasks := [flight.task for flight in self.executor.flights.values() if flight.task is not None]:
             await asyncio.wait(tasks)
 
-    def hear(self, wish: Wish) -> None:
+    def hear(self, wish: NodeRequest) -> None:
         """Passes on an operator's request to this process."""
         if self.heard is not None:
             self.heard(wish)
@@ -200,7 +200,7 @@ class Engine:
         """Remove this process from `nodes`, so that it is not reported as missing."""
         try:
             async with self.store.begin() as tx:
-                await SqlUpkeep(tx).leave(self.node_id)
+                await SqlRetention(tx).leave(self.node_id)
         except Unavailable as error:
             log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 
@@ -214,7 +214,7 @@ class Engine:
 
     def _firing(self) -> list[Actor]:
         """Actors that bring new work."""
-        return [*([] if self.role is Role.WORKER else self._clockwork()), *self._fetching()]
+        return [*([] if self.role is NodeRole.WORKER else self._clockwork()), *self._fetching()]
 
     def _clockwork(self) -> list[Actor]:
         """Actors that fire and maintain; one of each per installation is enough, and any number is harmless."""
@@ -261,7 +261,7 @@ class Engine:
         if self.intake is not None:
             self._receiver = Receiver(clock=self.clock, store=self.store, feed=self.feed, workers=self.workers)
             period = FOLLOW_PERIOD * pace.scale
-            return [] if self.queues else [Follower(store=self.store, intake=self.intake, period=period)]
+            return [] if self.queues else [QueueFollower(store=self.store, intake=self.intake, period=period)]
         dispatcher = Dispatcher(
             clock=self.clock,
             store=self.store,
@@ -274,11 +274,11 @@ class Engine:
         )
         return [dispatcher]
 
-    def _watching(self) -> list[Watcher]:
+    def _watching(self) -> list[ParkedRunWatcher]:
         """One watcher per action whose effects continue elsewhere, wherever runs are executed."""
         pace, found = self.pace, [self.actions.get(kind) for kind in self.actions.kinds()]
         return [
-            Watcher(
+            ParkedRunWatcher(
                 clock=self.clock,
                 store=self.store,
                 feed=self.feed,
@@ -321,7 +321,7 @@ class Engine:
             refusal=self.refusal,
             doubt=lambda: self.timekeeper.doubt,
             lookout=self._lookout,
-            fires=self.role is not Role.WORKER,
+            fires=self.role is not NodeRole.WORKER,
             failed=self._failure,
             free=self.workers.free if self._executes else None,
             held=lambda: holders(self.executor),
@@ -340,7 +340,7 @@ class Engine:
     def _finishing(self) -> list[Actor]:
         """Actors that are needed until the last ending is written."""
         pace = self.pace
-        herald = Herald(
+        herald = NodeReporter(
             clock=self.clock,
             store=self.store,
             node_id=self.node_id,
@@ -354,14 +354,14 @@ class Engine:
             return [herald, self.timekeeper, self._lookout, self.watchdog]
         return [
             self._recorder,
-            Keeper(
+            LeaseRenewer(
                 clock=self.clock,
                 store=self.store,
                 executor=self.executor,
                 heartbeat=pace.heartbeat * pace.scale,
                 period=CANCEL_PERIOD * pace.scale,
             ),
-            Logbook(store=self.store, feed=self.feed, executor=self.executor),
+            LogWriter(store=self.store, feed=self.feed, executor=self.executor),
             *(actor for each in self._extended for actor in each.finishers()),
             herald,
             self.timekeeper,
@@ -373,7 +373,7 @@ class Engine:
         """The part of this type, if this engine has it."""
         return next((each for each in self._extended if isinstance(each, kind)), None)
 
-    def _open_breakers(self) -> list[OpenBreaker]:
+    def _open_breakers(self) -> list[OpenBreakerReport]:
         now = self.clock.now()
         theirs = [breaker for each in self._extended for breaker in each.open_breakers(now)]
         return [*self.slots.open_breakers(now), *theirs]

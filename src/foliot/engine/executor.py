@@ -15,17 +15,17 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.admission import Admission
-from foliot.engine.attempts.attempt import Flight, Stop
-from foliot.engine.attempts.attempt_log import Notebook, Noting
+from foliot.engine.attempts.attempt import RunningAttempt, StopReason
+from foliot.engine.attempts.attempt_log import AttemptLog, HandleWriter
 from foliot.engine.attempts.conclusion import announce, conclude, task_view
 from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, unanswered
 from foliot.engine.broker.ports import Monitor
-from foliot.engine.meter import Meter
+from foliot.engine.counters import EngineCounters
 from foliot.engine.model.outcome import given_up
-from foliot.engine.model.parked import Parking
-from foliot.engine.model.run import Ended, Failed, Outcome, Parked, Problem
-from foliot.engine.model.views import Claimed, Wait
-from foliot.engine.ports import Action, Actions, Stale, Target, is_watched, target_of
+from foliot.engine.model.parked import ParkedUpdate
+from foliot.engine.model.run import AttemptError, Ended, Failed, Outcome, Parked
+from foliot.engine.model.views import ClaimedRun, PostponedRun
+from foliot.engine.ports import Action, Actions, AttemptTarget, StaleAttempt, is_watched, target_of
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.sql.claims import SqlClaims
@@ -49,13 +49,13 @@ class Executor:
     feed: Feed
     actions: Actions
     recorder: Recorder
-    meter: Meter
+    meter: EngineCounters
     worker: str
     lease: timedelta
     secrets: Redactor = field(default_factory=Redactor, repr=False)
     """The secrets of the process itself, which are redacted in everything that is written."""
     monitor: Monitor | None = None
-    flights: dict[str, Flight] = field(default_factory=dict)
+    flights: dict[str, RunningAttempt] = field(default_factory=dict)
     slots: Slots = field(default_factory=Slots)
     wanted: bool = False
     """Whether a dispatcher looked for a free slot and found none."""
@@ -73,10 +73,10 @@ class Executor:
         self.meter.start_lateness.observe_all((now - one.ready_at).total_seconds() for one in claimed)
         return len(claimed)
 
-    async def _claim(self, run_ids: Sequence[str], now: datetime, room: int) -> Sequence[Claimed]:
+    async def _claim(self, run_ids: Sequence[str], now: datetime, room: int) -> Sequence[ClaimedRun]:
         token = new_id("tok")
 
-        def admit(asked: Sequence[Claimed]) -> Mapping[str, Wait | None]:
+        def admit(asked: Sequence[ClaimedRun]) -> Mapping[str, PostponedRun | None]:
             return self._admit(asked, room)
 
         self.passed_over = 0
@@ -91,7 +91,7 @@ class Executor:
                 raise
             return claimed
 
-    def _admit(self, asked: Sequence[Claimed], room: int) -> Mapping[str, Wait | None]:
+    def _admit(self, asked: Sequence[ClaimedRun], room: int) -> Mapping[str, PostponedRun | None]:
         tenants = frozenset(one.tenant_id for one in asked) if len(asked) >= room else frozenset()
         admission = Admission(self.slots, room, self.clock.now(), tenants)
         for one in asked:
@@ -100,14 +100,14 @@ class Executor:
         self.wanted = self.wanted or self.passed_over > 0
         return admission.turned
 
-    def _target(self, claimed: Claimed) -> Target | None:
+    def _target(self, claimed: ClaimedRun) -> AttemptTarget | None:
         return None if claimed.fault is not None else target_of(self.actions.get(claimed.kind), claimed.config)
 
-    def _start(self, claimed: Claimed, asked_at: float) -> None:
+    def _start(self, claimed: ClaimedRun, asked_at: float) -> None:
         action = self.actions.get(claimed.kind)
         limit = _limit(claimed, action)
         hard_at = asyncio.get_running_loop().time() + limit
-        flight = Flight(
+        flight = RunningAttempt(
             claimed=claimed, clock=self.clock, base=self.secrets, leased_at=asked_at, hard_at=hard_at, limit=limit
         )
         flight.crowded = self._crowded
@@ -115,24 +115,24 @@ class Executor:
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         if self.monitor is not None:
             self.monitor.began(task_view(claimed))
-        flight.task = asyncio.create_task(self._fly(flight, action, limit))
+        flight.task = asyncio.create_task(self._run_attempt(flight, action, limit))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
         self.renew(flight, asked_at)
 
-    def renew(self, flight: Flight, asked_at: float) -> None:
+    def renew(self, flight: RunningAttempt, asked_at: float) -> None:
         """The lease holds from `asked_at`; before it ends, the effect is stopped."""
         if flight.timer is not None:
             flight.timer.cancel()
         flight.leased_at = asked_at
         until = asked_at + self.lease.total_seconds() * (1 - MARGIN)
-        flight.timer = asyncio.get_running_loop().call_at(until, flight.halt, Stop.LEASE)
+        flight.timer = asyncio.get_running_loop().call_at(until, flight.halt, StopReason.LEASE)
 
-    async def _fly(self, flight: Flight, action: Action | None, limit: float) -> None:
+    async def _run_attempt(self, flight: RunningAttempt, action: Action | None, limit: float) -> None:
         try:
             outcome = await self._perform(flight, action, limit)
             self._performed(flight, outcome)
-            if flight.stop is Stop.LEASE or outcome is None:
+            if flight.stop is StopReason.LEASE or outcome is None:
                 log.warning("lost its lease and stopped", action="lease_lost", run_id=flight.run_id)
                 self.meter.stale_writes += 1
             else:
@@ -140,16 +140,16 @@ class Executor:
         finally:
             self._land(flight)
 
-    async def _perform(self, flight: Flight, action: Action | None, limit: float) -> Outcome | None:
+    async def _perform(self, flight: RunningAttempt, action: Action | None, limit: float) -> Outcome | None:
         if flight.claimed.fault is not None or flight.claimed.locked or action is None:
             return hopeless(flight.claimed)
         patience = asyncio.timeout(limit * SOFT)
-        context = flight.context(timedelta(seconds=limit * SOFT), Noting(self.store, flight))
+        context = flight.context(timedelta(seconds=limit * SOFT), HandleWriter(self.store, flight))
         ended: Ended | None
         try:
             async with patience:
                 return _fitting(action, await action.perform(context))
-        except Stale:
+        except StaleAttempt:
             return None
         except TimeoutError as error:
             ended = timed_out(limit * SOFT) if patience.expired() else crashed(flight, error)
@@ -159,16 +159,16 @@ class Executor:
             ended = crashed(flight, error)
         return unanswered(flight, ended)
 
-    async def _record(self, flight: Flight, outcome: Outcome) -> None:
+    async def _record(self, flight: RunningAttempt, outcome: Outcome) -> None:
         # In slices, as while it ran: endings are written in groups, and a group waits for its longest member.
         flight.landing = flight.full
         await flight.room()
         flight.landing = False
         while flight.writing is not None:
             await flight.writing
-        await self._put(flight, outcome, cancelled=flight.stop is Stop.CANCEL)
+        await self._put(flight, outcome, cancelled=flight.stop is StopReason.CANCEL)
 
-    async def _put(self, flight: Flight, outcome: Outcome, *, cancelled: bool = False) -> None:
+    async def _put(self, flight: RunningAttempt, outcome: Outcome, *, cancelled: bool = False) -> None:
         """Have it recorded, and count it."""
         now, claimed = self.clock.now(), flight.claimed
         if isinstance(outcome, Parked):
@@ -182,7 +182,7 @@ class Executor:
         else:
             announce(self.meter, self.monitor, claimed, ending, stored)
 
-    def _performed(self, flight: Flight, outcome: Outcome | None = None) -> None:
+    def _performed(self, flight: RunningAttempt, outcome: Outcome | None = None) -> None:
         if flight.performing:
             flight.performing = False
             self.slots.leave(flight.run_id, outcome, self.clock.now())
@@ -197,7 +197,7 @@ class Executor:
     def _crowded(self) -> None:
         self.feed.wake(LINES_TOPIC)
 
-    def _land(self, flight: Flight) -> None:
+    def _land(self, flight: RunningAttempt) -> None:
         self._performed(flight)
         if flight.timer is not None:
             flight.timer.cancel()
@@ -207,10 +207,10 @@ class Executor:
                 self.monitor.left(flight.claimed.fence.run_id)
         self._freed()
 
-    async def abandon(self, flight: Flight) -> None:
+    async def abandon(self, flight: RunningAttempt) -> None:
         """Give up on an attempt that ignored the cancellation: its time limit is over, whatever it still does."""
-        flight.halt(Stop.LEASE)
-        problem = Problem("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
+        flight.halt(StopReason.LEASE)
+        problem = AttemptError("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
         outcome = unanswered(flight, Failed(problem))
         self._performed(flight, outcome)
         self._land(flight)
@@ -224,15 +224,15 @@ class Executor:
             await asyncio.wait(tasks, timeout=grace)
         late = [flight for flight in self.flights.values() if flight.task is not None]
         for flight in late:
-            flight.halt(Stop.SHUTDOWN)
+            flight.halt(StopReason.SHUTDOWN)
         if late:
             await asyncio.wait([flight.task for flight in late if flight.task is not None], timeout=5)
         return len(late)
 
 
-def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -> Parking:
+def park(claimed: ClaimedRun, outcome: Parked, now: datetime, *, lines: AttemptLog) -> ParkedUpdate:
     """A parked attempt, ready to be written."""
-    return Parking(
+    return ParkedUpdate(
         fence=claimed.fence,
         handle=outcome.handle,
         poll_at=now + max(outcome.after, timedelta()),
@@ -244,7 +244,7 @@ def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -
     )
 
 
-def _limit(claimed: Claimed, action: Action | None) -> float:
+def _limit(claimed: ClaimedRun, action: Action | None) -> float:
     """The time limit of an attempt; for an action whose effect continues elsewhere, that of its start."""
     own = action.timeout.total_seconds() if action is not None else 60.0
     return own if is_watched(action) else float(claimed.timeout_seconds or own)
@@ -253,5 +253,5 @@ def _limit(claimed: Claimed, action: Action | None) -> float:
 def _fitting(action: Action, outcome: Outcome) -> Outcome:
     if isinstance(outcome, Parked) and not is_watched(action):
         said = f"the action {action.kind!r} answered Parked, but has no look to go on with"
-        return Failed(Problem("action_crashed", said), permanent=True)
+        return Failed(AttemptError("action_crashed", said), permanent=True)
     return outcome

@@ -11,11 +11,11 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.broker.ports import Monitor
+from foliot.engine.counters import EngineCounters
 from foliot.engine.loop import Actor
-from foliot.engine.meter import Meter
-from foliot.engine.model.breaker import OpenBreaker
-from foliot.engine.model.node import Role
-from foliot.engine.pace import Pace
+from foliot.engine.model.breaker import OpenBreakerReport
+from foliot.engine.model.node import NodeRole
+from foliot.engine.pace import EnginePace
 from foliot.engine.slots import Slots
 from foliot.wakeups.feed import Feed
 
@@ -28,14 +28,14 @@ class EngineContext:
     """What an extension may use of the engine."""
 
     node_id: str
-    role: Role
+    role: NodeRole
     executes: bool
     """Whether runs are executed in this process."""
     clock: Clock
     store: Database
     feed: Feed
-    meter: Meter
-    pace: Pace
+    meter: EngineCounters
+    pace: EnginePace
     slots: Slots
     queues: Collection[str] | None
     monitor: Monitor | None
@@ -68,7 +68,7 @@ class EngineExtension:
     async def close(self) -> None:
         """The last step, when every result of the process is written."""
 
-    def open_breakers(self, now: datetime) -> Sequence[OpenBreaker]:
+    def open_breakers(self, now: datetime) -> Sequence[OpenBreakerReport]:
         return ()
 
     def report(self) -> Mapping[str, Any]:

@@ -12,13 +12,13 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.extension import Upkeep
-from foliot.engine.model.run import Failed, Lost, Problem
-from foliot.engine.model.views import Claimed, Ending, Finished
-from foliot.engine.ready_times import Alarm
+from foliot.engine.model.run import AttemptError, Failed, Lost
+from foliot.engine.model.views import AttemptEnding, ClaimedRun, EndingsResult
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.leases import longest
 from foliot.engine.sql.parked import SqlParked
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 BATCH = 200
@@ -38,7 +38,7 @@ log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class JanitorRound:
     """What one round did."""
 
     lost: int
@@ -54,7 +54,7 @@ class Janitor:
     clock: Clock
     store: Database
     feed: Feed
-    alarm: Alarm
+    alarm: ReadyTimes
     period: float
     retention: timedelta | None
     lease: timedelta = timedelta(seconds=30)
@@ -70,7 +70,7 @@ class Janitor:
     """The last tenant whose stored bytes were recounted; None between two passes."""
     _counted_at: float = float("-inf")
 
-    async def run_once(self) -> Swept:
+    async def run_once(self) -> JanitorRound:
         lost = await self._reclaim()
         released = await self._release()
         pruned = await self._prune()
@@ -78,7 +78,7 @@ class Janitor:
         if released:
             self.feed.wake(RUNS_TOPIC)
         more = lost == BATCH or bool(self._place)
-        return Swept(lost, released, pruned, BUSY if more else self.period)
+        return JanitorRound(lost, released, pruned, BUSY if more else self.period)
 
     async def _reclaim(self) -> int:
         now = self.clock.now()
@@ -90,7 +90,7 @@ class Janitor:
             # An effect that continues elsewhere did not end with the process that checked it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]
-            finished = await SqlClaims(tx).finish(endings, now) if endings else Finished({}, frozenset())
+            finished = await SqlClaims(tx).finish(endings, now) if endings else EndingsResult({}, frozenset())
             if parked:
                 await SqlParked(tx).take_back(parked, now)
         for ending in endings:
@@ -112,36 +112,36 @@ class Janitor:
     async def _thin(self) -> None:
         """Versions in every round, a few schedules at a time; sums each hour, a tenant at a time."""
         async with self.store.begin() as tx:
-            _, place = await SqlUpkeep(tx).thin_versions(self._thinned, THIN_BATCH)
+            _, place = await SqlRetention(tx).thin_versions(self._thinned, THIN_BATCH)
             self._thinned = place or ""
         if self._counted is None and self.clock.monotonic() - self._counted_at < COUNTED_EACH:
             return
         async with self.store.begin() as tx:
-            self._counted = await SqlUpkeep(tx).recount(self._counted or "", 1)
+            self._counted = await SqlRetention(tx).recount(self._counted or "", 1)
         self._counted_at = self.clock.monotonic()
 
     async def _prune(self) -> int:
         now = self.clock.now()
         async with self.store.begin() as tx:
-            await SqlUpkeep(tx).forget_nodes(now - NODES_KEPT)
+            await SqlRetention(tx).forget_nodes(now - NODES_KEPT)
             for upkeep in self.upkeep:
                 await upkeep(tx, now, self.retention)
         if self.retention is None:
             return 0
         async with self.store.begin() as tx:
-            pruned, place = await SqlUpkeep(tx).prune(now - self.retention, PRUNE_BATCH, self._place)
+            pruned, place = await SqlRetention(tx).prune(now - self.retention, PRUNE_BATCH, self._place)
         self._place = place or ""
         return pruned
 
 
-def goes_on(claimed: Claimed) -> bool:
+def goes_on(claimed: ClaimedRun) -> bool:
     """Whether its effect continues without the process that held the run."""
     return claimed.handle is not None and claimed.lost_looks < MOST_LOST - 1
 
 
-def lost(claimed: Claimed, now: datetime) -> Ending:
+def lost(claimed: ClaimedRun, now: datetime) -> AttemptEnding:
     """An attempt is lost with its worker. A parked run that costs one process after the other is given up."""
     if claimed.handle is None:
         return conclude(claimed, Lost(), now)
     said = f"whoever looked at it was lost, {claimed.lost_looks + 1} times in a row; what it started may still go on"
-    return replace(conclude(claimed, Failed(Problem("watcher_lost", said), permanent=True), now), lost=True)
+    return replace(conclude(claimed, Failed(AttemptError("watcher_lost", said), permanent=True), now), lost=True)

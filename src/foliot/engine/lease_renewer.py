@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.attempts.attempt import Flight, Stop
+from foliot.engine.attempts.attempt import RunningAttempt, StopReason
 from foliot.engine.executor import Executor
 from foliot.engine.sql.claims import SqlClaims
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RenewedLeases:
     """What one round did."""
 
     renewed: int
@@ -24,7 +24,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeper:
+class LeaseRenewer:
     """One statement per process and round, however many attempts are running."""
 
     clock: Clock
@@ -35,19 +35,19 @@ class Keeper:
     name: str = "keeper"
     topics: Sequence[str] = ()
 
-    async def run_once(self) -> Kept:
+    async def run_once(self) -> RenewedLeases:
         now = asyncio.get_running_loop().time()
-        flights = [flight for flight in self.executor.flights.values() if flight.stop is not Stop.LEASE]
+        flights = [flight for flight in self.executor.flights.values() if flight.stop is not StopReason.LEASE]
         for flight in [flight for flight in flights if flight.performing and flight.hard_at < now]:
             await self.executor.abandon(flight)
         if not flights:
-            return Kept(0, 0, 0, self.period)
+            return RenewedLeases(0, 0, 0, self.period)
         due = [flight for flight in flights if flight.leased_at + self.heartbeat <= now]
         lost = await self._renew(due, now) if due else 0
         cancelled = await self._cancel(flights)
-        return Kept(len(due) - lost, lost, cancelled, self.period)
+        return RenewedLeases(len(due) - lost, lost, cancelled, self.period)
 
-    async def _renew(self, flights: Sequence[Flight], asked_at: float) -> int:
+    async def _renew(self, flights: Sequence[RunningAttempt], asked_at: float) -> int:
         executor = self.executor
         async with self.store.begin() as tx:
             fences = [flight.claimed.fence for flight in flights]
@@ -57,14 +57,14 @@ class Keeper:
             if flight.run_id in ours:
                 executor.renew(flight, asked_at)
             elif executor.flights.get(flight.run_id) is flight and flight.performing:
-                flight.halt(Stop.LEASE)
+                flight.halt(StopReason.LEASE)
                 lost += 1
         return lost
 
-    async def _cancel(self, flights: Sequence[Flight]) -> int:
+    async def _cancel(self, flights: Sequence[RunningAttempt]) -> int:
         async with self.store.read() as tx:
             asked = await SqlClaims(tx).cancels([flight.run_id for flight in flights])
         chosen = [flight for flight in flights if flight.run_id in asked and flight.stop is None and flight.performing]
         for flight in chosen:
-            flight.halt(Stop.CANCEL)
+            flight.halt(StopReason.CANCEL)
         return len(chosen)

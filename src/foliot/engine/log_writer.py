@@ -10,9 +10,9 @@ import structlog
 
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
-from foliot.engine.attempts.attempt import Flight
+from foliot.engine.attempts.attempt import RunningAttempt
 from foliot.engine.executor import Executor
-from foliot.engine.model.event import Line
+from foliot.engine.model.event import EventLine
 from foliot.engine.pace import Spacing
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.feed import LINES_TOPIC, Feed, run_topic
@@ -26,13 +26,13 @@ LEAST = 20
 GAP = 0.1
 """Minimum seconds between two rounds. A run writes at most `SLICE / GAP` lines a second, all runs `ROUND / GAP`."""
 
-Taken = tuple[Flight, Sequence[Line]]
+Taken = tuple[RunningAttempt, Sequence[EventLine]]
 
 log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LinesWritten:
     """How many lines of how many runs one round wrote."""
 
     lines: int
@@ -41,7 +41,7 @@ class Logged:
 
 
 @dataclass(slots=True, kw_only=True)
-class Logbook:
+class LogWriter:
     """Lines of an attempt that ends sooner are written with its ending. One that logs more waits for its turn."""
 
     store: Database
@@ -53,11 +53,11 @@ class Logbook:
     topics: Sequence[str] = (LINES_TOPIC,)
     _spacing: Spacing = field(default_factory=Spacing)
 
-    async def run_once(self) -> Logged:
+    async def run_once(self) -> LinesWritten:
         early = self._spacing.early(self.gap)
         waiting = [one for one in self.executor.flights.values() if one.lines and (one.performing or one.landing)]
         if not waiting or early:
-            return Logged(0, 0, early if waiting else self.period)
+            return LinesWritten(0, 0, early if waiting else self.period)
         self._spacing.mark()
         share = min(SLICE, max(ROUND // len(waiting), LEAST))
         taken = [(flight, flight.take_lines(share)) for flight in waiting]
@@ -72,7 +72,7 @@ class Logbook:
                 flight.writing = None
         self.feed.wake(*(run_topic(flight.run_id) for flight, _ in taken))
         rest = self.gap if any(flight.lines for flight in waiting) else self.period
-        return Logged(sum(len(lines) for _, lines in taken), len(taken), rest)
+        return LinesWritten(sum(len(lines) for _, lines in taken), len(taken), rest)
 
     async def _write(self, taken: Sequence[Taken]) -> None:
         """All at once; when that is refused, each attempt's alone, so that one does not spoil the others'."""

@@ -22,7 +22,7 @@ LONGEST_BACKOFF = 1.0
 log = structlog.get_logger("foliot.engine")
 
 
-class Did(Protocol):
+class RoundResult(Protocol):
     """What one round did, and how long the actor wants to sleep: 0 means there is more to do now."""
 
     @property
@@ -39,11 +39,11 @@ class Actor(Protocol):
         """Topics that wake this actor early."""
         ...
 
-    async def run_once(self) -> Did: ...
+    async def run_once(self) -> RoundResult: ...
 
 
 @dataclass(slots=True)
-class Progress:
+class ActorStatus:
     """The progress of an actor, for reports."""
 
     rounds: int = 0
@@ -62,13 +62,13 @@ class Loop:
 
     clock: Clock
     feed: Feed
-    progress: dict[str, Progress] = field(default_factory=dict)
+    progress: dict[str, ActorStatus] = field(default_factory=dict)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _stopping: set[str] = field(default_factory=set)
 
     def start(self, actors: Sequence[Actor]) -> None:
         for actor in actors:
-            self.progress[actor.name] = Progress()
+            self.progress[actor.name] = ActorStatus()
             self._stopping.discard(actor.name)
             self._tasks[actor.name] = asyncio.create_task(self._drive(actor), name=f"foliot-{actor.name}")
 
@@ -102,7 +102,7 @@ class Loop:
         while name not in self._stopping and loop.time() < until:
             await waiter.wait(until - loop.time())
 
-    async def _round(self, actor: Actor, progress: Progress) -> float:
+    async def _round(self, actor: Actor, progress: ActorStatus) -> float:
         """How long to sleep after it."""
         try:
             did = await actor.run_once()
@@ -120,7 +120,7 @@ class Loop:
         return did.rest
 
 
-def _tell(name: str, progress: Progress, error: Exception) -> None:
+def _tell(name: str, progress: ActorStatus, error: Exception) -> None:
     """Logs the 1st, 2nd, 4th, 8th… failure in a row; the traceback of a bug only at the first."""
     if progress.failures & (progress.failures - 1):
         return

@@ -9,20 +9,20 @@ from typing import Any
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.node import Wish
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.model.node import NodeRequest
+from foliot.engine.sql.retention import SqlRetention
 from foliot.wakeups.feed import REPORT_TOPIC, node_topic
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NodeReported:
     """When to report again."""
 
     rest: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Herald:
+class NodeReporter:
     """Health and metrics of every process are read from these rows."""
 
     clock: Clock
@@ -32,7 +32,7 @@ class Herald:
     started_at: datetime
     report: Callable[[], Mapping[str, Any]]
     period: float
-    heard: Callable[[Wish], None] | None = None
+    heard: Callable[[NodeRequest], None] | None = None
     """Called with an operator's request, as long as it stands."""
     name: str = "herald"
 
@@ -40,9 +40,11 @@ class Herald:
     def topics(self) -> Sequence[str]:
         return (node_topic(self.node_id), REPORT_TOPIC)
 
-    async def run_once(self) -> Told:
+    async def run_once(self) -> NodeReported:
         async with self.store.begin() as tx:
-            wish = await SqlUpkeep(tx).report(self.node_id, self.role, self.started_at, self.clock.now(), self.report())
+            wish = await SqlRetention(tx).report(
+                self.node_id, self.role, self.started_at, self.clock.now(), self.report()
+            )
         if wish is not None and self.heard is not None:
             self.heard(wish)
-        return Told(self.period)
+        return NodeReported(self.period)

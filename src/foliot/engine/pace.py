@@ -11,7 +11,7 @@ FINEST = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class EnginePace:
     """Periods of the engine; `scale` below 1 makes recovery faster, for tests that cause faults."""
 
     tick: float = 1.0

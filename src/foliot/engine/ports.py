@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from foliot.core.ports import Room, always_room
+from foliot.core.ports import BackPressure, no_back_pressure
 from foliot.engine.model.run import Outcome
 
 
-class Log(Protocol):
+class ActionLog(Protocol):
     """Writes log lines of the run."""
 
     def __call__(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
@@ -19,7 +19,7 @@ class Log(Protocol):
         ...
 
 
-class Hide(Protocol):
+class HideValues(Protocol):
     """Registers values that must not be stored, before an action uses them."""
 
     def __call__(self, *values: str) -> None: ...
@@ -29,15 +29,15 @@ def _hide_nothing(*values: str) -> None:
     """For contexts that store nothing."""
 
 
-class Note(Protocol):
+class SaveHandle(Protocol):
     """Stores the handle of an effect before the action starts it."""
 
     async def __call__(self, handle: Mapping[str, Any]) -> None:
-        """Returns when the handle is stored; raises `Stale` when the attempt no longer holds the run."""
+        """Returns when the handle is stored; raises `StaleAttempt` when the attempt no longer holds the run."""
         ...
 
 
-class Stale(Exception):
+class StaleAttempt(Exception):
     """The attempt lost its run: nothing more may be done for it."""
 
 
@@ -46,7 +46,7 @@ async def _note_nothing(handle: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class ActionContext:
     """What an action may know about its attempt."""
 
     run_id: str
@@ -59,12 +59,12 @@ class Context:
     config: Mapping[str, Any]
     timeout: timedelta
     now: datetime
-    log: Log
+    log: ActionLog
     progress: Any = None
-    hide: Hide = _hide_nothing
+    hide: HideValues = _hide_nothing
     """Removes these values from every line, result and error of this attempt, in all their usual encodings."""
-    note: Note = _note_nothing
-    room: Room = always_room
+    note: SaveHandle = _note_nothing
+    room: BackPressure = no_back_pressure
     """Back-pressure: buffered lines are bounded; an action that waits here loses none."""
     limit: timedelta | None = None
     """The schedule's own time limit; None when it names none."""
@@ -81,16 +81,16 @@ class Action(Protocol):
         """The configuration in its stored form, or `Invalid` naming the field."""
         ...
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         """Do it once. Cancelled (asyncio) on cancel, timeout or shutdown: stop the effect and re-raise."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ParkedRun:
     """One parked run whose check is due."""
 
-    ctx: Context
+    ctx: ActionContext
     """Its lines are stored together with the answer, or not at all."""
     handle: Mapping[str, Any]
     started_at: datetime
@@ -108,7 +108,7 @@ class WatchedAction(Action, Protocol):
     the run is checked and not started again.
     """
 
-    async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
+    async def look(self, looks: Sequence[ParkedRun]) -> Mapping[str, Outcome]:
         """The outcome of each, by run id. Missing runs, and all when it raises, are checked again later."""
         ...
 
@@ -119,7 +119,7 @@ def is_watched(action: Action | None) -> TypeGuard[WatchedAction]:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AttemptTarget:
     """What an attempt would wait for should it hang: a host, a service, a pipeline, a task."""
 
     name: str
@@ -136,14 +136,14 @@ class Target:
 class AimedAction(Action, Protocol):
     """An action that names its target, so that no target can hold every slot."""
 
-    def target(self, config: Mapping[str, Any]) -> Target | None: ...
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget | None: ...
 
 
-def target_of(action: Action | None, config: Mapping[str, Any]) -> Target | None:
+def target_of(action: Action | None, config: Mapping[str, Any]) -> AttemptTarget | None:
     """The target of an attempt; None where there is none in particular."""
     aim = getattr(action, "target", None)
     found = aim(config) if callable(aim) else None
-    return found if isinstance(found, Target) else None
+    return found if isinstance(found, AttemptTarget) else None
 
 
 class ExaminedAction(Action, Protocol):
@@ -167,7 +167,7 @@ class Actions(Protocol):
     def kinds(self) -> Sequence[str]: ...
 
 
-class Workers(Protocol):
+class WorkerPool(Protocol):
     """Executes runs."""
 
     @property

@@ -15,7 +15,7 @@ MOST = 100_000
 
 
 @dataclass(slots=True)
-class Alarm:
+class ReadyTimes:
     """A heap of times, rounded to a grain."""
 
     _heap: list[int] = field(default_factory=list)

@@ -15,12 +15,12 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.group_writer import HEAVY, GroupWriter
-from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.parked import Parking
-from foliot.engine.model.run import Problem, RunState
-from foliot.engine.model.views import Ending, Finished
+from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.parked import ParkedUpdate
+from foliot.engine.model.run import AttemptError, RunState
+from foliot.engine.model.views import AttemptEnding, EndingsResult
 from foliot.engine.pace import Spacing
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.parked import SqlParked
 from foliot.wakeups.feed import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -28,12 +28,12 @@ from foliot.wakeups.feed import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, r
 CROWD = 32
 """So many endings are written at once, however long ago the last group was."""
 
-Entry = Ending | Parking
+Entry = AttemptEnding | ParkedUpdate
 Pending = tuple[Entry, asyncio.Future[RunState | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wrote:
+class EndingsWritten:
     """How many endings one round wrote, and how many of them were stale."""
 
     written: int
@@ -48,7 +48,7 @@ class Recorder:
     clock: Clock
     store: Database
     feed: Feed
-    alarm: Alarm
+    alarm: ReadyTimes
     longest_rest: float
     gather: float = 0.0
     """A small group waits until this long after the last one: each costs the database the same, however small."""
@@ -56,7 +56,7 @@ class Recorder:
     topics: Sequence[str] = (ENDINGS_TOPIC,)
     _pending: deque[Pending] = field(default_factory=deque)
     _spacing: Spacing = field(default_factory=Spacing)
-    _writer: GroupWriter[Entry, Finished] = field(init=False)
+    _writer: GroupWriter[Entry, EndingsResult] = field(init=False)
 
     def __post_init__(self) -> None:
         self._writer = ending_writer(self.clock, self.store)
@@ -68,13 +68,13 @@ class Recorder:
         self.feed.wake(ENDINGS_TOPIC)
         return await done
 
-    async def run_once(self) -> Wrote:
+    async def run_once(self) -> EndingsWritten:
         early = self._spacing.early(self.gather)
         if early and 0 < len(self._pending) < CROWD:
-            return Wrote(0, 0, early)
+            return EndingsWritten(0, 0, early)
         group = self._gather()
         if not group:
-            return Wrote(0, 0, self.longest_rest)
+            return EndingsWritten(0, 0, self.longest_rest)
         try:
             entries = [entry for entry, _ in group]
             finished = joined(entries, await self._writer.write(entries))
@@ -87,16 +87,18 @@ class Recorder:
             if not done.done():
                 done.set_result(finished.states.get(entry.fence.run_id))
         self._tell(entries, finished.released)
-        return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
+        return EndingsWritten(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
 
     def _tell(self, entries: Sequence[Entry], released: int) -> None:
-        self.alarm.set(entry.ready_at for entry in entries if isinstance(entry, Ending) and entry.ready_at is not None)
+        self.alarm.set(
+            entry.ready_at for entry in entries if isinstance(entry, AttemptEnding) and entry.ready_at is not None
+        )
         self.feed.wake(*(run_topic(entry.fence.run_id) for entry in entries))
         if released:
             self.feed.wake(RUNS_TOPIC)
         # Whatever is due later is found by the regular look.
         soon = self.clock.now() + timedelta(seconds=self.longest_rest)
-        if any(isinstance(entry, Parking) and entry.poll_at < soon for entry in entries):
+        if any(isinstance(entry, ParkedUpdate) and entry.poll_at < soon for entry in entries):
             self.feed.wake(PARKED_TOPIC)
 
     def _gather(self) -> list[Pending]:
@@ -104,39 +106,39 @@ class Recorder:
         return [self._pending.popleft() for _ in range(count)]
 
 
-def ending_writer(clock: Clock, store: Database) -> GroupWriter[Entry, Finished]:
+def ending_writer(clock: Clock, store: Database) -> GroupWriter[Entry, EndingsResult]:
     """Writes endings and parkings of runs."""
 
-    async def transaction(entries: Sequence[Entry]) -> Finished:
+    async def transaction(entries: Sequence[Entry]) -> EndingsResult:
         async with store.begin() as tx:
             return await _written(tx, entries, clock.now())
 
     return GroupWriter(transaction=transaction, weight=weight, lesser=_lesser, key=lambda entry: entry.fence.run_id)
 
 
-def joined(entries: Sequence[Entry], parts: Sequence[Finished]) -> Finished:
+def joined(entries: Sequence[Entry], parts: Sequence[EndingsResult]) -> EndingsResult:
     """What became of all of them; those that could not be stored are stale."""
     states = {run_id: state for part in parts for run_id, state in part.states.items()}
     stale = frozenset(entry.fence.run_id for entry in entries) - states.keys()
-    return Finished(states, stale, sum(part.released for part in parts))
+    return EndingsResult(states, stale, sum(part.released for part in parts))
 
 
-async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> Finished:
-    parkings = [entry for entry in entries if isinstance(entry, Parking)]
+async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> EndingsResult:
+    parkings = [entry for entry in entries if isinstance(entry, ParkedUpdate)]
     if not parkings:
-        return await SqlClaims(tx).finish([entry for entry in entries if isinstance(entry, Ending)], now)
+        return await SqlClaims(tx).finish([entry for entry in entries if isinstance(entry, AttemptEnding)], now)
     parked = await SqlParked(tx).park(parkings, now)
-    endings = [entry for entry in entries if isinstance(entry, Ending)]
-    finished = await SqlClaims(tx).finish(endings, now) if endings else Finished({}, frozenset())
+    endings = [entry for entry in entries if isinstance(entry, AttemptEnding)]
+    finished = await SqlClaims(tx).finish(endings, now) if endings else EndingsResult({}, frozenset())
     stale = {parking.fence.run_id for parking in parkings} - parked
     states = {**finished.states, **dict.fromkeys(parked, RunState.RUNNING)}
-    return Finished(states, finished.stale | stale, finished.released)
+    return EndingsResult(states, finished.stale | stale, finished.released)
 
 
 def weight(entry: Entry) -> int:
     """About how much text it is."""
     lines = sum(len(line.message) for line in entry.lines)
-    if isinstance(entry, Parking):
+    if isinstance(entry, ParkedUpdate):
         return lines + (_size(entry.items) if entry.items else 0)
     body = (entry.response or {}).get("body")
     return lines + (len(body) if isinstance(body, str) else 0)
@@ -152,17 +154,17 @@ def _size(items: Sequence[Any]) -> int:
 
 def _lesser(entry: Entry) -> Iterator[Entry]:
     """The same with less and less of what could not be stored."""
-    if isinstance(entry, Parking):
+    if isinstance(entry, ParkedUpdate):
         said = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
-        yield replace(entry, lines=[Line(entry.at, EventType.LOG, "error", said)], items=())
+        yield replace(entry, lines=[EventLine(entry.at, EventType.LOG, "error", said)], items=())
         given_up = entry.given_up
-        yield _bare(Ending(fence=entry.fence, state=given_up, outcome="failed", at=entry.at, given_up=given_up))
+        yield _bare(AttemptEnding(fence=entry.fence, state=given_up, outcome="failed", at=entry.at, given_up=given_up))
     else:
         yield _bare(entry)
 
 
-def _bare(ending: Ending) -> Ending:
+def _bare(ending: AttemptEnding) -> AttemptEnding:
     """The same end without what could not be stored."""
-    problem = Problem("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
+    problem = AttemptError("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
     state = ending.given_up if ending.state.final else ending.state
     return replace(ending, state=state, outcome="failed", result=None, response=None, lines=(), error=problem.as_dict())

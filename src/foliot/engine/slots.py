@@ -14,9 +14,9 @@ from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
-from foliot.engine.model.breaker import FAILURES, WAIT, Breaker, OpenBreaker, shown
+from foliot.engine.model.breaker import FAILURES, WAIT, Breaker, OpenBreakerReport, shown
 from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome
-from foliot.engine.ports import Target
+from foliot.engine.ports import AttemptTarget
 
 STALL = 3.0
 """Seconds without an answer after which a target counts as stalled, and a waiting attempt gives up its slot."""
@@ -32,7 +32,7 @@ MOST_BREAKERS = MOST_KNOWN = 10_000
 MOST_SHOWN = 200
 
 
-class Held(NamedTuple):
+class HeldSlot(NamedTuple):
     """An attempt that is being performed."""
 
     tenant: str
@@ -42,7 +42,7 @@ class Held(NamedTuple):
 
 
 @dataclass(slots=True)
-class Line:
+class TargetQueue:
     """The attempts that wait for one target, the oldest first, and when it last answered."""
 
     remote: bool = False
@@ -80,20 +80,20 @@ class Slots:
     brought: bool = False
     """Whether a broker delivers the runs: one that is not admitted is deferred, or it would come back at once."""
     clock: Callable[[], float] = time.monotonic
-    performing: dict[str, Held] = field(default_factory=dict)
+    performing: dict[str, HeldSlot] = field(default_factory=dict)
     """Every attempt, with or without a slot, the oldest first."""
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, TargetQueue] = field(default_factory=dict)
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     """Of targets whose last attempt went unanswered."""
     known: dict[str, None] = field(default_factory=dict)
     """Targets that answered their last request."""
     back_at: dict[str, float] = field(default_factory=dict)
     """When the last deferred run of a tenant comes back."""
-    _targets: dict[str, Target] = field(default_factory=dict)
+    _targets: dict[str, AttemptTarget] = field(default_factory=dict)
     _seen: dict[str, float] = field(default_factory=dict)
 
     @property
-    def held(self) -> Mapping[str, Held]:
+    def held(self) -> Mapping[str, HeldSlot]:
         """The attempts that hold a slot, the oldest first."""
         outside = self._outside(self.clock())
         return {run_id: one for run_id, one in self.performing.items() if run_id not in outside}
@@ -107,7 +107,7 @@ class Slots:
         """How many wait for an answer without a slot."""
         return len(self._outside(self.clock()))
 
-    def cap(self, target: Target) -> int:
+    def cap(self, target: AttemptTarget) -> int:
         """How many attempts may wait for one target: the fewer, the more wait for others already."""
         cap = min(int(self.total * self.share), self.most)
         line = self.lines.get(target.name)
@@ -122,16 +122,16 @@ class Slots:
             return True
         return line is not None and line.silent(now) > self.stall
 
-    def hold(self, run_id: str, tenant: str, target: Target | None) -> None:
+    def hold(self, run_id: str, tenant: str, target: AttemptTarget | None) -> None:
         """An attempt begins."""
         now = self.clock()
         self._seen.pop(tenant, None)
         self._seen[tenant] = now
-        self.performing[run_id] = Held(tenant, None if target is None else target.name, now)
+        self.performing[run_id] = HeldSlot(tenant, None if target is None else target.name, now)
         if target is None:
             return
         self._targets[run_id] = target
-        line = self.lines.setdefault(target.name, Line(target.remote))
+        line = self.lines.setdefault(target.name, TargetQueue(target.remote))
         line.since[run_id] = now
         line.tenants[tenant] += 1
         breaker = self.breakers.get((tenant, target.name))
@@ -153,7 +153,7 @@ class Slots:
         if self._learn(run_id, held, target, outcome, at):
             line.answered = self.clock()
 
-    def _learn(self, run_id: str, held: Held, target: Target, outcome: Outcome | None, at: datetime) -> bool:
+    def _learn(self, run_id: str, held: HeldSlot, target: AttemptTarget, outcome: Outcome | None, at: datetime) -> bool:
         """What an attempt's end says about its target; whether that has answered."""
         key = held.tenant, target.name
         if outcome is None or isinstance(outcome, Cancelled | HandedBack | Lost):
@@ -178,7 +178,7 @@ class Slots:
         while len(self.breakers) >= MOST_BREAKERS:
             del self.breakers[next(iter(self.breakers))]
 
-    def open_breakers(self, at: datetime) -> Sequence[OpenBreaker]:
+    def open_breakers(self, at: datetime) -> Sequence[OpenBreakerReport]:
         """For people, the longest open first; at most so many."""
         now = self.clock()
         for key in [key for key, one in self.breakers.items() if now - one.trial_at > FORGOTTEN and one.trial is None]:

@@ -13,12 +13,12 @@ import structlog
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.meter import Meter
+from foliot.engine.counters import EngineCounters
 from foliot.engine.model.run import RunState
-from foliot.engine.model.settle import Due, OpenRun, Plan, judges_overlap, settle
-from foliot.engine.model.views import Recorded
+from foliot.engine.model.settle import DueSchedule, OpenRun, SchedulePlan, judges_overlap, settle
+from foliot.engine.model.views import PlansRecorded
 from foliot.engine.pace import rest_until
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
@@ -61,8 +61,8 @@ class Ticker:
     clock: Clock
     store: Database
     feed: Feed
-    meter: Meter
-    alarm: Alarm
+    meter: EngineCounters
+    alarm: ReadyTimes
     batch: int
     longest_rest: float
     own_clock: Callable[[], bool] = lambda: False
@@ -153,7 +153,7 @@ class Ticker:
                 due = await SqlFiring(tx).lock_one(schedule_id)
                 if due is not None:
                     fault = fault.splitlines()[0][:500]
-                    plan = Plan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=fault)
+                    plan = SchedulePlan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=fault)
                     await SqlFiring(tx).record([plan], self.clock.now())
         except Unavailable:
             raise
@@ -161,7 +161,7 @@ class Ticker:
             # The other schedules of the batch fire all the same, one by one, until it is repaired.
             log.exception("not even a fault can be written", action="schedule_faulty", schedule_id=schedule_id)
 
-    def _tell(self, recorded: Recorded, cancelled: int) -> None:
+    def _tell(self, recorded: PlansRecorded, cancelled: int) -> None:
         if cancelled:
             self.meter.replaced += cancelled
         if recorded.runs:
@@ -170,10 +170,10 @@ class Ticker:
             self.meter.fired += recorded.runs
             self.meter.lateness.observe_all(recorded.lateness)
 
-    def _settle(self, due: list[Due], now: datetime, open_runs: dict[str, list[OpenRun]]) -> list[Plan]:
+    def _settle(self, due: list[DueSchedule], now: datetime, open_runs: dict[str, list[OpenRun]]) -> list[SchedulePlan]:
         made = 0
 
-        def small(plan: Plan) -> bool:
+        def small(plan: SchedulePlan) -> bool:
             nonlocal made
             made += len(plan.runs)
             return made <= MOST_RUNS or made == len(plan.runs)
@@ -184,7 +184,7 @@ class Ticker:
         return rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST)
 
 
-def replaced(plans: Sequence[Plan], open_runs: Mapping[str, Sequence[OpenRun]]) -> int:
+def replaced(plans: Sequence[SchedulePlan], open_runs: Mapping[str, Sequence[OpenRun]]) -> int:
     """How many runs these plans end at once; one that runs is asked to stop, and ends by itself."""
     waiting = {run.id for runs in open_runs.values() for run in runs if run.state is not RunState.RUNNING}
     return sum(len(plan.terminate) + len(waiting.intersection(plan.cancel)) for plan in plans)

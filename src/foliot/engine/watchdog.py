@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.core.errors import Cause, Refusal
+from foliot.core.errors import Cause, StoreRefusal
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.clock_sync import Doubt
+from foliot.engine.clock_sync import UnconfirmedStep
 from foliot.engine.executor import Executor
-from foliot.engine.model.stall import PATIENCE, Holder, Standstill, Why, joined
+from foliot.engine.model.stall import PATIENCE, SlotHolder, Standstill, StandstillReason, joined
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 
@@ -34,7 +34,7 @@ log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchdogRound:
     """When to look again."""
 
     rest: float
@@ -56,7 +56,7 @@ class Lookout:
     waiting_since: float | None = None
     """Since when, by the monotonic clock, every round has found a late run that could be claimed."""
 
-    async def run_once(self) -> Watched:
+    async def run_once(self) -> WatchdogRound:
         late = self.clock.now() - timedelta(seconds=self.patience * LATE)
         async with self.store.glance() as tx:
             self.next_due = await SqlFiring(tx).next_due()
@@ -65,12 +65,12 @@ class Lookout:
             self.waiting_since = None
         elif self.waiting_since is None:
             self.waiting_since = self.clock.monotonic()
-        return Watched(self.period)
+        return WatchdogRound(self.period)
 
 
-def holders(executor: Executor) -> list[Holder]:
+def holders(executor: Executor) -> list[SlotHolder]:
     """The targets that hold the slots of this process, per tenant; an attempt that waits without a slot holds none."""
-    return joined([Holder(held.target or OTHER, held.tenant, 1) for held in executor.slots.held.values()])
+    return joined([SlotHolder(held.target or OTHER, held.tenant, 1) for held in executor.slots.held.values()])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,9 +78,9 @@ class Watchdog:
     """Judges from memory alone and calls nothing, so that no outage can silence it."""
 
     clock: Clock
-    refusal: Callable[[], Refusal | None] = lambda: None
+    refusal: Callable[[], StoreRefusal | None] = lambda: None
     """What the database refuses this process."""
-    doubt: Callable[[], Doubt | None] = lambda: None
+    doubt: Callable[[], UnconfirmedStep | None] = lambda: None
     """An unconfirmed step of the clock."""
     lookout: Lookout | None = None
     fires: bool = False
@@ -89,7 +89,7 @@ class Watchdog:
     """Why firing fails, if it does."""
     free: Callable[[], int] | None = None
     """How many slots are free; None where nothing is executed."""
-    held: Callable[[], Sequence[Holder]] = list
+    held: Callable[[], Sequence[SlotHolder]] = list
     slots: int = 0
     broker: Callable[[], str | None] = lambda: None
     """Why the broker accepts nothing."""
@@ -101,9 +101,9 @@ class Watchdog:
     topics: Sequence[str] = ()
     _due_since: float | None = None
     _full: bool = False
-    _told: set[Why] = field(default_factory=set)
+    _told: set[StandstillReason] = field(default_factory=set)
 
-    async def run_once(self) -> Watched:
+    async def run_once(self) -> WatchdogRound:
         """Check each cause, and log stalls that began or ended."""
         self._look()
         found = {one.why: one for one in self.standstills()}
@@ -113,7 +113,7 @@ class Watchdog:
         for why in self._told - found.keys():
             log.info("the watchdog finds it gone", action="standstill_over", reason=why.value)
         self._told = set(found)
-        return Watched(self.period)
+        return WatchdogRound(self.period)
 
     def standstills(self) -> list[Standstill]:
         """The current stalls; empty when nothing is due, or it starts."""
@@ -124,7 +124,7 @@ class Watchdog:
         if not found and (unfired := self._unfired(now)):
             detail = self.failed() or "its rounds do not come to an end"
             told = "schedules are due and are not fired"
-            found.append(Standstill(why=Why.SCHEDULER, told=told, seconds=unfired, detail=detail))
+            found.append(Standstill(why=StandstillReason.SCHEDULER, told=told, seconds=unfired, detail=detail))
         return found
 
     def _look(self) -> None:
@@ -141,7 +141,7 @@ class Watchdog:
         if refused is None or (refused.cause in PASSING and refused.last - refused.since < PASSED):
             return []
         told = f"{refused.cause.told}; nothing fires and no run begins until it does"
-        return [Standstill(why=Why.STORE, told=told, seconds=now - refused.since, detail=refused.error)]
+        return [Standstill(why=StandstillReason.STORE, told=told, seconds=now - refused.since, detail=refused.error)]
 
     def _clock(self, now: float) -> list[Standstill]:
         doubt = self.doubt()
@@ -150,7 +150,7 @@ class Watchdog:
         way = "ahead" if doubt.seconds > 0 else "back"
         jump = f"the clock has jumped {abs(doubt.seconds):.0f} s {way}"
         told = f"{jump}: the time from before is kept until the jump is confirmed"
-        return [Standstill(why=Why.CLOCK, told=told, seconds=now - doubt.since)]
+        return [Standstill(why=StandstillReason.CLOCK, told=told, seconds=now - doubt.since)]
 
     def _unfired(self, now: float) -> float:
         """For how long an instant has been due, when that is too long."""
@@ -172,28 +172,34 @@ class Watchdog:
             return None
         if away := self.broker():
             told = "the broker does not take runs: they wait until it does"
-            return Standstill(why=Why.BROKER, told=told, seconds=waits, detail=away)
+            return Standstill(why=StandstillReason.BROKER, told=told, seconds=waits, detail=away)
         if self.takers is not None:
             return self._untaken(waits, *self.takers())
         if self._full:
             return self._busy(waits)
         detail = self.failed() or ""
-        return Standstill(why=Why.UNKNOWN, told="runs wait, though slots are free", seconds=waits, detail=detail)
+        return Standstill(
+            why=StandstillReason.UNKNOWN, told="runs wait, though slots are free", seconds=waits, detail=detail
+        )
 
     def _untaken(self, waits: float, workers: int, free: int) -> Standstill | None:
         if not workers:
-            return Standstill(why=Why.NO_WORKER, told="runs wait, and no worker is there to take them", seconds=waits)
+            return Standstill(
+                why=StandstillReason.NO_WORKER, told="runs wait, and no worker is there to take them", seconds=waits
+            )
         if not free:
-            return Standstill(why=Why.SLOTS, told="runs wait, and no worker has a free slot", seconds=waits)
+            return Standstill(
+                why=StandstillReason.SLOTS, told="runs wait, and no worker has a free slot", seconds=waits
+            )
         # They live and report, so their way to the database is good: what they miss is what the broker should bring.
         told = "runs wait, though workers have free slots: the broker brings them nothing"
-        return Standstill(why=Why.BROKER, told=told, seconds=waits)
+        return Standstill(why=StandstillReason.BROKER, told=told, seconds=waits)
 
     def _busy(self, waits: float) -> Standstill:
         found = list(self.held())
         most = max((one.slots for one in found), default=0)
         if self.slots and most * 2 >= self.slots:
             told = "most slots are held by runs to one host, and other runs wait"
-            return Standstill(why=Why.HOST, told=told, seconds=waits, holders=found)
+            return Standstill(why=StandstillReason.HOST, told=told, seconds=waits, holders=found)
         told = "all slots are busy, and runs wait"
-        return Standstill(why=Why.SLOTS, told=told, seconds=waits, holders=found)
+        return Standstill(why=StandstillReason.SLOTS, told=told, seconds=waits, holders=found)

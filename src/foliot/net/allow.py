@@ -8,7 +8,7 @@ from ipaddress import ip_address
 
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address, Network, is_forbidden, is_loopback, is_public
-from foliot.net.allow_entry import Place, entries_of, read_place, read_port
+from foliot.net.allow_entry import AllowEntry, entries_of, read_place, read_port
 from foliot.net.interfaces import OWN
 
 DEFAULT_PORTS = frozenset({80, 443, 8080, 8443})
@@ -18,26 +18,26 @@ _HERE = (ip_address("127.0.0.1"), ip_address("::1"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class EgressRules:
     """The operator's allow-list. A bare host or network allows addresses, not new ports; `host:port` allows both."""
 
     loopback: bool = False
     networks: tuple[Network, ...] = ()
-    places: frozenset[Place] = frozenset()
+    places: frozenset[AllowEntry] = frozenset()
     ports: frozenset[int] = DEFAULT_PORTS
     here: Callable[[], frozenset[Address]] = field(default=OWN, compare=False)
     """The addresses of this machine: refused, unless the operator names them."""
 
     @classmethod
-    def read(cls, *, loopback: bool, allow: str | Sequence[str], ports: str | Collection[int]) -> Rules:
+    def read(cls, *, loopback: bool, allow: str | Sequence[str], ports: str | Collection[int]) -> EgressRules:
         networks: list[Network] = []
-        places: set[Place] = set()
+        places: set[AllowEntry] = set()
         for entry in entries_of(allow):
             match read_place(entry, _ALLOW):
-                case Place(below=True):
+                case AllowEntry(below=True):
                     # The owner of a name below would otherwise be able to reach any internal address.
                     raise Invalid(_ALLOW, "must name each host; * is for the lists of tenants", got=entry)
-                case Place() as place:
+                case AllowEntry() as place:
                     places.add(place)
                 case network:
                     networks.append(network)
@@ -51,7 +51,7 @@ class Rules:
 
     def allows_port(self, host: str, port: int) -> bool:
         """Port 0 is never allowed; local mode allows all others."""
-        return port > 0 and (self.loopback or port in self.ports or Place(host, port) in self.places)
+        return port > 0 and (self.loopback or port in self.ports or AllowEntry(host, port) in self.places)
 
     def allows_name(self, host: str, port: int) -> bool:
         """Refuses only names that mean this machine whatever the resolver answers."""
@@ -72,4 +72,4 @@ class Rules:
         return self.loopback and is_loopback(address)
 
     def _named(self, host: str, port: int) -> bool:
-        return Place(host) in self.places or Place(host, port) in self.places
+        return AllowEntry(host) in self.places or AllowEntry(host, port) in self.places

@@ -14,7 +14,7 @@ _BELOW = "*."
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AllowEntry:
     """A host, or all hosts `below` it; on every port when `port` is None."""
 
     host: str
@@ -37,7 +37,7 @@ def entries_of(text: str | Sequence[str]) -> Iterable[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def read_place(entry: str, field: str) -> Network | Place:
+def read_place(entry: str, field: str) -> Network | AllowEntry:
     """A bare address is the network that holds only itself. `Invalid` names `field`."""
     if "%" in entry:
         raise Invalid(field, "must not name a network interface", got=entry)
@@ -53,7 +53,7 @@ def read_place(entry: str, field: str) -> Network | Place:
     host = _host(text.removeprefix(_BELOW), entry, field)
     if below and literal_of(host) is not None:
         raise Invalid(field, "must not put * before an address", got=entry)
-    return Place(host, read_port(port, field) if colon else None, below)
+    return AllowEntry(host, read_port(port, field) if colon else None, below)
 
 
 def read_port(text: str | int, field: str) -> int:

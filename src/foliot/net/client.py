@@ -14,19 +14,19 @@ from typing import Protocol, Self
 import aiohttp
 import structlog
 
-from foliot.core.egress import Outgoing, Reply
+from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.net.addresses import Address
-from foliot.net.allow import DEFAULT_PORTS, Rules
+from foliot.net.allow import DEFAULT_PORTS, EgressRules
 from foliot.net.connector import PinnedConnector, PinnedRequest
 from foliot.net.decompress import ACCEPTED
 from foliot.net.failures import Unreachable, late, uniform
-from foliot.net.guard import Guard
-from foliot.net.pinned_address import PIN, Astray, Pin
+from foliot.net.guard import EgressGuard
+from foliot.net.pinned_address import PIN, Pin, WrongPeer
 from foliot.net.resolver import Lookups
-from foliot.net.response import Answer, read_answer
-from foliot.net.slots import Turns
-from foliot.net.tenant_allow import Limits
-from foliot.net.url import Target
+from foliot.net.response import BoundedResponse, read_answer
+from foliot.net.slots import FairSlots
+from foliot.net.tenant_allow import TenantTargets
+from foliot.net.url import UrlTarget
 
 log = structlog.get_logger("foliot.net")
 
@@ -71,15 +71,15 @@ class HttpEgress:
     resolver: Resolver | None = None
     """Replaces the system's resolver."""
     tls: ssl.SSLContext | None = None
-    _guard: Guard = field(init=False, repr=False)
-    _turns: Turns = field(init=False, repr=False)
+    _guard: EgressGuard = field(init=False, repr=False)
+    _turns: FairSlots = field(init=False, repr=False)
     _lookups: Lookups | None = field(default=None, init=False, repr=False)
     _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        rules = Rules.read(loopback=self.loopback, allow=self.allow, ports=self.ports)
-        self._guard = Guard(rules, self.limits)
-        self._turns = Turns(self.per_host)
+        rules = EgressRules.read(loopback=self.loopback, allow=self.allow, ports=self.ports)
+        self._guard = EgressGuard(rules, self.limits)
+        self._turns = FairSlots(self.per_host)
 
     async def start(self) -> None:
         """Open the connection pool; `send` needs it."""
@@ -120,14 +120,14 @@ class HttpEgress:
     @staticmethod
     def check_limits(entries: Sequence[str]) -> None:
         """`Invalid` when a tenant's list of targets cannot be read."""
-        Limits.read(entries)
+        TenantTargets.read(entries)
 
     async def admit(self, url: str, tenant_id: str = "", timeout: timedelta = _LOOKUP) -> None:
         """The checks that `send` does before it connects: the tenant's list, and every address that the name has now.
 
         For requests that another program sends. Raises as `send` does, after the same time.
         """
-        target = self._guard.examine(Outgoing(method="GET", url=url, tenant_id=tenant_id))
+        target = self._guard.examine(OutgoingRequest(method="GET", url=url, tenant_id=tenant_id))
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
@@ -139,7 +139,7 @@ class HttpEgress:
                 await asyncio.sleep(began + min(_QUIET, timeout).total_seconds() - loop.time())
             raise Unreachable from None
 
-    async def send(self, request: Outgoing) -> Reply:
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         """Resolve once, check every address, connect to a checked one, read a bounded answer. Follows no redirects."""
         target = self._guard.examine(request)
         loop = asyncio.get_running_loop()
@@ -151,7 +151,7 @@ class HttpEgress:
                 quiet = min(_QUIET, request.timeout).total_seconds()
                 await asyncio.sleep(began + quiet - loop.time())
             raise
-        return Reply(
+        return OutgoingResponse(
             status=answer.status,
             headers=answer.headers,
             body=answer.body,
@@ -159,7 +159,7 @@ class HttpEgress:
             elapsed=timedelta(seconds=loop.time() - began),
         )
 
-    async def _within(self, target: Target, request: Outgoing) -> Answer:
+    async def _within(self, target: UrlTarget, request: OutgoingRequest) -> BoundedResponse:
         """The whole request has one timeout: the lookup, the wait for a slot, the answer."""
         pin = Pin(port=target.port, tenant_id=request.tenant_id, most=request.most)
         token = PIN.set(pin)
@@ -178,7 +178,7 @@ class HttpEgress:
             raise late(connected=pin.connected) from None
         except aiohttp.ClientError as error:
             raise uniform(error) from None
-        except Astray as error:
+        except WrongPeer as error:
             log.error(str(error), action="egress_astray", tenant_id=request.tenant_id, host=target.host)  # noqa: TRY400
             raise Unreachable from None
         finally:
@@ -191,7 +191,9 @@ class HttpEgress:
             return await self.resolver(host)
         return await self._lookups.addresses(host, tenant_id)
 
-    async def _try_each(self, target: Target, addresses: Sequence[Address], request: Outgoing, pin: Pin) -> Answer:
+    async def _try_each(
+        self, target: UrlTarget, addresses: Sequence[Address], request: OutgoingRequest, pin: Pin
+    ) -> BoundedResponse:
         """The first address that accepts a connection gets the request; after that there is no second try."""
         tried = addresses[:_ADDRESSES_TRIED]
         patience = min(self.connect, request.timeout).total_seconds()
@@ -206,7 +208,9 @@ class HttpEgress:
                 continue
         return await self._exchange(target, tried[-1], request, pin, patience)
 
-    async def _exchange(self, target: Target, address: Address, request: Outgoing, pin: Pin, patience: float) -> Answer:
+    async def _exchange(
+        self, target: UrlTarget, address: Address, request: OutgoingRequest, pin: Pin, patience: float
+    ) -> BoundedResponse:
         if self._session is None:
             raise RuntimeError("HttpEgress.start() was not called")
         pin.address, pin.connected = address, False

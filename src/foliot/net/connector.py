@@ -10,8 +10,8 @@ from aiohttp import ClientRequest, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 
-from foliot.net.pinned_address import PIN, Astray
-from foliot.net.proxy_listener import Listener
+from foliot.net.pinned_address import PIN, WrongPeer
+from foliot.net.response_limits import BoundedResponseHandler
 
 if TYPE_CHECKING:
     import ssl
@@ -51,7 +51,7 @@ class PinnedConnector(TCPConnector):
             limit_per_host=0,
             keepalive_timeout=_IDLE,
         )
-        listener: type[ResponseHandler] = Listener
+        listener: type[ResponseHandler] = BoundedResponseHandler
         self._factory = functools.partial(listener, loop=self._loop)
 
     async def connect(self, req: ClientRequest, traces: list[Trace], timeout: ClientTimeout) -> Connection:
@@ -60,7 +60,7 @@ class PinnedConnector(TCPConnector):
         transport = connection.transport
         if pin is None or transport is None or not pin.matches(transport.get_extra_info("peername")):
             connection.close()
-            raise Astray("the connection did not lead to the address that was checked")
+            raise WrongPeer("the connection did not lead to the address that was checked")
         pin.connected = True
         return connection
 
@@ -71,7 +71,7 @@ class _NoNames(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        raise Astray("a name reached the connector unchecked")
+        raise WrongPeer("a name reached the connector unchecked")
 
     async def close(self) -> None:
         return
@@ -81,5 +81,5 @@ def _open(info: AddrInfoType) -> socket.socket:
     family, kind, proto, _, place = info
     pin = PIN.get()
     if pin is None or not pin.matches(place):
-        raise Astray("the connection would not lead to the address that was checked")
+        raise WrongPeer("the connection would not lead to the address that was checked")
     return socket.socket(family=family, type=kind, proto=proto)

@@ -11,7 +11,7 @@ _MOST_CODINGS = 2
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-class Spoiled(Exception):
+class UndecodableBody(Exception):
     """The rest of the body is not read: it is damaged, too large, or in an unknown encoding."""
 
 
@@ -35,13 +35,13 @@ class Inflater:
             try:
                 piece = self._stream.decompress(data, _PIECE)
             except zlib.error:
-                raise Spoiled from None
+                raise UndecodableBody from None
             data = self._stream.unconsumed_tail
             self._left -= len(piece)
             if piece:
                 yield piece
             if self._left < 0:
-                raise Spoiled
+                raise UndecodableBody
 
     @property
     def whole(self) -> bool:
@@ -53,17 +53,17 @@ def decoders(header: str, most: int) -> Sequence[Inflater]:
     codings = [name for part in header.lower().split(",") if (name := part.strip()) not in ("", "identity")]
     codings = [name.removeprefix("x-") for name in codings]
     if len(codings) > _MOST_CODINGS or not set(codings) <= {"gzip", "deflate"}:
-        raise Spoiled
+        raise UndecodableBody
     return [Inflater(coding, most) for coding in reversed(codings)]
 
 
-def pour(data: bytes, through: Sequence[Inflater]) -> Iterator[bytes]:
+def decompress(data: bytes, through: Sequence[Inflater]) -> Iterator[bytes]:
     """`data` through every decoder, lazily: the work stops when the caller stops iterating."""
     if not through:
         yield data
         return
     for piece in through[0].feed(data):
-        yield from pour(piece, through[1:])
+        yield from decompress(piece, through[1:])
 
 
 def _window(head: bytes) -> int:

@@ -30,7 +30,7 @@ class CallStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class GrpcRequest:
     """One call of one method."""
 
     service: str
@@ -47,7 +47,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class GrpcAnswers:
     """The answers, and the number of the connection that they came over."""
 
     messages: Sequence[bytes]

@@ -19,7 +19,7 @@ _CONNECT_MS = 10_000
 
 
 @dataclass(eq=False, slots=True)
-class Line:
+class GrpcConnection:
     """A channel and the calls that use it; one that was replaced is closed when its last call has ended."""
 
     number: int
@@ -38,17 +38,17 @@ class Line:
 
 
 @dataclass(slots=True)
-class Switchboard:
+class GrpcConnections:
     """The open channels: one per service."""
 
     ca_file: Path | None = None
     most: int = 4 * 1024 * 1024
     """Maximum size of an answer, after decompression."""
-    _lines: dict[str, Line] = field(default_factory=dict)
+    _lines: dict[str, GrpcConnection] = field(default_factory=dict)
     _made: int = 0
     _closing: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def current(self, service: str) -> Line | None:
+    def current(self, service: str) -> GrpcConnection | None:
         """The current channel, unless it failed meanwhile."""
         line = self._lines.get(service)
         if line is None or line.is_good:
@@ -56,17 +56,17 @@ class Switchboard:
         self._retire(service, line)
         return None
 
-    def open(self, address: ServiceAddress, checked: Sequence[Address]) -> Line:
+    def open(self, address: ServiceAddress, checked: Sequence[Address]) -> GrpcConnection:
         """A new channel to these addresses and no others."""
         if (old := self._lines.get(address.name)) is not None:
             self._retire(address.name, old)
         self._made += 1
-        line = Line(self._made, self._channel(address, checked), checked)
+        line = GrpcConnection(self._made, self._channel(address, checked), checked)
         self._lines[address.name] = line
         return line
 
     @asynccontextmanager
-    async def using(self, line: Line) -> AsyncIterator[aio.Channel]:
+    async def using(self, line: GrpcConnection) -> AsyncIterator[aio.Channel]:
         line.users += 1
         try:
             yield line.channel
@@ -75,7 +75,7 @@ class Switchboard:
             if line.given_up and not line.users:
                 self._close(line)
 
-    def give_up(self, service: str, line: Line) -> None:
+    def give_up(self, service: str, line: GrpcConnection) -> None:
         """Let no further call use it."""
         if self._lines.get(service) is line:
             self._retire(service, line)
@@ -87,13 +87,13 @@ class Switchboard:
         if self._closing:
             await asyncio.wait(set(self._closing))
 
-    def _retire(self, service: str, line: Line) -> None:
+    def _retire(self, service: str, line: GrpcConnection) -> None:
         del self._lines[service]
         line.given_up = True
         if not line.users:
             self._close(line)
 
-    def _close(self, line: Line) -> None:
+    def _close(self, line: GrpcConnection) -> None:
         closing = asyncio.create_task(line.channel.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)

@@ -14,16 +14,16 @@ from foliot.core.address_book import AddressBook, ServiceAddress
 from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
-from foliot.net.allow import Rules
-from foliot.net.grpc_call import Answers, Call, CallFailed, CallStatus
+from foliot.net.allow import EgressRules
+from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 from foliot.net.resolver import Lookups
-from foliot.net.slots import Turns
-from foliot.net.tenant_allow import Limits
+from foliot.net.slots import FairSlots
+from foliot.net.tenant_allow import TenantTargets
 from foliot.net.url import literal_of
 
 if TYPE_CHECKING:
     from foliot.net.client import Resolver
-    from foliot.net.grpc_channels import Line, Switchboard
+    from foliot.net.grpc_channels import GrpcConnection, GrpcConnections
 
 PER_SERVICE = 64
 _LOOKUPS = 8
@@ -46,15 +46,15 @@ class GrpcEgress:
     """A tenant's own list of targets, by its id; empty when it does not narrow what the operator allows."""
     resolver: Resolver | None = None
     """Replaces the system's resolver."""
-    _rules: Rules = field(init=False, repr=False)
-    _turns: Turns = field(init=False, repr=False)
+    _rules: EgressRules = field(init=False, repr=False)
+    _turns: FairSlots = field(init=False, repr=False)
     _lookups: Lookups | None = field(default=None, init=False, repr=False)
-    _switchboard: Switchboard | None = field(default=None, init=False, repr=False)
+    _switchboard: GrpcConnections | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         places = [each.place for each in self.book.entries.values() if each.scheme.speaks_grpc]
-        self._rules = Rules.read(loopback=False, allow=places, ports=())
-        self._turns = Turns(self.per_service)
+        self._rules = EgressRules.read(loopback=False, allow=places, ports=())
+        self._turns = FairSlots(self.per_service)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -74,7 +74,7 @@ class GrpcEgress:
         """`EgressRefused` when the service may not be called, or not by this tenant."""
         await self._limits_for(tenant_id, self._address(service, tenant_id))
 
-    async def call(self, call: Call) -> Answers:
+    async def call(self, call: GrpcRequest) -> GrpcAnswers:
         """The whole call has one timeout: the wait for a slot, the lookup, the answer."""
         address = self._address(call.service, call.tenant_id)
         if call.tenant_id and not address.allows(call.path):
@@ -93,7 +93,7 @@ class GrpcEgress:
                     messages = await self._converse(line, address, call, left)
         except TimeoutError:
             raise CallFailed(CallStatus.DEADLINE_EXCEEDED, _LATE) from None
-        return Answers(messages=messages, line=line.number, elapsed=timedelta(seconds=loop.time() - began))
+        return GrpcAnswers(messages=messages, line=line.number, elapsed=timedelta(seconds=loop.time() - began))
 
     def _address(self, service: str, tenant_id: str) -> ServiceAddress:
         """A service of other tenants is refused like one that does not exist; Foliot itself may call any."""
@@ -105,24 +105,24 @@ class GrpcEgress:
             )
         return address
 
-    async def _limits_for(self, tenant_id: str, address: ServiceAddress) -> Limits:
+    async def _limits_for(self, tenant_id: str, address: ServiceAddress) -> TenantTargets:
         """The tenant's own list; refuses when the service is not on it. A list that cannot be parsed allows nothing."""
         if self.limits is None or not tenant_id:
-            return Limits()
+            return TenantTargets()
         try:
-            limits = Limits.read(await self.limits(tenant_id))
+            limits = TenantTargets.read(await self.limits(tenant_id))
         except Invalid:
             raise EgressRefused("The tenant's list of allowed targets cannot be read.") from None
         if limits.exclude(address.host, address.port, literal_of(address.host)):
             raise EgressRefused(_NOT_LISTED.format(address.name))
         return limits
 
-    async def _line(self, address: ServiceAddress, tenant_id: str) -> Line:
+    async def _line(self, address: ServiceAddress, tenant_id: str) -> GrpcConnection:
         if self._switchboard is None:
             # gRPC is slow to import and starts threads: only for processes that call.
-            from foliot.net.grpc_channels import Switchboard
+            from foliot.net.grpc_channels import GrpcConnections
 
-            self._switchboard = Switchboard(self.ca_file)
+            self._switchboard = GrpcConnections(self.ca_file)
         switchboard = self._switchboard
         line = switchboard.current(address.name)
         if line is not None:
@@ -151,15 +151,17 @@ class GrpcEgress:
             self._lookups = Lookups(threads=_LOOKUPS)
         return await self._lookups.addresses(host, tenant_id)
 
-    async def _converse(self, line: Line, address: ServiceAddress, call: Call, left: float) -> list[bytes]:
-        from foliot.net.grpc_stream import converse
+    async def _converse(
+        self, line: GrpcConnection, address: ServiceAddress, call: GrpcRequest, left: float
+    ) -> list[bytes]:
+        from foliot.net.grpc_stream import exchange
 
         if self._switchboard is None:
             raise CallFailed(CallStatus.UNAVAILABLE, "Foliot is stopping.")
         switchboard = self._switchboard
         async with switchboard.using(line) as channel:
             try:
-                answers = await converse(channel, call, left)
+                answers = await exchange(channel, call, left)
             except CallFailed as failed:
                 if failed.status in _DEAD:
                     switchboard.give_up(address.name, line)

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc import aio
 
-from foliot.net.grpc_call import AnswerTooLarge, Call, CallFailed, CallStatus
+from foliot.net.grpc_call import AnswerTooLarge, CallFailed, CallStatus, GrpcRequest
 
 MOST_ANSWERS = 10_000
 """Messages of one stream of answers."""
@@ -26,7 +26,7 @@ _UNREACHABLE = "The service could not be reached, or is not ready."
 _LATE = "The service did not answer in time."
 
 
-async def converse(channel: aio.Channel, call: Call, seconds: float) -> list[bytes]:
+async def exchange(channel: aio.Channel, call: GrpcRequest, seconds: float) -> list[bytes]:
     """Works for every kind of method: on the wire, one message is a stream of one."""
     metadata = [(name, value) for name, value in call.metadata.items()]
     patience = max(seconds, 0.001)

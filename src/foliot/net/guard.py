@@ -9,13 +9,13 @@ from ipaddress import ip_address
 
 import structlog
 
-from foliot.core.egress import EgressRefused, Outgoing
+from foliot.core.egress import EgressRefused, OutgoingRequest
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
-from foliot.net.allow import Rules
+from foliot.net.allow import EgressRules
 from foliot.net.failures import Unreachable
-from foliot.net.tenant_allow import Limits
-from foliot.net.url import Target, read_url
+from foliot.net.tenant_allow import TenantTargets
+from foliot.net.url import UrlTarget, read_url
 
 log = structlog.get_logger("foliot.net")
 
@@ -42,13 +42,13 @@ _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class EgressGuard:
     """The operator's rules, and how to look up a tenant's."""
 
-    rules: Rules
+    rules: EgressRules
     limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
 
-    def admit(self, url: str) -> Target:
+    def admit(self, url: str) -> UrlTarget:
         """`Invalid` when the text alone shows that the URL is not allowed."""
         target = read_url(url)
         if not self.rules.allows_port(target.host, target.port):
@@ -59,7 +59,7 @@ class Guard:
             raise Invalid("url", "must lead to a public address", got=target.host)
         return target
 
-    def examine(self, request: Outgoing) -> Target:
+    def examine(self, request: OutgoingRequest) -> UrlTarget:
         """The same for a whole request before it is sent."""
         try:
             target = self.admit(request.url)
@@ -74,19 +74,21 @@ class Guard:
                 raise EgressRefused(f"The header {name} is not the caller's to set.")
         return target
 
-    async def limits_of(self, tenant_id: str, target: Target) -> Limits:
+    async def limits_of(self, tenant_id: str, target: UrlTarget) -> TenantTargets:
         """The tenant's own list; refuses when the target is not on it. A list that cannot be parsed allows nothing."""
         if self.limits is None:
-            return Limits()
+            return TenantTargets()
         try:
-            limits = Limits.read(await self.limits(tenant_id))
+            limits = TenantTargets.read(await self.limits(tenant_id))
         except Invalid:
             raise EgressRefused("The tenant's list of allowed targets cannot be read.") from None
         if limits.exclude(target.host, target.port, target.literal):
             raise EgressRefused("The target is not on the tenant's list of allowed targets.")
         return limits
 
-    async def addresses(self, target: Target, tenant_id: str, limits: Limits, resolve: Resolve) -> list[Address]:
+    async def addresses(
+        self, target: UrlTarget, tenant_id: str, limits: TenantTargets, resolve: Resolve
+    ) -> list[Address]:
         """Every address of the target; all must be allowed: one bad address among good ones makes the name unsafe.
 
         The addresses appear in the operator's log alone.

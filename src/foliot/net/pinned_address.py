@@ -13,7 +13,7 @@ from foliot.net.addresses import Address
 _address = lru_cache(maxsize=1024)(ip_address)
 
 
-class Astray(Exception):
+class WrongPeer(Exception):
     """A connection went, or would have gone, to another address than the one that was checked."""
 
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from foliot.net.slots import Turns
+from foliot.net.slots import FairSlots
 
 THREADS = 64
 PER_TENANT = 16
@@ -29,7 +29,7 @@ class Lookups:
     ) -> None:
         self._look_up = look_up or addresses_of
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="foliot-dns")
-        self._turns = Turns(per_tenant)
+        self._turns = FairSlots(per_tenant)
         self._running: dict[str, asyncio.Future[Sequence[str]]] = {}
 
     async def addresses(self, host: str, tenant_id: str) -> Sequence[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foliot.core.egress import EgressFailed
-from foliot.net.decompress import Spoiled, decoders, pour
+from foliot.net.decompress import UndecodableBody, decoders, decompress
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -18,7 +18,7 @@ _PIECES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BoundedResponse:
     """Status, headers and the beginning of the body, decoded."""
 
     status: int
@@ -27,7 +27,7 @@ class Answer:
     truncated: bool
 
 
-async def read_answer(response: ClientResponse, *, keep: int, most: int) -> Answer:
+async def read_answer(response: ClientResponse, *, keep: int, most: int) -> BoundedResponse:
     """Reads at most `most` bytes, on the wire and decompressed alike, and keeps the first `keep`.
 
     The status is known by then, so a body that is too long or damaged is truncated and marked, not an error.
@@ -40,7 +40,7 @@ async def read_answer(response: ClientResponse, *, keep: int, most: int) -> Answ
     if not response.content.at_eof():
         # The rest is never read, so the connection cannot be reused.
         response.close()
-    return Answer(status=response.status, headers=_headers(response), body=bytes(kept), truncated=not complete)
+    return BoundedResponse(status=response.status, headers=_headers(response), body=bytes(kept), truncated=not complete)
 
 
 async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: int) -> bool:
@@ -53,7 +53,7 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
                 # Buffered data would be read without yielding, while other tasks wait.
                 await asyncio.sleep(0)
             raw += len(chunk)
-            for count, piece in enumerate(pour(chunk, through), 1):
+            for count, piece in enumerate(decompress(chunk, through), 1):
                 kept += piece[: keep - len(kept)]
                 total += len(piece)
                 if count % _PIECES_AT_ONCE == 0:
@@ -61,7 +61,7 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
             # The output of the decoders is bounded by themselves.
             if raw > most:
                 return False
-    except Spoiled:
+    except UndecodableBody:
         return False
     return total <= keep and all(decoder.whole for decoder in through)
 

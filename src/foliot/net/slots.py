@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class _Line:
+class _HostQueue:
     """Current holders, and waiters by tenant."""
 
     inside: int = 0
     waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(default_factory=OrderedDict)
 
 
-class Turns:
+class FairSlots:
     """At most `most` concurrent holders per target. Targets do not affect each other; at a target, tenants take turns.
 
     A target is remembered only while it has holders or waiters.
@@ -25,7 +25,7 @@ class Turns:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _HostQueue] = {}
 
     @asynccontextmanager
     async def turn(self, target: str, tenant: str) -> AsyncIterator[None]:
@@ -37,7 +37,7 @@ class Turns:
 
     async def enter(self, target: str, tenant: str) -> None:
         """Returns when the caller has a slot; it then must `leave`."""
-        line = self._lines.setdefault(target, _Line())
+        line = self._lines.setdefault(target, _HostQueue())
         if line.inside < self._most:
             line.inside += 1
             return
@@ -69,7 +69,7 @@ class Turns:
             del self._lines[target]
 
     @staticmethod
-    def _forget(line: _Line, tenant: str, called: asyncio.Future[None]) -> None:
+    def _forget(line: _HostQueue, tenant: str, called: asyncio.Future[None]) -> None:
         queue = line.waiting.get(tenant)
         if queue is None or called not in queue:
             return

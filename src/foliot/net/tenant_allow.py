@@ -8,21 +8,21 @@ from functools import lru_cache
 
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address, Network
-from foliot.net.allow_entry import Place, entries_of, read_place
+from foliot.net.allow_entry import AllowEntry, entries_of, read_place
 
 FIELD = "egress_allow"
 MOST_ENTRIES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Targets of a tenant among what the operator's `Rules` allow; without entries, all of them."""
+class TenantTargets:
+    """Targets of a tenant among what the operator's `EgressRules` allow; without entries, all of them."""
 
     networks: tuple[Network, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[AllowEntry, ...] = ()
 
     @classmethod
-    def read(cls, entries: Sequence[str]) -> Limits:
+    def read(cls, entries: Sequence[str]) -> TenantTargets:
         """`Invalid` when an entry is neither a network, a host, `*.host` nor one of these hosts with `:port`."""
         if isinstance(entries, str) or not all(isinstance(entry, str) for entry in entries):
             raise Invalid(FIELD, "must be a list of texts")
@@ -56,9 +56,9 @@ class Limits:
 
 
 @lru_cache(maxsize=256)
-def _read(entries: tuple[str, ...]) -> Limits:
+def _read(entries: tuple[str, ...]) -> TenantTargets:
     read = [read_place(entry, FIELD) for entry in entries_of(entries)]
-    return Limits(
-        networks=tuple(each for each in read if not isinstance(each, Place)),
-        places=tuple(each for each in read if isinstance(each, Place)),
+    return TenantTargets(
+        networks=tuple(each for each in read if not isinstance(each, AllowEntry)),
+        places=tuple(each for each in read if isinstance(each, AllowEntry)),
     )

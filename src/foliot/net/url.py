@@ -22,7 +22,7 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class UrlTarget:
     """The target of a request. `literal` is set when the host is an address."""
 
     url: URL
@@ -43,12 +43,12 @@ class Target:
         return self.url.with_host(str(address))
 
 
-def read_url(text: object) -> Target:
+def read_url(text: object) -> UrlTarget:
     """The target of an http or https URL, or `Invalid`."""
     url = _parse(text)
     host, literal = _named(url.raw_host or "")
     port = url.explicit_port
-    return Target(
+    return UrlTarget(
         url=url.with_fragment(None),
         host=host,
         port=_PORT_OF[url.scheme] if port is None else port,

@@ -12,7 +12,7 @@ from html import unescape
 from typing import Any
 
 from foliot.pages.charset import decoded
-from foliot.pages.metadata import Heading
+from foliot.pages.metadata import PageHead
 from foliot.pages.trafilatura import loader
 
 MOST_TEXT = 2 * 1024 * 1024
@@ -60,7 +60,7 @@ def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
         return {"missing": SIGN_IN}
     if not text:
         return {"missing": NO_TEXT}
-    heading = Heading.of(tree)
+    heading = PageHead.of(tree)
     title, author = _byline(tree, heading)
     return {
         "title": _line(title),
@@ -99,7 +99,7 @@ def _extracted(tree: Any, options: Any) -> str:
     return "" if found is None else found.text or ""
 
 
-def _byline(tree: Any, heading: Heading) -> tuple[str | None, str | None]:
+def _byline(tree: Any, heading: PageHead) -> tuple[str | None, str | None]:
     """Title and author. The library would look for much else as well, and take as long again."""
     from trafilatura.metadata import examine_meta, extract_author, extract_meta_json, extract_title
 

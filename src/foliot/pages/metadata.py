@@ -20,7 +20,7 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class PageHead:
     """Values of the page's head, by name."""
 
     language: str | None = None
@@ -30,7 +30,7 @@ class Heading:
     """Values of the page's structured data."""
 
     @classmethod
-    def of(cls, tree: Any) -> Heading:
+    def of(cls, tree: Any) -> PageHead:
         """Reads a page that lxml has parsed."""
         named: dict[str, str] = {}
         for meta in tree.iterfind(".//meta"):

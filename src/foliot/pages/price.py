@@ -32,7 +32,7 @@ _SIGNS = {"€": "EUR", "£": "GBP", "US$": "USD", "zł": "PLN", "₹": "INR", "
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPrice:
     """A price, and how it was found."""
 
     price: Decimal
@@ -40,7 +40,7 @@ class Found:
     source: str
 
 
-def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = ()) -> Found | None:
+def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = ()) -> FoundPrice | None:
     """The price of the product that this page is about; None when nothing on it can be read as one.
 
     `TooMuch` when it has more tags than are examined.
@@ -50,7 +50,7 @@ def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = (
     tree = _tree(text)
     if tree is None:
         return None
-    ways: tuple[Callable[[], Found | None], ...] = (
+    ways: tuple[Callable[[], FoundPrice | None], ...] = (
         lambda: _json_ld(tree),
         lambda: _microdata(tree),
         lambda: _open_graph(tree),
@@ -112,7 +112,7 @@ def _tree(page: str) -> Any:
         return None
 
 
-def _json_ld(tree: Any) -> Found | None:
+def _json_ld(tree: Any) -> FoundPrice | None:
     for script in tree.xpath("//script[@type='application/ld+json']"):
         text = script.text_content().strip()
         if len(text) > MOST_DATA:
@@ -124,7 +124,7 @@ def _json_ld(tree: Any) -> Found | None:
         for offer in _offers(document):
             price = _offered(offer)
             if price is not None:
-                return Found(price, currency(str(_first(offer, "priceCurrency") or "")), "json_ld")
+                return FoundPrice(price, currency(str(_first(offer, "priceCurrency") or "")), "json_ld")
     return None
 
 
@@ -176,7 +176,7 @@ def _first(offer: Mapping[str, Any], name: str) -> object:
     return None
 
 
-def _microdata(tree: Any) -> Found | None:
+def _microdata(tree: Any) -> FoundPrice | None:
     for name in ("price", "lowPrice"):
         for element in tree.xpath(f"//*[@itemprop='{name}']"):
             said = element.get("content") or element.get("value")
@@ -186,15 +186,15 @@ def _microdata(tree: Any) -> Found | None:
                 around = scope[0] if scope else tree
                 named = around.xpath(".//*[@itemprop='priceCurrency']")
                 code = (named[0].get("content") or named[0].text_content()) if named else sign
-                return Found(price, currency(code), "microdata")
+                return FoundPrice(price, currency(code), "microdata")
     return None
 
 
-def _open_graph(tree: Any) -> Found | None:
+def _open_graph(tree: Any) -> FoundPrice | None:
     for kind in ("product:sale_price", "product:price", "og:price"):
         price = amount(_meta(tree, f"{kind}:amount"))
         if price is not None:
-            return Found(price, currency(_meta(tree, f"{kind}:currency") or ""), "open_graph")
+            return FoundPrice(price, currency(_meta(tree, f"{kind}:currency") or ""), "open_graph")
     return None
 
 
@@ -203,12 +203,12 @@ def _meta(tree: Any, name: str) -> str | None:
     return str(found[0]) if found else None
 
 
-def _shown(tree: Any, selectors: Sequence[str]) -> Found | None:
+def _shown(tree: Any, selectors: Sequence[str]) -> FoundPrice | None:
     for selector in selectors:
         for match in islice(select(tree, selector), 20):
             price, sign = _price(match)
             if price is not None:
-                return Found(price, sign or _sign(match.element), "selector")
+                return FoundPrice(price, sign or _sign(match.element), "selector")
     return None
 
 

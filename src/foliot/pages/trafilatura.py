@@ -33,13 +33,13 @@ _NO_CHARACTERS = ("\ufffe", "\uffff")
 
 
 @dataclass(slots=True)
-class _Size:
+class _PageSize:
     """Of the current page. Concurrent readers may get the slower expression; the result is the same."""
 
     small: bool = False
 
 
-_size = _Size()
+_size = _PageSize()
 
 
 @cache
@@ -54,7 +54,7 @@ def loader() -> Callable[[str], Any]:
     utils.HTML_PARSER.set_element_class_lookup(same)
     slow = vars(utils).get(_CLEANS)
     if isinstance(slow, re.Pattern) and slow.pattern == _UNKNOWN:
-        setattr(utils, _CLEANS, _Cleaner(slow))
+        setattr(utils, _CLEANS, _ControlCharacters(slow))
     for name, asked in vars(xpaths).items():
         if name.isupper() and isinstance(asked, list):
             # In place: the library's other modules hold the same lists.
@@ -72,7 +72,7 @@ def loader() -> Callable[[str], Any]:
     return load
 
 
-class Question:
+class FasterXPath:
     """A rewritten expression of the library; some rewrites are for small pages only."""
 
     __slots__ = ("_any", "_small", "path")
@@ -90,7 +90,7 @@ class Question:
 
 
 def _sooner(question: Any) -> Any:
-    return question if reworded(question.path) == (question.path, question.path) else Question(question.path)
+    return question if reworded(question.path) == (question.path, question.path) else FasterXPath(question.path)
 
 
 def reworded(path: str) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def _by_name(names: re.Match[str]) -> str:
     return "(" + "|".join(f".//{name}" for name in re.findall(r"self::(\w+)", names[1])) + ")"
 
 
-class _Cleaner:
+class _ControlCharacters:
     """Removes characters that XML does not allow; nearly every page has none, which a search finds quickly."""
 
     def __init__(self, slow: re.Pattern[str]) -> None:

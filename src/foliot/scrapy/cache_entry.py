@@ -20,12 +20,12 @@ _HEAD = 1 << 20
 COMPRESSIONS = ("zlib", "zstd", "none")
 
 
-class Damaged(Exception):
+class DamagedEntry(Exception):
     """These bytes are not a response, or one that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packer:
+class ResponsePacker:
     """Encodes responses with bodies of at most `largest` bytes."""
 
     compression: str
@@ -58,7 +58,7 @@ class Packer:
                 return _MARK + _PLAIN + content
 
     def unpack(self, packed: bytes) -> Response:
-        """Decodes any compression; `Damaged` when it is not a response."""
+        """Decodes any compression; `DamagedEntry` when it is not a response."""
         try:
             content = self._inflated(packed)
             size = int.from_bytes(content[:_LENGTH])
@@ -66,7 +66,7 @@ class Packer:
             headers = Headers({name: [each.encode("latin-1") for each in values] for name, values in head["headers"]})
             url, status, body = str(head["url"]), int(head["status"]), content[_LENGTH + size :]
         except (ValueError, TypeError, KeyError, AttributeError) as wrong:
-            raise Damaged from wrong
+            raise DamagedEntry from wrong
         kind = responsetypes.from_args(headers=headers, url=url, body=body)
         return kind(url=url, status=status, headers=headers, body=body)
 

@@ -17,11 +17,11 @@ from scrapy.utils.misc import load_object
 
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
-from foliot.net.allow import DEFAULT_PORTS, Rules
-from foliot.net.allow_entry import Place, entries_of
-from foliot.net.guard import Guard
+from foliot.net.allow import DEFAULT_PORTS, EgressRules
+from foliot.net.allow_entry import AllowEntry, entries_of
+from foliot.net.guard import EgressGuard
 from foliot.net.resolver import addresses_of
-from foliot.net.url import Target, host_of, read_url
+from foliot.net.url import UrlTarget, host_of, read_url
 from foliot.scrapy.egress_resolver import CheckedResolver, all_allowed
 from foliot.scrapy.operator_settings import flag_of, text_of
 
@@ -33,16 +33,16 @@ _MOST_SAID = 100
 _UNREACHABLE = "its target could not be reached"
 
 
-class Refused(IgnoreRequest):
+class EgressRefusedRequest(IgnoreRequest):
     """The request was refused."""
 
 
 class EgressMiddleware:
     """Belongs last in `DOWNLOADER_MIDDLEWARES`: nothing after it may change where a request goes."""
 
-    def __init__(self, rules: Rules, settings: BaseSettings, stats: StatsCollector | None = None) -> None:
+    def __init__(self, rules: EgressRules, settings: BaseSettings, stats: StatsCollector | None = None) -> None:
         self.rules = rules
-        self.guard = Guard(rules)
+        self.guard = EgressGuard(rules)
         self.reacts = settings.getbool("TWISTED_REACTOR_ENABLED", default=True)
         self.pins = self.reacts and _pins(settings)
         self.stats = stats
@@ -52,7 +52,7 @@ class EgressMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> EgressMiddleware:
         settings = crawler.settings
-        rules = Rules.read(
+        rules = EgressRules.read(
             loopback=flag_of(settings, "FOLIOT_EGRESS_LOOPBACK"),
             allow=list(entries_of(text_of(settings, "FOLIOT_EGRESS_ALLOW"))),
             ports=text_of(settings, "FOLIOT_EGRESS_PORTS") or DEFAULT_PORTS,
@@ -77,7 +77,7 @@ class EgressMiddleware:
                 raise self._refusal(request, _UNREACHABLE)
         return response
 
-    def _admitted(self, request: Request) -> Target:
+    def _admitted(self, request: Request) -> UrlTarget:
         try:
             return self.guard.admit(request.url)
         except Invalid as wrong:
@@ -92,7 +92,7 @@ class EgressMiddleware:
             target = read_url(proxy if "://" in str(proxy) else f"http://{proxy}")
         except Invalid:
             target = None
-        if target is None or not {Place(target.host), Place(target.host, target.port)} & self.rules.places:
+        if target is None or not {AllowEntry(target.host), AllowEntry(target.host, target.port)} & self.rules.places:
             raise self._refusal(request, "it would go through a proxy that FOLIOT_EGRESS_ALLOW does not name")
 
     def _watch_names(self) -> None:
@@ -104,7 +104,7 @@ class EgressMiddleware:
             self._resolver = CheckedResolver(watched.nameResolver, self._allows)
             watched.installNameResolver(self._resolver)
 
-    async def _look_up(self, request: Request, target: Target) -> None:
+    async def _look_up(self, request: Request, target: UrlTarget) -> None:
         """For handlers with a resolver of their own: names are checked, but may resolve differently afterwards."""
         try:
             found = await asyncio.get_running_loop().run_in_executor(None, addresses_of, target.host)
@@ -126,13 +126,13 @@ class EgressMiddleware:
             print(f"foliot.scrapy: {host} leads to {address}, which is not allowed", file=sys.stderr)  # noqa: T201
         return False
 
-    def _refusal(self, request: Request, reason: str) -> Refused:
+    def _refusal(self, request: Request, reason: str) -> EgressRefusedRequest:
         """A refused start URL is an error; a refused link is not."""
         level = logging.WARNING if request.meta.get("depth", 0) else logging.ERROR
         logger.log(level, "Refused %s: %s", request, reason)
         if self.stats is not None:
             self.stats.inc_value("foliot/egress/refused")
-        return Refused(f"Refused: {reason}")
+        return EgressRefusedRequest(f"Refused: {reason}")
 
 
 def _pins(settings: BaseSettings) -> bool:

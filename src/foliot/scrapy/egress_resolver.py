@@ -35,12 +35,12 @@ class CheckedResolver:
         *others: Any,
         **named: Any,
     ) -> Any:
-        checked = _Checked(resolutionReceiver, hostName, portNumber, self.allowed)
+        checked = _CheckedAddresses(resolutionReceiver, hostName, portNumber, self.allowed)
         return self.resolver.resolveHostName(checked, hostName, portNumber, *others, **named)
 
 
 @implementer(IResolutionReceiver)
-class _Checked:
+class _CheckedAddresses:
     """Buffers the addresses until all have arrived."""
 
     def __init__(self, receiver: Any, host: str, port: int, allowed: Allowed) -> None:

@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
-from foliot.scrapy.cache_entry import Damaged, Packer
+from foliot.scrapy.cache_entry import DamagedEntry, ResponsePacker
 from foliot.scrapy.operator_settings import flag_of, is_yes, number_of, text_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class RedisCacheStorage:
     def __init__(self, settings: BaseSettings) -> None:
         self.url = text_of(settings, "FOLIOT_CACHE_URL") or text_of(settings, "REDIS_URL")
         self.ttl = settings.getint("HTTPCACHE_EXPIRATION_SECS") or TTL
-        self.packer = Packer(
+        self.packer = ResponsePacker(
             text_of(settings, "FOLIOT_CACHE_COMPRESSION", "zlib"), number_of(settings, "FOLIOT_CACHE_LARGEST", LARGEST)
         )
         # The scope separates the cached responses of tenants.
@@ -72,7 +72,7 @@ class RedisCacheStorage:
             return None
         try:
             response = self.packer.unpack(packed)
-        except Damaged:
+        except DamagedEntry:
             logger.debug("A damaged entry is left alone: %s", request)
             return None
         if (stored := _moment(response)) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from foliot.core.access import LOCAL, Caller, Door, Thing, Verb, scope
+from foliot.core.access import LOCAL, Caller, Interface, Thing, Verb, scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Permission = tuple[Verb, Thing]
@@ -43,4 +43,4 @@ def caller_of(command: Callable[..., Any]) -> Caller:
     """The local caller with the scopes that the command states, and no others."""
     stated = needs_of(command)
     scopes = frozenset(scope(*one) for one in stated) if isinstance(stated, frozenset) else frozenset[str]()
-    return replace(LOCAL, door=Door.CLI, scopes=scopes)
+    return replace(LOCAL, door=Interface.CLI, scopes=scopes)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from foliot.wakeups.feed import RUNS_TOPIC, Reach, Waiter
+from foliot.wakeups.feed import RUNS_TOPIC, FeedReach, Waiter
 from foliot.wakeups.memory import MemoryFeed
 from foliot.wakeups.payload import EVERYONE, decode, encode, short, travels
 
@@ -38,7 +38,7 @@ FAREWELL = 1.0
 log = structlog.get_logger("foliot.wakeups")
 
 
-class Line(Protocol):
+class WakeupTransport(Protocol):
     """A connection that carries payloads between processes, back to the sender too."""
 
     kind: str
@@ -54,14 +54,14 @@ class Line(Protocol):
         ...
 
 
-class Silent(Exception):
+class TransportSilent(Exception):
     """A connection that is silent without having failed."""
 
 
 class SharedFeed:
     """Losing the connection costs latency, never data: sleeping actors poll, and reconnecting wakes them all."""
 
-    def __init__(self, line: Line, *, quiet: float = QUIET) -> None:
+    def __init__(self, line: WakeupTransport, *, quiet: float = QUIET) -> None:
         self._line = line
         self._quiet = quiet
         self._here = MemoryFeed()
@@ -97,8 +97,8 @@ class SharedFeed:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
-    def reach(self) -> Reach:
-        return Reach(self._line.kind, connected=self._opened.is_set(), error=self._error)
+    def reach(self) -> FeedReach:
+        return FeedReach(self._line.kind, connected=self._opened.is_set(), error=self._error)
 
     def wake(self, *topics: str) -> None:
         keys = [short(topic) for topic in topics]
@@ -196,7 +196,7 @@ class SharedFeed:
 
     async def _try(self) -> None:
         if not self._echoed:
-            raise Silent(f"nothing came back for {self._quiet:g} s")
+            raise TransportSilent(f"nothing came back for {self._quiet:g} s")
         self._echoed = False
         async with asyncio.timeout(PATIENCE):
             await self._line.send(encode(self._sender, ()))

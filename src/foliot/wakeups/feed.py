@@ -29,7 +29,7 @@ class Waiter:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class FeedReach:
     """How far the wake-ups of this process reach."""
 
     kind: str
@@ -55,7 +55,7 @@ class LivingFeed(Feed, Protocol):
 
     async def close(self) -> None: ...
 
-    def reach(self) -> Reach: ...
+    def reach(self) -> FeedReach: ...
 
 
 SCHEDULES_TOPIC = "schedules"

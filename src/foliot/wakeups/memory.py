@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from foliot.wakeups.feed import Reach, Waiter
+from foliot.wakeups.feed import FeedReach, Waiter
 
 
 class MemoryFeed:
@@ -21,8 +21,8 @@ class MemoryFeed:
     async def close(self) -> None:
         """Nothing to close."""
 
-    def reach(self) -> Reach:
-        return Reach("memory", connected=True)
+    def reach(self) -> FeedReach:
+        return FeedReach("memory", connected=True)
 
     def wake(self, *topics: str) -> None:
         for topic in topics:

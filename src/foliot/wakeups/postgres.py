@@ -15,7 +15,7 @@ HANG_UP = 1.0
 _NOT_THE_DRIVERS = frozenset({"async_fallback", "prepared_statement_cache_size", "prepared_statement_name_func"})
 
 
-class PostgresLine:
+class PostgresTransport:
     """Notifies outside of every transaction, so that no commit waits for it."""
 
     kind = "postgresql"

@@ -11,7 +11,7 @@ CONNECT = 5.0
 LOOK = 10.0
 
 
-class RedisLine:
+class RedisTransport:
     """All processes share one channel. A URL that begins with `rediss://` uses TLS."""
 
     kind = "redis"

@@ -1,7 +1,5 @@
 /* Written by `make reference` from the API's description. Do not edit. */
 
-export type Act = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "tag" | "delete" | "backfill";
-
 export interface ActionConfig {
   kind: string;
   [more: string]: unknown;
@@ -36,6 +34,41 @@ export interface ApiKeyRequest {
   role: Role;
   scopes?: (string)[] | null;
   expires_at?: string | null;
+}
+
+export interface ArticleDetail {
+  article_id: string;
+  url: string;
+  source: string;
+  category: string;
+  title: string | null;
+  content: string | null;
+  author: string | null;
+  published_at: string | null;
+  language: string | null;
+  canonical_url: string | null;
+  image: string | null;
+  scraped_at: string | null;
+  cached: boolean;
+  reference_count: number;
+  retry_count: number;
+  previous_scraped_at: string | null;
+  previous: PreviousVersion | null;
+}
+
+export interface ArticleJob {
+  job_id: string;
+  status: string;
+  total_articles: number;
+  new_articles: number;
+  cached_articles: number;
+  message: string;
+}
+
+export interface ArticleJobRequest {
+  articles: (ArticleRequest)[];
+  ignore_cache?: boolean;
+  max_age_seconds?: number | null;
 }
 
 export type ArticleJobStatus = "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED";
@@ -77,11 +110,9 @@ export interface ArticleResults {
   failed_articles: (FailedArticle)[];
 }
 
-export type AsOf = "now" | "then";
-
 export interface AttentionItem {
   id: string;
-  kind: Kind;
+  kind: AttentionKind;
   severity: Severity;
   title: string;
   reason: string;
@@ -94,6 +125,8 @@ export interface AttentionItem {
   q: string | null;
   actions: (ProposedRequest)[];
 }
+
+export type AttentionKind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill";
 
 export interface AttentionReport {
   checked_at: string;
@@ -133,6 +166,8 @@ export interface BackfillDryRun {
   warnings: (string)[];
 }
 
+export type BackoffStrategy = "exponential" | "linear" | "fixed";
+
 export interface BrokerHealth {
   url: string;
   publishing: boolean;
@@ -141,12 +176,12 @@ export interface BrokerHealth {
 
 export interface BulkAction {
   id: string;
-  action: Act;
+  action: BulkOperation;
   filter: string | null;
   ids_given: number;
   rate: number;
   stop_after: number | null;
-  order: Order;
+  order: BulkOrder;
   state: BulkState;
   total: number;
   done: number;
@@ -181,6 +216,10 @@ export interface BulkFailure {
   id: string;
   message: string;
 }
+
+export type BulkOperation = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "tag" | "delete" | "backfill";
+
+export type BulkOrder = "oldest" | "newest";
 
 export interface BulkRefusal {
   id: string;
@@ -291,6 +330,8 @@ export interface DeadLettersByErrorPage {
   next_cursor: string | null;
 }
 
+export type DeclarationOutcome = "created" | "updated" | "unchanged" | "kept" | "deleted";
+
 export interface DemoRemoved {
   schedules: number;
   runs: number;
@@ -398,15 +439,11 @@ export interface FailureGroupPage {
   next_cursor: string | null;
 }
 
-export type Fate = "created" | "updated" | "unchanged" | "kept" | "deleted";
-
 export interface FeedHealth {
   kind: "memory" | "postgresql" | "redis";
   connected: boolean;
   error: string | null;
 }
-
-export type Field = "schedule" | "tag" | "queue" | "kind" | "state" | "zone" | "worker" | "pipeline" | "any";
 
 export interface FieldError {
   field: string;
@@ -432,8 +469,6 @@ export interface FreshCrawl {
 }
 
 export type Granularity = "hour" | "day";
-
-export type Grouping = "schedule" | "tag" | "queue";
 
 export interface HealthReport {
   status: "ok" | "degraded" | "down";
@@ -466,6 +501,8 @@ export interface InstantPage {
   items: (ScheduleInstant)[];
   next_cursor: string | null;
 }
+
+export type InstantSelection = "missing" | "all";
 
 export interface Interval {
   days?: number;
@@ -538,9 +575,7 @@ export interface JobResults {
 
 export type JobStatus = "pending" | "running" | "finished" | "error" | "cancelled";
 
-export type Kind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill";
-
-export interface LimitsInUse {
+export interface LimitUsage {
   limits: EffectiveLimits;
   used: LimitsUsed;
 }
@@ -624,27 +659,27 @@ export interface NewApiKey {
 export interface NewBackfill {
   from: string;
   to?: string | null;
-  which?: Which;
+  which?: InstantSelection;
   rate?: number;
   limit?: number;
   stop_after?: number | null;
-  order?: Order;
+  order?: BulkOrder;
   dry_run?: boolean;
   expect?: number | null;
 }
 
 export interface NewBulkAction {
-  action: Act;
+  action: BulkOperation;
   filter?: string | null;
   ids?: (string)[] | null;
   rate?: number;
   stop_after?: number | null;
-  order?: Order;
+  order?: BulkOrder;
   dry_run?: boolean;
   expect?: number | null;
   add_tags?: (string)[];
   remove_tags?: (string)[];
-  as_of?: AsOf;
+  as_of?: ReplayVersion;
   patch?: Record<string, unknown> | null;
 }
 
@@ -673,13 +708,11 @@ export interface NodeHealth {
   report: Record<string, unknown>;
 }
 
+export type NodeRequest = "drain" | "restart";
+
 export type NodeState = "live" | "stale" | "draining";
 
-export type Order = "oldest" | "newest";
-
 export type Origin = "instant" | "manual" | "retry" | "replay";
-
-export type Over = "24h" | "7d";
 
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow_all";
 
@@ -698,7 +731,7 @@ export interface PipelineDetail {
   error: PipelineFault | null;
   schedule: PipelineTrigger | null;
   schedule_id: string | null;
-  status: Status | null;
+  status: ScheduleStatus | null;
   summary: string | null;
   next_run_at: string | null;
   revision: string | null;
@@ -767,7 +800,7 @@ export interface PipelineSummary {
   error: PipelineFault | null;
   schedule: PipelineTrigger | null;
   schedule_id: string | null;
-  status: Status | null;
+  status: ScheduleStatus | null;
   summary: string | null;
   next_run_at: string | null;
   revision: string | null;
@@ -822,7 +855,7 @@ export interface PresetSchedule {
 
 export interface PresetScheduleResult {
   name: string;
-  outcome: Fate;
+  outcome: DeclarationOutcome;
   schedule_id: string;
   schedule: string;
   status: string;
@@ -839,7 +872,7 @@ export interface PreviewInstant {
 }
 
 export interface PreviewRequest {
-  type?: Type | null;
+  type?: TriggerType | null;
   cron_expr?: string | null;
   interval_seconds?: number | null;
   interval?: Interval | null;
@@ -851,7 +884,7 @@ export interface PreviewRequest {
   count?: number;
 }
 
-export interface PreviousText {
+export interface PreviousVersion {
   title: string | null;
   content: string | null;
   scraped_at: string;
@@ -913,6 +946,8 @@ export interface RankingFilters {
   slow: string | null;
 }
 
+export type RankingPeriod = "24h" | "7d";
+
 export interface RealignResult {
   items: (RealignedSchedule)[];
 }
@@ -952,7 +987,7 @@ export interface ReplayDryRun {
 export interface ReplayRequest {
   ids?: (string)[] | null;
   filter?: DeadLetterFilter | null;
-  as_of?: AsOf;
+  as_of?: ReplayVersion;
   patch?: Record<string, unknown> | null;
 }
 
@@ -961,8 +996,10 @@ export interface ReplayResult {
   more: boolean;
 }
 
+export type ReplayVersion = "now" | "then";
+
 export interface RetrySettings {
-  strategy: Strategy;
+  strategy: BackoffStrategy;
   max_retries: number;
   delay_seconds: number;
   max_delay_seconds: number;
@@ -1115,7 +1152,7 @@ export interface Schedule {
   name: string;
   description: string;
   tags: (string)[];
-  type: Type;
+  type: TriggerType;
   cron_expr: string | null;
   interval_seconds: number | null;
   run_at: string | null;
@@ -1131,7 +1168,7 @@ export interface Schedule {
   start_at: string | null;
   end_at: string | null;
   max_runs: number | null;
-  status: Status;
+  status: ScheduleStatus;
   paused_reason: string;
   paused_at: string | null;
   paused_by: string | null;
@@ -1160,7 +1197,7 @@ export interface ScheduleHealth {
   streak: number;
 }
 
-export interface ScheduleHealths {
+export interface ScheduleHealthList {
   items: (ScheduleHealth)[];
 }
 
@@ -1185,7 +1222,7 @@ export interface SchedulePatch {
   name?: string | null;
   description?: string | null;
   tags?: (string)[] | null;
-  type?: Type | null;
+  type?: TriggerType | null;
   cron_expr?: string | null;
   interval_seconds?: number | null;
   timezone?: string | null;
@@ -1196,7 +1233,7 @@ export interface SchedulePatch {
 
 export interface SchedulePreview {
   summary: string;
-  type: Type;
+  type: TriggerType;
   cron_expr: string | null;
   interval_seconds: number | null;
   run_at: string | null;
@@ -1206,7 +1243,7 @@ export interface SchedulePreview {
 }
 
 export interface ScheduleRanking {
-  over: Over;
+  over: RankingPeriod;
   since: string;
   runs: number;
   whole: boolean;
@@ -1215,7 +1252,7 @@ export interface ScheduleRanking {
 }
 
 export interface ScheduleRequest {
-  type: Type;
+  type: TriggerType;
   cron_expr?: string | null;
   interval_seconds?: number | null;
   interval?: Interval | null;
@@ -1239,6 +1276,8 @@ export interface ScheduleRequest {
   paused?: boolean | null;
   paused_reason?: string | null;
 }
+
+export type ScheduleStatus = "active" | "paused" | "completed" | "deleted";
 
 export interface ScrapydHealth {
   url: string;
@@ -1311,7 +1350,7 @@ export interface SkippedInstant {
 }
 
 export interface StandstillHealth {
-  reason: Why;
+  reason: StandstillReason;
   told: string;
   seconds: number;
   hosts: (HostHealth)[];
@@ -1319,29 +1358,14 @@ export interface StandstillHealth {
   node: string | null;
 }
 
-export type Status = "active" | "paused" | "completed" | "deleted";
-
-export type Strategy = "exponential" | "linear" | "fixed";
+export type StandstillReason = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
 
 export interface StreamTicket {
   ticket: string;
   expires_at: string;
 }
 
-export interface SubmitRequest {
-  articles: (ArticleRequest)[];
-  ignore_cache?: boolean;
-  max_age_seconds?: number | null;
-}
-
-export interface SubmittedJob {
-  job_id: string;
-  status: string;
-  total_articles: number;
-  new_articles: number;
-  cached_articles: number;
-  message: string;
-}
+export type SuggestField = "schedule" | "tag" | "queue" | "kind" | "state" | "zone" | "worker" | "pipeline" | "any";
 
 export interface SuggestionList {
   items: (FilterSuggestion)[];
@@ -1405,6 +1429,8 @@ export interface TimelineCollision {
   count: number;
 }
 
+export type TimelineGrouping = "schedule" | "tag" | "queue";
+
 export interface TimelineMark {
   at: string;
   until: string | null;
@@ -1426,7 +1452,7 @@ export interface TimelineRow {
   marks: (TimelineMark)[];
 }
 
-export type Type = "cron" | "interval" | "oneoff";
+export type TriggerType = "cron" | "interval" | "oneoff";
 
 export interface UnmutedGroup {
   fingerprint: string;
@@ -1445,32 +1471,6 @@ export interface WebhookPayload {
   body?: unknown;
 }
 
-export type Which = "missing" | "all";
-
-export interface WholeArticle {
-  article_id: string;
-  url: string;
-  source: string;
-  category: string;
-  title: string | null;
-  content: string | null;
-  author: string | null;
-  published_at: string | null;
-  language: string | null;
-  canonical_url: string | null;
-  image: string | null;
-  scraped_at: string | null;
-  cached: boolean;
-  reference_count: number;
-  retry_count: number;
-  previous_scraped_at: string | null;
-  previous: PreviousText | null;
-}
-
-export type Why = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
-
-export type Wish = "drain" | "restart";
-
 export interface WorkerPage {
   items: (WorkerStatus)[];
   next_cursor: string | null;
@@ -1484,7 +1484,7 @@ export interface WorkerStatus {
   started_at: string;
   seen_at: string;
   state: NodeState;
-  wish: Wish | null;
+  wish: NodeRequest | null;
   slots: number;
   free: number;
   in_flight: number;

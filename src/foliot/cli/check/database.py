@@ -37,6 +37,6 @@ async def check(settings: Settings) -> list[Finding]:
         state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]
     answers = Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")
-    if not settings.database_url.startswith("postgresql") or await build.walled(settings):
+    if not settings.database_url.startswith("postgresql") or await build.has_row_level_security(settings):
         return [answers]
     return [answers, Finding("warning", key, NO_ROW_LEVEL_SECURITY)]

@@ -33,7 +33,7 @@ async def check(settings: Settings) -> list[Finding]:
 async def _asked(settings: Settings) -> Finding:
     import orjson
 
-    from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+    from foliot.core.egress import EgressFailed, EgressRefused, OutgoingRequest
     from foliot.net.client import HttpEgress
     from foliot.net.url import read_url
 
@@ -45,7 +45,7 @@ async def _asked(settings: Settings) -> Finding:
     await egress.start()
     try:
         reply = await egress.send(
-            Outgoing(method="GET", url=url, headers={"Authorization": f"Bot {token}"}, timeout=PATIENCE)
+            OutgoingRequest(method="GET", url=url, headers={"Authorization": f"Bot {token}"}, timeout=PATIENCE)
         )
     except (EgressFailed, EgressRefused) as failed:
         return Finding(

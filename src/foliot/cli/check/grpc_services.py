@@ -50,7 +50,7 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
         return Finding("ok", entry.name, f"{entry.url}, not checked because it is not gRPC; {_whose(entry)}")
     import asyncio
 
-    from foliot.features.grpc_calls.errors import Trouble
+    from foliot.features.grpc_calls.errors import ServiceError
     from foliot.net.grpc_call import CallFailed
 
     try:
@@ -60,7 +60,7 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
         return Finding("warning", entry.name, f"{entry.url} does not answer within {PATIENCE:g} s")
     except CallFailed as failed:
         return Finding("warning", entry.name, f"{entry.url} cannot be reached ({failed.status}): {failed.message}")
-    except Trouble as trouble:
+    except ServiceError as trouble:
         return Finding("warning", entry.name, f"{entry.url} {trouble}")
     return Finding("ok", entry.name, f"{entry.url} answers with {count(len(methods), 'method')}; {_whose(entry)}")
 

@@ -17,7 +17,7 @@ async def check(settings: Settings) -> list[Finding]:
     if settings.mongo_uri is None:
         return []
     from foliot.core.errors import Invalid
-    from foliot.features.articles.mongo import MongoArticles, SinkAway
+    from foliot.features.articles.mongo import MongoArticles, SinkUnavailable
 
     try:
         sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
@@ -25,7 +25,7 @@ async def check(settings: Settings) -> list[Finding]:
         return [Finding("error", KEY, wrong.message)]
     try:
         await sink.check()
-    except SinkAway as away:
+    except SinkUnavailable as away:
         return [Finding("error", KEY, f"must be reachable, got {away.told}")]
     finally:
         await sink.close()

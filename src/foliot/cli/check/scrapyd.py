@@ -9,7 +9,7 @@ from foliot.terminal.output import count
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.features.crawls.action.scrapyd_nodes import Seen
+    from foliot.features.crawls.action.scrapyd_nodes import NodeStatus
 
 KEY = "SCRAPYD_URL"
 
@@ -29,7 +29,7 @@ async def check(settings: Settings) -> list[Finding]:
     return [_finding(each, settings.scrapyd_project, lacks=each.url in lacking) for each in seen]
 
 
-def _finding(seen: Seen, project: str, *, lacks: bool) -> Finding:
+def _finding(seen: NodeStatus, project: str, *, lacks: bool) -> Finding:
     if seen.load is None:
         return Finding("error", KEY, f"must be a Scrapyd that answers, got {seen.url}: {seen.error}")
     if lacks:

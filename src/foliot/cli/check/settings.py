@@ -28,10 +28,10 @@ def unused() -> list[Finding]:
 
 def _egress(settings: Settings) -> list[Finding]:
     from foliot.core.errors import Invalid
-    from foliot.net.allow import Rules
+    from foliot.net.allow import EgressRules
 
     try:
-        Rules.read(loopback=settings.local, allow=settings.egress_allow, ports=settings.egress_ports)
+        EgressRules.read(loopback=settings.local, allow=settings.egress_allow, ports=settings.egress_ports)
     except Invalid as wrong:
         return [Finding("error", wrong.field, rule(wrong))]
     return []

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from foliot.cluster.celery.app import TASK
-from foliot.cluster.parcel import PARCEL, Parcel
+from foliot.cluster.parcel import PARCEL, BrokerMessage
 from foliot.core.ids import RUN
 from foliot.core.queue_name import PRIORITIES
 
@@ -37,23 +37,23 @@ _HEADERS: Mapping[str, Any] = {
 LONGEST_ID = 40
 
 
-class Malformed(Exception):
+class MalformedMessage(Exception):
     """A message that no scheduler of ours has sent."""
 
 
-def headers(parcel: Parcel) -> dict[str, Any]:
+def headers(parcel: BrokerMessage) -> dict[str, Any]:
     task_id = str(uuid.uuid4())
     first, *others = parcel.run_ids
     shown = f"({first!r})" if not others else f"({first!r} and {len(others)} more)"
     return {**_HEADERS, "id": task_id, "root_id": task_id, "argsrepr": shown}
 
 
-def body(parcel: Parcel) -> bytes:
+def body(parcel: BrokerMessage) -> bytes:
     arguments = [list(parcel.run_ids), parcel.offered_at.isoformat(), parcel.queue, parcel.priority]
     return orjson.dumps([arguments, {}, _EMBED])
 
 
-def on_list(parcel: Parcel, step: int) -> bytes:
+def on_list(parcel: BrokerMessage, step: int) -> bytes:
     """The whole message, as it lies in a list of Redis."""
     named = headers(parcel)
     properties = {
@@ -76,22 +76,22 @@ def on_list(parcel: Parcel, step: int) -> bytes:
     )
 
 
-def opened(arguments: Sequence[Any], named: Mapping[str, Any]) -> Parcel:
-    """The parcel in a message; `Malformed` when it is none, for anybody may write to a broker."""
+def opened(arguments: Sequence[Any], named: Mapping[str, Any]) -> BrokerMessage:
+    """The parcel in a message; `MalformedMessage` when it is none, for anybody may write to a broker."""
     if named or len(arguments) != 4:
-        raise Malformed(f"must have four arguments, got {len(arguments)} and {len(named)} by name")
+        raise MalformedMessage(f"must have four arguments, got {len(arguments)} and {len(named)} by name")
     run_ids, offered_at, queue, priority = arguments
     if not isinstance(run_ids, list) or not 1 <= len(run_ids) <= PARCEL or not all(_is_run(one) for one in run_ids):
-        raise Malformed(f"must name 1 to {PARCEL} runs")
+        raise MalformedMessage(f"must name 1 to {PARCEL} runs")
     if not isinstance(queue, str) or not isinstance(priority, int) or priority not in PRIORITIES:
-        raise Malformed("must name its queue and a priority from 1 to 10")
+        raise MalformedMessage("must name its queue and a priority from 1 to 10")
     try:
         moment = datetime.fromisoformat(offered_at)
     except (TypeError, ValueError):
-        raise Malformed("must say when it was offered") from None
+        raise MalformedMessage("must say when it was offered") from None
     if moment.tzinfo is None:
-        raise Malformed("must say in which time zone it was offered")
-    return Parcel(queue, priority, list(dict.fromkeys(run_ids)), moment)
+        raise MalformedMessage("must say in which time zone it was offered")
+    return BrokerMessage(queue, priority, list(dict.fromkeys(run_ids)), moment)
 
 
 def _is_run(value: object) -> bool:

@@ -13,7 +13,7 @@ from celery.worker.control import active as parcels_active
 from celery.worker.control import pool_restart as celery_pool_restart
 from celery.worker.control import registered as parcels_registered
 
-from foliot.cluster.task_view import TaskEnd, TaskView
+from foliot.cluster.task_view import MonitoredTask, MonitoredTaskEnd
 
 EVENTS = {
     "success": "task-succeeded",
@@ -38,7 +38,7 @@ class RunMonitor:
         self.registered = sorted(registered)
         self.restart = restart
         self._worker: Any = None
-        self._active: dict[str, TaskView] = {}
+        self._active: dict[str, MonitoredTask] = {}
         self._lock = threading.Lock()
         self._news: deque[tuple[str, dict[str, Any]]] = deque(maxlen=MOST_NEWS)
 
@@ -47,7 +47,7 @@ class RunMonitor:
         self._worker = worker
         worker.app.foliot_monitor = self
 
-    def began(self, run: TaskView) -> None:
+    def began(self, run: MonitoredTask) -> None:
         with self._lock:
             self._active[run.run_id] = run
         about = {"args": "()", "kwargs": "{}", "retries": run.attempt - 1, "eta": None, "expires": None}
@@ -59,7 +59,7 @@ class RunMonitor:
         with self._lock:
             self._active.pop(run_id, None)
 
-    def ended(self, run: TaskView, ending: TaskEnd) -> None:
+    def ended(self, run: MonitoredTask, ending: MonitoredTaskEnd) -> None:
         took = (ending.at - run.started_at).total_seconds()
         error = ending.error or {}
         message = f"{error.get('code', 'failed')}: {error.get('message', '')}"

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 from kombu.utils.url import maybe_sanitize_url
 
 from foliot.cluster.celery.app import on_redis
-from foliot.cluster.celery.rabbitmq import Rabbit
-from foliot.cluster.celery.redis import RedisLists
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.celery.rabbitmq import RabbitConnection
+from foliot.cluster.celery.redis import RedisListConnection
+from foliot.cluster.parcel import BrokerMessage
 
 
-class Line(Protocol):
+class BrokerConnection(Protocol):
     """A connection to a broker. `Unavailable` when it does not hold."""
 
-    def send(self, parcels: Sequence[Parcel]) -> None: ...
+    def send(self, parcels: Sequence[BrokerMessage]) -> None: ...
 
     def check(self) -> None: ...
 
@@ -29,7 +29,7 @@ class CeleryBroker:
     """RabbitMQ or Redis, as the URL says."""
 
     def __init__(self, url: str) -> None:
-        self._line: Line = RedisLists(url) if on_redis(url) else Rabbit(url)
+        self._line: BrokerConnection = RedisListConnection(url) if on_redis(url) else RabbitConnection(url)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="foliot-broker")
         self._shown = str(maybe_sanitize_url(url))
 
@@ -37,7 +37,7 @@ class CeleryBroker:
     def shown(self) -> str:
         return self._shown
 
-    async def publish(self, parcels: Sequence[Parcel]) -> None:
+    async def publish(self, parcels: Sequence[BrokerMessage]) -> None:
         await self._there(self._line.send, parcels)
 
     async def check(self) -> None:

@@ -12,14 +12,14 @@ from kombu import Connection
 from foliot.cluster.celery import message
 from foliot.cluster.celery.app import PATIENCE, queue_of, step
 from foliot.cluster.celery.tls import bare, checked
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.parcel import BrokerMessage
 from foliot.core.errors import Unavailable
 
 STALE = "60000"
 """TTL of a message in milliseconds: its runs have been offered again long before."""
 
 
-class Rabbit:
+class RabbitConnection:
     """One connection, used by one thread."""
 
     def __init__(self, url: str) -> None:
@@ -31,7 +31,7 @@ class Rabbit:
         self._open: set[int] = set()
         self._refused: list[str] = []
 
-    def send(self, parcels: Sequence[Parcel]) -> None:
+    def send(self, parcels: Sequence[BrokerMessage]) -> None:
         with self._translated():
             channel = self._ready()
             self._declare({parcel.queue for parcel in parcels})
@@ -81,7 +81,7 @@ class Rabbit:
             queue_of(name, self.url).bind(self._channel).queue_declare()
             self._declared.add(name)
 
-    def _message(self, channel: Any, parcel: Parcel) -> Any:
+    def _message(self, channel: Any, parcel: BrokerMessage) -> Any:
         named = message.headers(parcel)
         properties = {"correlation_id": named["id"], "delivery_mode": 2, "expiration": STALE}
         return channel.prepare_message(

@@ -10,13 +10,13 @@ from redis.exceptions import RedisError
 
 from foliot.cluster.celery import message
 from foliot.cluster.celery.app import PATIENCE, step
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.parcel import BrokerMessage
 from foliot.core.errors import Unavailable
 
 BATCH = 500
 
 
-class RedisLists:
+class RedisListConnection:
     """One connection, used by one thread."""
 
     def __init__(self, url: str) -> None:
@@ -25,7 +25,7 @@ class RedisLists:
             url, socket_connect_timeout=PATIENCE, socket_timeout=PATIENCE, socket_keepalive=True
         )
 
-    def send(self, parcels: Sequence[Parcel]) -> None:
+    def send(self, parcels: Sequence[BrokerMessage]) -> None:
         try:
             for start in range(0, len(parcels), BATCH):
                 with self._client.pipeline(transaction=False) as pipeline:

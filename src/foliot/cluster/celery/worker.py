@@ -12,7 +12,7 @@ import structlog
 from celery.worker import WorkController, state
 
 from foliot.cluster.celery.app import TASK, make_app, queue_of
-from foliot.cluster.celery.message import Malformed, opened
+from foliot.cluster.celery.message import MalformedMessage, opened
 from foliot.cluster.celery.monitor import RunMonitor
 from foliot.cluster.parcel import Receive
 from foliot.core.threads import WORK
@@ -127,7 +127,7 @@ class CeleryIntake:
     def _run(self, *arguments: Any, **named: Any) -> None:
         try:
             parcel = opened(arguments, named)
-        except Malformed as wrong:
+        except MalformedMessage as wrong:
             self._malformed += 1
             log.warning("a message that is none of ours", action="message_malformed", error=str(wrong))
             return

@@ -20,7 +20,7 @@ class Granularity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class CalendarTile:
     """One hour or day: [start, end) in UTC, and how its beginning reads in the zone."""
 
     start: datetime
@@ -32,10 +32,10 @@ class Tile:
         return self.end - self.start
 
 
-def tiles(start: datetime, end: datetime, granularity: Granularity, zone: str) -> list[Tile]:
+def tiles(start: datetime, end: datetime, granularity: Granularity, zone: str) -> list[CalendarTile]:
     """The cells that overlap [start, end), as wholes: the first begins at or before `start`."""
     info = zone_info(zone)
-    found: list[Tile] = []
+    found: list[CalendarTile] = []
     local = start.astimezone(info).replace(minute=0, second=0, microsecond=0)
     if granularity is Granularity.DAY:
         local = local.replace(hour=0, fold=0)
@@ -47,7 +47,7 @@ def tiles(start: datetime, end: datetime, granularity: Granularity, zone: str) -
             following = datetime(day.year, day.month, day.day, tzinfo=info).astimezone(UTC)
         else:
             following = _next_hour(at, zone)
-        found.append(Tile(at, following, at.astimezone(info).isoformat()))
+        found.append(CalendarTile(at, following, at.astimezone(info).isoformat()))
         at = following
     return found
 

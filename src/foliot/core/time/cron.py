@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from foliot.core.errors import Invalid
 from foliot.core.time.cron_errors import fitted, near_macro, near_name, pointed, wrapped
-from foliot.core.time.wall_clock import Special, WallTimes
+from foliot.core.time.wall_clock import MonthDependentDay, WallTimes
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ MACROS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class CronUnit:
     """One field's name and limits; `spread` is the highest value that `H` may choose."""
 
     name: str
@@ -44,42 +44,44 @@ class Unit:
     names: tuple[str, ...] = ()
 
 
-SECOND = Unit("second", 0, 59, 59)
-MINUTE = Unit("minute", 0, 59, 59)
-HOUR = Unit("hour", 0, 23, 23)
-DAY = Unit("day of month", 1, 31, 28)  # H must not choose a day that some months lack
-MONTH = Unit("month", 1, 12, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"))
-WEEKDAY = Unit("day of week", 0, 7, 6, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))
+SECOND = CronUnit("second", 0, 59, 59)
+MINUTE = CronUnit("minute", 0, 59, 59)
+HOUR = CronUnit("hour", 0, 23, 23)
+DAY = CronUnit("day of month", 1, 31, 28)  # H must not choose a day that some months lack
+MONTH = CronUnit(
+    "month", 1, 12, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+)
+WEEKDAY = CronUnit("day of week", 0, 7, 6, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))
 UNITS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 POWERS = tuple(1 << value for value in range(60))
 
 
-class Term(NamedTuple):
+class CronTerm(NamedTuple):
     """One element of a comma list: its canonical text and what it stands for."""
 
     text: str
     values: tuple[int, ...] = ()
-    special: Special | None = None
+    special: MonthDependentDay | None = None
 
 
-class Field(NamedTuple):
+class CronField(NamedTuple):
     """One field: its canonical text, its values in order and as bits, and the days that depend on the month."""
 
     text: str
     values: tuple[int, ...]
     bits: int
-    specials: tuple[Special, ...]
+    specials: tuple[MonthDependentDay, ...]
     starred: bool
 
 
-class Parsed(NamedTuple):
+class ParsedCron(NamedTuple):
     """A canonical expression and the wall-clock times it names."""
 
     text: str
     times: WallTimes
 
 
-class Malformed(Exception):
+class MalformedField(Exception):
     """A field that cannot be parsed; becomes `Invalid` where the whole expression is known."""
 
     def __init__(self, message: str, culprit: str, instead: str | None = None) -> None:
@@ -104,7 +106,7 @@ def _resolve(expression: str, key: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def parse(expression: str) -> Parsed:
+def parse(expression: str) -> ParsedCron:
     """Read an expression in which `H` is already resolved."""
     return _read(expression, _split(expression))
 
@@ -124,7 +126,7 @@ def _split(expression: object) -> list[str]:
     return parts
 
 
-def _read(expression: str, parts: list[str]) -> Parsed:
+def _read(expression: str, parts: list[str]) -> ParsedCron:
     fields = _each(expression, parts, _field)
     minute, hour, day, month, weekday = fields[-5:]
     times = WallTimes(
@@ -141,16 +143,16 @@ def _read(expression: str, parts: list[str]) -> Parsed:
     )
     if not times.has_a_day:
         raise _whole(expression, "can never fire")
-    return Parsed(" ".join([field.text for field in fields]), times)
+    return ParsedCron(" ".join([field.text for field in fields]), times)
 
 
-def _each(expression: str, parts: list[str], read: Callable[[Unit, str], T]) -> list[T]:
+def _each(expression: str, parts: list[str], read: Callable[[CronUnit, str], T]) -> list[T]:
     """All fields, parsed; errors carry their position in the expression."""
     found = []
     for at, (unit, part) in enumerate(zip(UNITS[-len(parts) :], parts, strict=True)):
         try:
             found.append(read(unit, part))
-        except Malformed as error:
+        except MalformedField as error:
             position, meant = pointed(expression, at, error.culprit, error.instead)
             raise Invalid("cron_expr", str(error), got=expression, position=position, suggestion=meant) from None
     return found
@@ -176,25 +178,25 @@ def _mended(meant: str | None) -> str | None:
 
 
 @lru_cache(maxsize=2048)
-def _field(unit: Unit, part: str) -> Field:
+def _field(unit: CronUnit, part: str) -> CronField:
     # Nearly every field is a star or a number; neither needs the full parser.
     if part == "*":
         return STARS[unit]
     if part.isascii() and part.isdigit():
         value = _value(unit, part)
-        return Field(str(value), (value,), 1 << value, (), starred=False)
+        return CronField(str(value), (value,), 1 << value, (), starred=False)
     return _list(unit, part)
 
 
-def _list(unit: Unit, part: str) -> Field:
+def _list(unit: CronUnit, part: str) -> CronField:
     terms = [_term(unit, term) for term in part.split(",")]
     values = terms[0].values if len(terms) == 1 else tuple(sorted({value for term in terms for value in term.values}))
     bits = sum(map(POWERS.__getitem__, values))
     text = ",".join([term.text for term in terms])
-    return Field(text, values, bits, tuple([term.special for term in terms if term.special]), text.startswith("*"))
+    return CronField(text, values, bits, tuple([term.special for term in terms if term.special]), text.startswith("*"))
 
 
-def _term(unit: Unit, text: str) -> Term:
+def _term(unit: CronUnit, text: str) -> CronTerm:
     """Read one element of a list."""
     special = _day_special(text) if unit is DAY else _weekday_special(text) if unit is WEEKDAY else None
     if special:
@@ -203,100 +205,100 @@ def _term(unit: Unit, text: str) -> Term:
     step = _step(unit, step_text) if slash else 1
     suffix = f"/{step}" if slash else ""
     if base in ("*", "?"):
-        return Term(f"*{suffix}", tuple(range(unit.low, unit.high + 1, step)))
+        return CronTerm(f"*{suffix}", tuple(range(unit.low, unit.high + 1, step)))
     first, dash, last = base.partition("-")
     low = _value(unit, first)
     if not dash:
-        return Term(_text(unit, first) + suffix, tuple(range(low, unit.high + 1, step)) if suffix else (low,))
+        return CronTerm(_text(unit, first) + suffix, tuple(range(low, unit.high + 1, step)) if suffix else (low,))
     high = _value(unit, last)
     if high == low:  # CronSim would read 5-5/2 as 5/2
-        return Term(_text(unit, first), (low,))
+        return CronTerm(_text(unit, first), (low,))
     if high < low:
         return _wrapped(unit, low, high, step)
-    return Term(f"{_text(unit, first)}-{_text(unit, last)}{suffix}", tuple(range(low, high + 1, step)))
+    return CronTerm(f"{_text(unit, first)}-{_text(unit, last)}{suffix}", tuple(range(low, high + 1, step)))
 
 
-def _wrapped(unit: Unit, low: int, high: int, step: int) -> Term:
+def _wrapped(unit: CronUnit, low: int, high: int, step: int) -> CronTerm:
     """A range over the end of its field, as two ranges that do not: FRI-MON, 22-2."""
     top = 6 if unit is WEEKDAY else unit.high
     values = tuple([*range(low, top + 1), *range(unit.low, high + 1)][::step])
     if step > 1:
-        return Term(",".join(map(str, values)), tuple(sorted(values)))
-    return Term(
+        return CronTerm(",".join(map(str, values)), tuple(sorted(values)))
+    return CronTerm(
         ",".join(f"{a}-{b}" if a < b else str(a) for a, b in ((low, top), (unit.low, high))), tuple(sorted(values))
     )
 
 
-def _day_special(text: str) -> Term | None:
+def _day_special(text: str) -> CronTerm | None:
     """`L`, `LW`, and the weekday nearest to a day: `15W` or, as croniter has it, `W15`."""
     if text in ("L", "LW"):
-        return Term(text, special=Special(text))
+        return CronTerm(text, special=MonthDependentDay(text))
     if "W" in text and text.strip("W").isdigit() and text.count("W") == 1:
         day = _value(DAY, text.strip("W"))
-        return Term(f"{day}W", special=Special("W", day))
+        return CronTerm(f"{day}W", special=MonthDependentDay("W", day))
     return None
 
 
-def _weekday_special(text: str) -> Term | None:
+def _weekday_special(text: str) -> CronTerm | None:
     """The last such weekday of the month, `5L` or, as croniter has it, `L5`; and the nth, `5#2`."""
     if "#" in text:
         name, _, nth = text.partition("#")
         weekday, number = _value(WEEKDAY, name), _number(WEEKDAY, nth)
         if not 1 <= number <= 5:
-            raise Malformed(f"{WEEKDAY.name}: {text!r} must end in #1 to #5", text)
-        return Term(f"{weekday}#{number}", special=Special("#", weekday % 7, number))
+            raise MalformedField(f"{WEEKDAY.name}: {text!r} must end in #1 to #5", text)
+        return CronTerm(f"{weekday}#{number}", special=MonthDependentDay("#", weekday % 7, number))
     if len(text) > 1 and (text.endswith("L") or text.startswith("L")):
         weekday = _value(WEEKDAY, text[:-1] if text.endswith("L") else text[1:])
-        return Term(f"{weekday}L", special=Special("L", weekday % 7))
+        return CronTerm(f"{weekday}L", special=MonthDependentDay("L", weekday % 7))
     return None
 
 
-def _spread(unit: Unit, part: str, key: str) -> str:
+def _spread(unit: CronUnit, part: str, key: str) -> str:
     """Replace each `H`, `H(a-b)`, `H/n` and `H(a-b)/n` of a field."""
     if "H" not in part:
         return part
     return ",".join(_chosen(unit, term, key) if term.startswith("H") else term for term in part.split(","))
 
 
-def _chosen(unit: Unit, term: str, key: str) -> str:
+def _chosen(unit: CronUnit, term: str, key: str) -> str:
     base, slash, step_text = term.partition("/")
     low, high = unit.low, unit.spread
     if base != "H":
         first, dash, last = base[2:-1].partition("-")
         if not (base.startswith("H(") and base.endswith(")") and dash):
-            raise Malformed(f"{unit.name}: {base!r} must be H or H(a-b)", base, "H")
+            raise MalformedField(f"{unit.name}: {base!r} must be H or H(a-b)", base, "H")
         low, high = _value(unit, first), _value(unit, last)
         if high < low:
-            raise Malformed(f"{unit.name}: the range of {base!r} is empty", base, f"H({high}-{low})")
+            raise MalformedField(f"{unit.name}: the range of {base!r} is empty", base, f"H({high}-{low})")
     step = _step(unit, step_text) if slash else high - low + 1
     digest = hashlib.blake2b(f"{unit.name}:{key}".encode(), digest_size=8).digest()
     start = low + int.from_bytes(digest) % min(step, high - low + 1)
     return f"{start}-{high}/{step}" if start + step <= high else str(start)
 
 
-def _step(unit: Unit, text: str) -> int:
+def _step(unit: CronUnit, text: str) -> int:
     if (step := _number(unit, text)) == 0:
-        raise Malformed(f"{unit.name}: a step must be at least 1", f"/{text}", "/1")
+        raise MalformedField(f"{unit.name}: a step must be at least 1", f"/{text}", "/1")
     return step
 
 
-def _value(unit: Unit, text: str) -> int:
+def _value(unit: CronUnit, text: str) -> int:
     if text in unit.names:
         return unit.names.index(text) + unit.low
     number = _number(unit, text)
     if not unit.low <= number <= unit.high:
         near = wrapped(number, unit.low, 6 if unit is WEEKDAY else unit.high)
-        raise Malformed(f"{unit.name}: {text!r} is not within {unit.low}-{unit.high}", text, near)
+        raise MalformedField(f"{unit.name}: {text!r} is not within {unit.low}-{unit.high}", text, near)
     return number
 
 
-def _number(unit: Unit, text: str) -> int:
+def _number(unit: CronUnit, text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise Malformed(f"{unit.name}: cannot read {text!r}", text, near_name(text, unit.names))
+        raise MalformedField(f"{unit.name}: cannot read {text!r}", text, near_name(text, unit.names))
     return int(text)
 
 
-def _text(unit: Unit, text: str) -> str:
+def _text(unit: CronUnit, text: str) -> str:
     return text if text in unit.names else str(int(text))
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from foliot.core.time.cron import parse
-from foliot.core.time.zone import EARLIEST, LATEST, Span, spans, zone_info
+from foliot.core.time.zone import EARLIEST, LATEST, OffsetSpan, spans, zone_info
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -125,7 +125,7 @@ class Fires:
             total += self._times.count(max(first, opening), last)
         return total
 
-    def _wall(self, span: Span, moment: int) -> int:
+    def _wall(self, span: OffsetSpan, moment: int) -> int:
         """The earliest wall-clock time that may fire in the span at or after the moment."""
         if not self._fixed:
             return max(moment, span.start) + span.offset

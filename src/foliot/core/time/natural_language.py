@@ -55,7 +55,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class PhraseToken:
     """One word, and its position."""
 
     text: str
@@ -64,7 +64,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Time:
+class TimeOfDay:
     """A time of day."""
 
     hour: int
@@ -73,7 +73,7 @@ class Time:
 
 
 @dataclass(slots=True)
-class Said:
+class PhraseClauses:
     """The parsed clauses of a phrase."""
 
     unit: str | None = None
@@ -82,7 +82,7 @@ class Said:
     """Seconds from now."""
     date: str | None = None
     """`today`, `tomorrow`, or a date."""
-    times: list[Time] = field(default_factory=list)
+    times: list[TimeOfDay] = field(default_factory=list)
     minute: int | None = None
     """Of every hour."""
     weekdays: list[int] = field(default_factory=list)
@@ -94,13 +94,13 @@ class Said:
     between: tuple[int, int] | None = None
 
 
-def read_phrase(words: object) -> Said:
+def read_phrase(words: object) -> PhraseClauses:
     """The clauses of a phrase, or `Invalid` with the position that was not understood."""
     if not isinstance(words, str):
         raise Invalid("words", "must be text", got=words)
     if len(words) > LIMIT:
         raise Invalid("words", f"must be at most {LIMIT} characters", got=f"{len(words)} characters")
-    reading = _Reading(words, _tokens(words))
+    reading = _PhraseParser(words, _tokens(words))
     if not reading.tokens:
         raise Invalid("words", "must say when, as in 'every day at 02:30'", got=words, suggestion="every day at 02:30")
     while reading.here is not None:
@@ -109,23 +109,23 @@ def read_phrase(words: object) -> Said:
     return reading.said
 
 
-def _tokens(words: str) -> list[Token]:
+def _tokens(words: str) -> list[PhraseToken]:
     # Letter by letter: lowercasing some letters yields two, which would shift every later position.
     low = "".join([one.lower() if one.isascii() else one for one in words])
-    return [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(low)]
+    return [PhraseToken(found[0], found.start(), found.end()) for found in _TOKEN.finditer(low)]
 
 
 @dataclass(slots=True)
-class _Reading:
+class _PhraseParser:
     """The position up to which a phrase is parsed."""
 
     words: str
-    tokens: list[Token]
+    tokens: list[PhraseToken]
     place: int = 0
-    said: Said = field(default_factory=Said)
+    said: PhraseClauses = field(default_factory=PhraseClauses)
 
     @property
-    def here(self) -> Token | None:
+    def here(self) -> PhraseToken | None:
         return self.tokens[self.place] if self.place < len(self.tokens) else None
 
     def text(self, ahead: int = 0) -> str:
@@ -175,7 +175,7 @@ def _digits(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _rhythm(reading: _Reading) -> bool:
+def _rhythm(reading: _PhraseParser) -> bool:
     """`hourly`, `every minute`, `every 15 minutes`, `15m`; `in 10 minutes` is a moment."""
     said, ahead = reading.said, reading.text() == "in"
     at = int(reading.text() in {"every", "each", "in"})
@@ -199,7 +199,7 @@ def _rhythm(reading: _Reading) -> bool:
     return reading.skip(used)
 
 
-def _between(reading: _Reading) -> bool:
+def _between(reading: _PhraseParser) -> bool:
     """`between 9 and 17`, `from 9 to 17`."""
     closing = {"between": {"and", "-"}, "from": {"to", "until", "till", "-"}}.get(reading.text())
     if closing is None:
@@ -216,12 +216,12 @@ def _between(reading: _Reading) -> bool:
     return True
 
 
-def _clock(reading: _Reading) -> Time | None:
+def _clock(reading: _PhraseParser) -> TimeOfDay | None:
     """`9`, `9:30`, `9am`, `noon`."""
     text = reading.text()
     if text in HOURS:
         reading.skip()
-        return Time(HOURS[text])
+        return TimeOfDay(HOURS[text])
     if not re.fullmatch(r"\d{1,2}(:\d{1,2}){0,2}", text, re.ASCII):
         return None
     parts = [*map(int, text.split(":")), 0, 0]
@@ -232,10 +232,10 @@ def _clock(reading: _Reading) -> Time | None:
     if hour > 23 or parts[1] > 59 or parts[2] > 59:
         raise reading.complaint("a time must be from 00:00 to 23:59")
     reading.skip(2 if half else 1)
-    return Time(hour, parts[1], parts[2])
+    return TimeOfDay(hour, parts[1], parts[2])
 
 
-def _times(reading: _Reading) -> bool:
+def _times(reading: _PhraseParser) -> bool:
     """`at 9`, `at 9 and 17`, `9:30`, `noon`, `at :15`, `at minute 15`."""
     at = int(reading.text() == "at")
     if reading.text(at) == "minute" and _digits(reading.text(at + 1)):
@@ -260,7 +260,7 @@ def _times(reading: _Reading) -> bool:
     return True
 
 
-def _nth(reading: _Reading) -> bool:
+def _nth(reading: _PhraseParser) -> bool:
     """`first monday`, `last day`, `first weekday`, of the month."""
     place = PLACES.get(reading.text()) or _ordinal(reading.text())
     if place is None:
@@ -285,7 +285,7 @@ def _ordinal(text: str) -> int | None:
     return int(found[1]) if found and len(found[1]) < 9 else None
 
 
-def _weekdays(reading: _Reading) -> bool:
+def _weekdays(reading: _PhraseParser) -> bool:
     """`weekdays`, `monday to friday`, `mon, wed`."""
     text = reading.text()
     if days := GROUPS.get(text.removesuffix("s")):
@@ -302,7 +302,7 @@ def _weekdays(reading: _Reading) -> bool:
     return reading.skip()
 
 
-def _months(reading: _Reading) -> bool:
+def _months(reading: _PhraseParser) -> bool:
     """`january`, `january 1`, `25 december`."""
     ahead = int(_digits(reading.text()) and reading.text(1) != "of")
     month = _named(reading.text(ahead), MONTHS)
@@ -317,7 +317,7 @@ def _months(reading: _Reading) -> bool:
     return True
 
 
-def _date(reading: _Reading) -> bool:
+def _date(reading: _PhraseParser) -> bool:
     """`today`, `tomorrow`, `2027-01-01`, `2027-01-01 09:00`."""
     text = reading.text()
     if text in {"today", "tomorrow", "now", "once"}:
@@ -330,23 +330,23 @@ def _date(reading: _Reading) -> bool:
         hour, minute, *second = map(int, text[11:].split(":"))
         if hour > 23 or minute > 59 or (second and second[0] > 59):
             raise reading.complaint("a time must be from 00:00 to 23:59")
-        reading.said.times.append(Time(hour, minute, *second))
+        reading.said.times.append(TimeOfDay(hour, minute, *second))
     return reading.skip()
 
 
-def _month(reading: _Reading) -> bool:
+def _month(reading: _PhraseParser) -> bool:
     """`of the month`, `of every month`: optional, because the day implies it."""
     if reading.text() != "month" or not (reading.said.nth or reading.said.days):
         return False
     return reading.skip()
 
 
-def _filler(reading: _Reading) -> bool:
+def _filler(reading: _PhraseParser) -> bool:
     following = reading.here is not None and reading.place + 1 < len(reading.tokens)
     return following and reading.text() in FILLERS and reading.skip()
 
 
-_CLAUSES: tuple[Callable[[_Reading], bool], ...] = (
+_CLAUSES: tuple[Callable[[_PhraseParser], bool], ...] = (
     _date,
     _nth,
     _month,

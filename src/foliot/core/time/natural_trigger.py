@@ -9,21 +9,21 @@ from datetime import UTC, date, datetime, timedelta
 from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
 from foliot.core.time.fire_times import fires
-from foliot.core.time.natural_language import DAYS, EXAMPLE, UNITS, Said, Time, read_phrase
-from foliot.core.time.trigger import Type
+from foliot.core.time.natural_language import DAYS, EXAMPLE, UNITS, PhraseClauses, TimeOfDay, read_phrase
+from foliot.core.time.trigger import TriggerType
 from foliot.core.time.zone import zone_info
 
-MIDNIGHT = Time(0)
+MIDNIGHT = TimeOfDay(0)
 MOST_MENDED = 8
 _WHOLE = {"second": 60, "minute": 60, "hour": 24}
 """What a step must divide so that a cron expression can express it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ParsedTrigger:
     """A trigger in the fields of a request."""
 
-    type: Type
+    type: TriggerType
     cron_expr: str | None = None
     interval_seconds: int | None = None
     run_at: datetime | None = None
@@ -33,7 +33,7 @@ class Meant:
         return {"type": self.type.value, **{name: value for name, value in named.items() if value is not None}}
 
 
-def understand(words: object, zone: str, now: datetime) -> Meant:
+def understand(words: object, zone: str, now: datetime) -> ParsedTrigger:
     """The trigger that this phrase names, in this zone, as of this moment."""
     try:
         return _understand(words, zone, now)
@@ -42,11 +42,11 @@ def understand(words: object, zone: str, now: datetime) -> Meant:
         raise
 
 
-def _understand(words: object, zone: str, now: datetime) -> Meant:
+def _understand(words: object, zone: str, now: datetime) -> ParsedTrigger:
     said = read_phrase(words)
     try:
         return _possible(_meant(said, zone, now))
-    except _Senseless as error:
+    except _NoSuchTrigger as error:
         text = str(words)
         raise Invalid("words", str(error), got=text, position=(0, len(text)), suggestion=error.meant) from None
 
@@ -65,7 +65,7 @@ def _mended(meant: str | None, zone: str, now: datetime) -> str:
     return EXAMPLE
 
 
-class _Senseless(Exception):
+class _NoSuchTrigger(Exception):
     """Every word was understood, but the combination names no trigger."""
 
     def __init__(self, message: str, meant: str | None = None) -> None:
@@ -73,11 +73,11 @@ class _Senseless(Exception):
         self.meant = meant
 
 
-def _meant(said: Said, zone: str, now: datetime) -> Meant:
+def _meant(said: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
     if said.ahead is not None or said.date is not None:
         return _moment(said, zone, now)
     if said.unit is None and not (said.times or said.weekdays or said.nth or said.days or said.months):
-        raise _Senseless("says no time, day or rhythm", "every day at 02:30")
+        raise _NoSuchTrigger("says no time, day or rhythm", "every day at 02:30")
     if said.unit in {"second", "minute", "hour"} and not said.times:
         return _often(said)
     if said.number > 1 and said.unit is not None:
@@ -85,27 +85,27 @@ def _meant(said: Said, zone: str, now: datetime) -> Meant:
     return _daily(said)
 
 
-def _possible(meant: Meant) -> Meant:
+def _possible(meant: ParsedTrigger) -> ParsedTrigger:
     if meant.cron_expr is not None:
         try:
             resolve(meant.cron_expr, "")
         except Invalid as error:
-            raise _Senseless(f"names {meant.cron_expr!r}, which {error.message}") from None
+            raise _NoSuchTrigger(f"names {meant.cron_expr!r}, which {error.message}") from None
     return meant
 
 
-def _moment(said: Said, zone: str, now: datetime) -> Meant:
+def _moment(said: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
     if said.unit is not None or said.nth or said.days or said.months or said.between or said.weekdays:
-        raise _Senseless("names one moment and a rhythm: give one of the two")
+        raise _NoSuchTrigger("names one moment and a rhythm: give one of the two")
     if said.ahead is not None:
         try:
-            return Meant(Type.ONEOFF, run_at=now.replace(microsecond=0) + timedelta(seconds=said.ahead))
+            return ParsedTrigger(TriggerType.ONEOFF, run_at=now.replace(microsecond=0) + timedelta(seconds=said.ahead))
         except OverflowError:
-            raise _Senseless("is too far away") from None
+            raise _NoSuchTrigger("is too far away") from None
     if said.date == "now":
-        raise _Senseless("is over before it is said", "in 10 seconds")
+        raise _NoSuchTrigger("is over before it is said", "in 10 seconds")
     if len(said.times) > 1:
-        raise _Senseless("names several times, but one moment has one")
+        raise _NoSuchTrigger("names several times, but one moment has one")
     local = now.astimezone(zone_info(zone))
     if said.date in {"today", "tomorrow"}:
         day = local.date() + timedelta(days=int(said.date == "tomorrow"))
@@ -113,28 +113,28 @@ def _moment(said: Said, zone: str, now: datetime) -> Meant:
         try:
             day = date.fromisoformat(str(said.date))
         except ValueError:
-            raise _Senseless(f"there is no day {said.date}") from None
+            raise _NoSuchTrigger(f"there is no day {said.date}") from None
     at = said.times[0] if said.times else MIDNIGHT
     if not 1970 <= day.year < 3000:
-        raise _Senseless("is outside the years 1970 to 2999")
+        raise _NoSuchTrigger("is outside the years 1970 to 2999")
     # The zone's clock decides, also where it skips or repeats this time.
     wall = f"{at.second} {at.minute} {at.hour} {day.day} {day.month} *"
     begin = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(days=1, seconds=1)
-    return Meant(Type.ONEOFF, run_at=fires(wall, zone).after(begin))
+    return ParsedTrigger(TriggerType.ONEOFF, run_at=fires(wall, zone).after(begin))
 
 
-def _often(said: Said) -> Meant:
+def _often(said: PhraseClauses) -> ParsedTrigger:
     """Seconds, minutes and hours: as cron where they divide evenly, otherwise as an interval from the start."""
     unit = said.unit or "hour"
     whole, narrowed = _WHOLE[unit], said.weekdays or said.days or said.months or said.nth or said.between
     if said.minute is not None and unit != "hour":
-        raise _Senseless("names a minute, but it is due more often than hourly")
+        raise _NoSuchTrigger("names a minute, but it is due more often than hourly")
     if whole % said.number:
         if narrowed or said.minute is not None:
-            raise _Senseless(
+            raise _NoSuchTrigger(
                 f"{said.number} {unit}s do not divide a clock evenly: they cannot be kept to hours or days"
             )
-        return Meant(Type.INTERVAL, interval_seconds=said.number * UNITS[unit])
+        return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=said.number * UNITS[unit])
     step = "*" if said.number == 1 else f"*/{said.number}" if said.number < whole else "0"
     hours = "*" if said.between is None else _hours(said.between, inclusive=unit == "hour")
     match unit:
@@ -146,7 +146,7 @@ def _often(said: Said) -> Meant:
             expression = f"{said.minute or 0} {hours if said.between else step}"
         case _:
             expression = f"{said.minute or 0} {hours}/{said.number}"
-    return Meant(Type.CRON, cron_expr=f"{expression} {_dates(said)}")
+    return ParsedTrigger(TriggerType.CRON, cron_expr=f"{expression} {_dates(said)}")
 
 
 def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
@@ -156,35 +156,35 @@ def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _seldom(said: Said) -> Meant:
+def _seldom(said: PhraseClauses) -> ParsedTrigger:
     """Every n days or weeks: as an interval, because no cron expression keeps that across the end of a month."""
     seconds = UNITS[said.unit or "day"]
     if not seconds:
-        raise _Senseless(f"no trigger counts {said.unit}s; name them", "on the 1st of january and july at 9")
+        raise _NoSuchTrigger(f"no trigger counts {said.unit}s; name them", "on the 1st of january and july at 9")
     if said.times or said.weekdays or said.days or said.months or said.between:
-        raise _Senseless(f"every {said.number} {said.unit}s is counted from the start: it keeps no time of day")
-    return Meant(Type.INTERVAL, interval_seconds=said.number * seconds)
+        raise _NoSuchTrigger(f"every {said.number} {said.unit}s is counted from the start: it keeps no time of day")
+    return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=said.number * seconds)
 
 
-def _daily(said: Said) -> Meant:
+def _daily(said: PhraseClauses) -> ParsedTrigger:
     if said.between is not None:
-        raise _Senseless("names hours to stay between, but not how often", "every hour between 9 and 17")
+        raise _NoSuchTrigger("names hours to stay between, but not how often", "every hour between 9 and 17")
     times = sorted(set(said.times or [MIDNIGHT]))
     rest = {(one.minute, one.second) for one in times}
     if len(rest) > 1:
-        raise _Senseless("one cron expression has the same minute for all its hours: make two schedules")
+        raise _NoSuchTrigger("one cron expression has the same minute for all its hours: make two schedules")
     if said.minute is not None and said.times:
-        raise _Senseless("names a minute twice")
+        raise _NoSuchTrigger("names a minute twice")
     minute, second = rest.pop()
     hours = ",".join(str(one.hour) for one in times)
     if said.minute is not None:
         # "weekdays at :15" is hourly.
         minute, hours = said.minute, "*"
     written = f"{second} " if second else ""
-    return Meant(Type.CRON, cron_expr=f"{written}{minute} {hours} {_dates(said)}")
+    return ParsedTrigger(TriggerType.CRON, cron_expr=f"{written}{minute} {hours} {_dates(said)}")
 
 
-def _dates(said: Said) -> str:
+def _dates(said: PhraseClauses) -> str:
     """Day of month, month and day of week."""
     days, months, weekdays = list(said.days), list(said.months), [*map(str, sorted(set(said.weekdays))), *said.nth]
     if said.unit == "week" and not weekdays:
@@ -194,7 +194,9 @@ def _dates(said: Said) -> str:
     if said.unit == "year" and not months:
         months = [1]
     if days and weekdays:
-        raise _Senseless(f"names days of the month and {DAYS[int(weekdays[0][0])]}: cron would take either; give one")
+        raise _NoSuchTrigger(
+            f"names days of the month and {DAYS[int(weekdays[0][0])]}: cron would take either; give one"
+        )
     return f"{_listed(days)} {_listed(sorted(set(months)))} {_run_together(weekdays)}"
 
 

@@ -10,7 +10,7 @@ from foliot.core.time.cron import parse
 from foliot.core.time.fire_times import EPOCH, SECOND
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.core.time.wall_clock import WallTimes
-from foliot.core.time.zone import Span, spans, zone_info
+from foliot.core.time.zone import OffsetSpan, spans, zone_info
 
 TICK = timedelta(microseconds=1)
 YEAR = timedelta(days=366)
@@ -20,7 +20,7 @@ MOST_TIMES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Fire:
+class PlannedFire:
     """One instant, in UTC and on the clock of the trigger's zone."""
 
     at: datetime
@@ -28,24 +28,24 @@ class Fire:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class TriggerOutlook:
     """The next instants, the trigger in words, and remarks on daylight saving."""
 
     summary: str
-    fires: list[Fire]
+    fires: list[PlannedFire]
     notes: list[str]
     trigger: Trigger
 
 
-def preview(trigger: Trigger, moment: datetime, count: int) -> Preview:
+def preview(trigger: Trigger, moment: datetime, count: int) -> TriggerOutlook:
     """The next `count` instants after the moment."""
     zone = zone_info(trigger.rule.zone)
-    fires: list[Fire] = []
+    fires: list[PlannedFire] = []
     at: datetime | None = moment
     while len(fires) < count and at is not None and (at := trigger.next_after(at)) is not None:
-        fires.append(Fire(at, at.astimezone(zone).isoformat()))
+        fires.append(PlannedFire(at, at.astimezone(zone).isoformat()))
     last = fires[-1].at if fires else moment
-    return Preview(trigger.summary, fires, list(_notes(trigger, moment, last)), trigger)
+    return TriggerOutlook(trigger.summary, fires, list(_notes(trigger, moment, last)), trigger)
 
 
 def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
             yield note
 
 
-def _note(times: WallTimes, span: Span, zone: str) -> str | None:
+def _note(times: WallTimes, span: OffsetSpan, zone: str) -> str | None:
     before, after = span.start + span.before, span.start + span.offset
     low, high = min(before, after), max(before, after)
     named = _named(times, low, high)

@@ -42,7 +42,7 @@ class Cron:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class FixedInterval:
     """anchor + k * seconds, for k = 0, 1, 2 …: drift-free, and the same in every zone."""
 
     seconds: int
@@ -76,7 +76,7 @@ class Every:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class OneOff:
     """One instant; the zone is for display."""
 
     at: datetime
@@ -95,7 +95,7 @@ class Once:
         return [self.at] if limit > 0 and start <= self.at < end else []
 
 
-Rule = Cron | Every | Once
+Rule = Cron | FixedInterval | OneOff
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ class Trigger:
         match self.rule:
             case Cron(expression, zone):
                 return describe_trigger.cron(expression, zone)
-            case Every(seconds):
+            case FixedInterval(seconds):
                 return describe_trigger.every(seconds)
-            case Once(at, zone):
+            case OneOff(at, zone):
                 return describe_trigger.once(at, zone)
 
     def as_dict(self) -> dict[str, Any]:
@@ -148,10 +148,10 @@ class Trigger:
         match self.rule:
             case Cron(expression, zone):
                 return {"type": "cron", "cron_expr": expression, "timezone": zone, **window}
-            case Every(seconds, anchor, zone):
+            case FixedInterval(seconds, anchor, zone):
                 interval = {"interval_seconds": seconds, "anchor": rfc3339(anchor), "timezone": zone}
                 return {"type": "interval", **interval, **window}
-            case Once(at, zone):
+            case OneOff(at, zone):
                 return {"type": "oneoff", "run_at": rfc3339(at), "timezone": zone, **window}
 
     @classmethod
@@ -178,16 +178,16 @@ def cron(expression: str, zone: str, *, key: str) -> Cron:
     return Cron(resolve(expression, key), zone)
 
 
-def every(seconds: object, anchor: datetime) -> Every:
+def every(seconds: object, anchor: datetime) -> FixedInterval:
     """An interval from what a user wrote. The first instant is the anchor, if the window admits it."""
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= LONGEST:
         raise Invalid("interval_seconds", f"must be a whole number of seconds from 1 to {LONGEST}", got=seconds)
-    return Every(seconds, moment("start_at", anchor))
+    return FixedInterval(seconds, moment("start_at", anchor))
 
 
-def once(at: datetime) -> Once:
+def once(at: datetime) -> OneOff:
     """A one-off from what a user wrote."""
-    return Once(moment("run_at", at))
+    return OneOff(moment("run_at", at))
 
 
 def _rule(fields: Fields) -> Rule:
@@ -201,14 +201,14 @@ def _rule(fields: Fields) -> Rule:
             seconds, anchor = fields.value("interval_seconds"), fields.moment("anchor")
             if anchor is None:
                 raise Invalid(fields.path("anchor"), "is missing")
-            return Every(every(seconds, anchor).seconds, anchor, zone)
+            return FixedInterval(every(seconds, anchor).seconds, anchor, zone)
         case "oneoff":
-            return Once(once(fields.value("run_at")).at, zone)
+            return OneOff(once(fields.value("run_at")).at, zone)
         case _:
             raise Invalid(fields.path("type"), "must be one of cron, interval, oneoff", got=kind)
 
 
-class Type(StrEnum):
+class TriggerType(StrEnum):
     """The kinds of trigger, in the words of the HTTP door."""
 
     CRON = "cron"

@@ -19,7 +19,7 @@ EVERY_WEEK = sum(1 << 7 * week for week in range(5))
 IN_EVERY_MONTH = (2 << 28) - 2
 
 
-class Special(NamedTuple):
+class MonthDependentDay(NamedTuple):
     """A day that depends on the month: `L`, `LW`, `W` (near a day), `#` and `L` with a weekday."""
 
     kind: str
@@ -37,8 +37,8 @@ class WallTimes:
     days: int
     months: int
     weekdays: int
-    day_specials: tuple[Special, ...]
-    weekday_specials: tuple[Special, ...]
+    day_specials: tuple[MonthDependentDay, ...]
+    weekday_specials: tuple[MonthDependentDay, ...]
     both_days: bool
     fixed: bool
     _masks: dict[tuple[int, int], int] = field(default_factory=dict, compare=False, repr=False)
@@ -154,13 +154,13 @@ def _first(weekday: int, first: int) -> int:
     return (weekday - first) % 7 + 1
 
 
-def _special_day(special: Special, length: int, first: int) -> int:
+def _special_day(special: MonthDependentDay, length: int, first: int) -> int:
     if special.kind == "W":
         return 1 << _nearest(special.day, length, first) if special.day <= length else 0
     return 1 << (length if special.kind == "L" else _nearest(length, length, first))
 
 
-def _special_weekday(special: Special, length: int, first: int) -> int:
+def _special_weekday(special: MonthDependentDay, length: int, first: int) -> int:
     day = _first(special.day, first)
     return 1 << day + 7 * ((length - day) // 7 if special.kind == "L" else special.nth - 1)
 

@@ -25,7 +25,7 @@ EARLIEST, LATEST = 0, 1000 * CHUNK
 UNPORTABLE = ("posix/", "right/", "localtime", "posixrules", "Factory")
 
 
-class Span(NamedTuple):
+class OffsetSpan(NamedTuple):
     """A stretch [start, end) of epoch seconds with one offset; `before` is the offset that ended at `start`."""
 
     start: int
@@ -44,7 +44,7 @@ def zone_info(name: object) -> ZoneInfo:
         raise Invalid("timezone", f"is not a known time zone{_suggestion(name)}", got=name) from None
 
 
-def spans(name: str, moment: int) -> Iterator[Span]:
+def spans(name: str, moment: int) -> Iterator[OffsetSpan]:
     """Every span from the one that holds `moment` on."""
     chunk = max(moment, EARLIEST) // CHUNK
     while chunk < LATEST // CHUNK:
@@ -55,7 +55,7 @@ def spans(name: str, moment: int) -> Iterator[Span]:
 
 
 @lru_cache(maxsize=8192)
-def _chunk(name: str, number: int) -> tuple[Span, ...]:
+def _chunk(name: str, number: int) -> tuple[OffsetSpan, ...]:
     """The spans of one fixed stretch of time; its edges look like transitions that change nothing."""
     zone = zone_info(name)
     start, end = number * CHUNK, (number + 1) * CHUNK
@@ -67,9 +67,9 @@ def _chunk(name: str, number: int) -> tuple[Span, ...]:
         later = _offset(zone, high)
         if later != offset:
             change = _change(zone, low - 1, high)
-            found.append(Span(start, change, offset, before))
+            found.append(OffsetSpan(start, change, offset, before))
             start, before, offset = change, offset, later
-    found.append(Span(start, end, offset, before))
+    found.append(OffsetSpan(start, end, offset, before))
     return tuple(found)
 
 

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
-from foliot.engine.attempts.attempt_log import Notebook
+from foliot.engine.attempts.attempt_log import AttemptLog
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why an attempt is being stopped from outside."""
 
     CANCEL = "cancel"
@@ -18,7 +18,7 @@ class Stop(StrEnum):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Flight(Notebook):
+class RunningAttempt(AttemptLog):
     """The state of an attempt while it runs."""
 
     leased_at: float
@@ -26,16 +26,16 @@ class Flight(Notebook):
     limit: float
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
-    stop: Stop | None = None
+    stop: StopReason | None = None
     performing: bool = True
     landing: bool = False
     """It has ended with more lines than an ending should carry: the log writer goes on writing them."""
     writing: asyncio.Future[None] | None = None
     """Set while the log writer writes lines of this attempt: its ending must come after them."""
 
-    def halt(self, reason: Stop) -> None:
+    def halt(self, reason: StopReason) -> None:
         """Stop the effect, for this reason; the first reason counts, except that a lost lease beats all."""
-        if self.stop is None or reason is Stop.LEASE:
+        if self.stop is None or reason is StopReason.LEASE:
             self.stop = reason
         if self.performing and self.task is not None:
             self.task.cancel()

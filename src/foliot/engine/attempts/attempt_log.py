@@ -15,10 +15,10 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.model.event import LINE_LIMIT, EventType, Line
-from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Problem, Succeeded
-from foliot.engine.model.views import Claimed
-from foliot.engine.ports import Context, Note, Stale
+from foliot.engine.model.event import LINE_LIMIT, EventLine, EventType
+from foliot.engine.model.run import AttemptError, Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
+from foliot.engine.model.views import ClaimedRun
+from foliot.engine.ports import ActionContext, SaveHandle, StaleAttempt
 from foliot.engine.sql.parked import SqlParked
 
 ROOM_LINES = 1000
@@ -58,13 +58,13 @@ def _integer(digits: str) -> int | float:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Notebook:
+class AttemptLog:
     """Buffers lines until they are written with what they belong to."""
 
-    claimed: Claimed
+    claimed: ClaimedRun
     clock: Clock
     most: int = BUFFERED_LINES
-    lines: list[Line] = field(default_factory=list)
+    lines: list[EventLine] = field(default_factory=list)
     text: int = 0
     """Characters of these lines."""
     dropped: int = 0
@@ -91,11 +91,11 @@ class Notebook:
         """Add a log line."""
         message = self.redactor.text(clean(message))
         text = message if len(message) <= LINE_LIMIT else message[:LINE_LIMIT] + "… (cut)"
-        self._add(Line(at or self.clock.now(), EventType.LOG, level, text))
+        self._add(EventLine(at or self.clock.now(), EventType.LOG, level, text))
 
     def progress(self, **data: Any) -> None:
         """Add a progress step."""
-        self._add(Line(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(plain(data))))
+        self._add(EventLine(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(plain(data))))
 
     def hide(self, *values: str) -> None:
         """Redact these values in everything that is stored of this attempt."""
@@ -111,14 +111,14 @@ class Notebook:
             case Succeeded():
                 return replace(outcome, result=document(outcome.result), response=document(outcome.response))
             case Failed(problem):
-                clean = Problem(problem.code, self.redactor.text(problem.message))
+                clean = AttemptError(problem.code, self.redactor.text(problem.message))
                 return replace(outcome, problem=clean, response=document(outcome.response))
             case Parked(handle=handle, items=items):
                 return replace(outcome, handle=document(dict(handle)), items=[document(item) for item in items])
             case Cancelled() | HandedBack() | Lost():
                 return outcome
 
-    def _add(self, line: Line) -> None:
+    def _add(self, line: EventLine) -> None:
         if len(self.lines) >= self.most:
             self.dropped += 1
             return
@@ -130,7 +130,7 @@ class Notebook:
     def _own_up(self) -> None:
         if self.dropped:
             said = f"{self.dropped} more lines came too fast and were not kept"
-            self.lines.append(Line(self.clock.now(), EventType.LOG, "warning", said))
+            self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", said))
             self.dropped = 0
 
     @property
@@ -147,7 +147,7 @@ class Notebook:
                     self.crowded()
             await self._taken.wait()
 
-    def take_lines(self, most: int | None = None) -> Sequence[Line]:
+    def take_lines(self, most: int | None = None) -> Sequence[EventLine]:
         """The buffered lines, or the first of them; a flood is bounded and marked."""
         count = len(self.lines) if most is None else self._slice(most)
         if count == len(self.lines):
@@ -170,15 +170,15 @@ class Notebook:
             count += 1
         return count
 
-    def give_back(self, lines: Sequence[Line]) -> None:
+    def give_back(self, lines: Sequence[EventLine]) -> None:
         """Put back lines that could not be written."""
         self.lines[:0] = lines
         self.text += sum(len(line.message) for line in lines)
 
-    def context(self, timeout: timedelta, note: Note) -> Context:
+    def context(self, timeout: timedelta, note: SaveHandle) -> ActionContext:
         """What the action may know, and where it says what it has to say."""
         claimed = self.claimed
-        return Context(
+        return ActionContext(
             run_id=self.run_id,
             tenant_id=claimed.tenant_id,
             schedule_id=claimed.schedule_id,
@@ -199,11 +199,11 @@ class Notebook:
 
 
 @dataclass(frozen=True, slots=True)
-class Noting:
+class HandleWriter:
     """Stores the handle of an effect, in memory and on the row, before the effect starts."""
 
     store: Database
-    notebook: Notebook
+    notebook: AttemptLog
 
     async def __call__(self, handle: Mapping[str, Any]) -> None:
         notebook = self.notebook
@@ -214,7 +214,7 @@ class Noting:
             # The write is idempotent; a second missing answer is reported to the action, before it starts anything.
             kept = await self._write(clean)
         if not kept:
-            raise Stale(f"run {notebook.run_id} is in other hands now: start nothing for it")
+            raise StaleAttempt(f"run {notebook.run_id} is in other hands now: start nothing for it")
         notebook.noted = clean
 
     async def _write(self, handle: Mapping[str, Any]) -> bool:

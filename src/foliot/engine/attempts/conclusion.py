@@ -7,24 +7,24 @@ from datetime import datetime
 
 import structlog
 
-from foliot.cluster.task_view import TaskEnd, TaskView
+from foliot.cluster.task_view import MonitoredTask, MonitoredTaskEnd
 from foliot.core.failure_fingerprint import host_in
 from foliot.engine.broker.ports import Monitor
-from foliot.engine.meter import Meter
-from foliot.engine.model.event import Line
-from foliot.engine.model.outcome import Tried, given_up, judge
+from foliot.engine.counters import EngineCounters
+from foliot.engine.model.event import EventLine
+from foliot.engine.model.outcome import AttemptFacts, given_up, judge
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Ended, Lost, RunState, is_test
-from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.model.views import AttemptEnding, ClaimedRun
 
 log = structlog.get_logger("foliot.engine")
 
 
 def conclude(
-    claimed: Claimed, outcome: Ended, now: datetime, *, lines: Sequence[Line] = (), cancelled: bool = False
-) -> Ending:
+    claimed: ClaimedRun, outcome: Ended, now: datetime, *, lines: Sequence[EventLine] = (), cancelled: bool = False
+) -> AttemptEnding:
     """The judgement of an attempt, ready to be written."""
-    tried = Tried(
+    tried = AttemptFacts(
         claimed.fence.run_id,
         claimed.attempt,
         claimed.max_attempts,
@@ -33,7 +33,7 @@ def conclude(
         claimed.replay,
     )
     verdict = judge(tried, outcome, now)
-    return Ending(
+    return AttemptEnding(
         fence=claimed.fence,
         state=verdict.state,
         outcome=verdict.outcome,
@@ -50,15 +50,17 @@ def conclude(
     )
 
 
-def _policy(claimed: Claimed) -> RetryPolicy:
+def _policy(claimed: ClaimedRun) -> RetryPolicy:
     """Of a run without a schedule. A test of a target has its answer either way: nothing is kept."""
     return RetryPolicy(dead_letter=not is_test(claimed.kind, claimed.config))
 
 
-def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
+def announce(
+    meter: EngineCounters, monitor: Monitor | None, claimed: ClaimedRun, ending: AttemptEnding, stored: RunState
+) -> None:
     """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
     if monitor is not None:
-        end = TaskEnd(state=stored.value, at=ending.at, result=ending.result, error=ending.error)
+        end = MonitoredTaskEnd(state=stored.value, at=ending.at, result=ending.result, error=ending.error)
         monitor.ended(task_view(claimed), end)
     meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
     if stored.final:
@@ -76,10 +78,10 @@ def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: En
         )
 
 
-def task_view(claimed: Claimed) -> TaskView:
+def task_view(claimed: ClaimedRun) -> MonitoredTask:
     """An attempt in the terms of a broker's tools."""
     name = claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
-    return TaskView(
+    return MonitoredTask(
         run_id=claimed.fence.run_id,
         name=name,
         queue=claimed.queue,

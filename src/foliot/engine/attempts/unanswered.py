@@ -9,39 +9,39 @@ from typing import Any
 
 import structlog
 
-from foliot.engine.attempts.attempt import Flight, Stop
-from foliot.engine.attempts.attempt_log import Notebook
-from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Outcome, Parked, Problem
-from foliot.engine.model.views import Claimed
+from foliot.engine.attempts.attempt import RunningAttempt, StopReason
+from foliot.engine.attempts.attempt_log import AttemptLog
+from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, HandedBack, Outcome, Parked
+from foliot.engine.model.views import ClaimedRun
 
 log = structlog.get_logger("foliot.engine")
 
 
-LOCKED = Problem(
+LOCKED = AttemptError(
     "secret_unavailable",
     "A credential of this action cannot be opened: the master key of the secrets is not as it was.",
 )
 
 
-def hopeless(claimed: Claimed) -> Failed:
+def hopeless(claimed: ClaimedRun) -> Failed:
     """A retry would change nothing."""
     if claimed.locked and claimed.fault is None:
         # The next worker may have the key.
         return Failed(LOCKED)
     if claimed.fault is not None:
-        problem = Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}")
+        problem = AttemptError("damaged", f"the run's configuration cannot be read: {claimed.fault}")
     else:
-        problem = Problem("unknown_action", f"this version has no action {claimed.kind!r}")
+        problem = AttemptError("unknown_action", f"this version has no action {claimed.kind!r}")
     return Failed(problem, permanent=True)
 
 
-def stopped(flight: Flight, error: asyncio.CancelledError) -> Ended | None:
+def stopped(flight: RunningAttempt, error: asyncio.CancelledError) -> Ended | None:
     match flight.stop:
-        case Stop.CANCEL:
+        case StopReason.CANCEL:
             return Cancelled("cancelled on request")
-        case Stop.SHUTDOWN:
+        case StopReason.SHUTDOWN:
             return HandedBack()
-        case Stop.LEASE:
+        case StopReason.LEASE:
             return None
         case None:
             if flight.task is not None and not flight.task.cancelling():
@@ -51,20 +51,20 @@ def stopped(flight: Flight, error: asyncio.CancelledError) -> Ended | None:
 
 
 def timed_out(limit: float) -> Failed:
-    return Failed(Problem("timeout", f"did not finish within {limit:g} s"))
+    return Failed(AttemptError("timeout", f"did not finish within {limit:g} s"))
 
 
-def crashed(notebook: Notebook, error: BaseException) -> Failed:
+def crashed(notebook: AttemptLog, error: BaseException) -> Failed:
     said: dict[str, Any] = {"exc_info": error}
     if notebook.redactor.forms:
         said = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
     log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **said)
     # Hidden values are removed before the text is truncated: half of one would not be recognised.
     message = notebook.redactor.text(f"{type(error).__name__}: {error}")
-    return Failed(Problem("action_crashed", message[:1000]))
+    return Failed(AttemptError("action_crashed", message[:1000]))
 
 
-def unanswered(flight: Flight, outcome: Ended | None) -> Outcome | None:
+def unanswered(flight: RunningAttempt, outcome: Ended | None) -> Outcome | None:
     """It is unknown whether a noted effect has started: it is checked, and not started a second time."""
     if outcome is None or flight.noted is None:
         return outcome

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from foliot.cluster.parcel import Parcel, Receive
-from foliot.cluster.task_view import TaskEnd, TaskView
+from foliot.cluster.parcel import BrokerMessage, Receive
+from foliot.cluster.task_view import MonitoredTask, MonitoredTaskEnd
 
 
 class Broker(Protocol):
@@ -17,7 +17,7 @@ class Broker(Protocol):
         """Its address without credentials."""
         ...
 
-    async def publish(self, parcels: Sequence[Parcel]) -> None:
+    async def publish(self, parcels: Sequence[BrokerMessage]) -> None:
         """Publish all of them and wait for confirms; `Unavailable` unless each was confirmed."""
         ...
 
@@ -31,13 +31,13 @@ class Broker(Protocol):
 class Monitor(Protocol):
     """Receives events of runs in this process, for tools that monitor a broker's workers."""
 
-    def began(self, run: TaskView) -> None: ...
+    def began(self, run: MonitoredTask) -> None: ...
 
     def left(self, run_id: str) -> None:
         """It is no longer in this process: it has ended, is parked, or was lost."""
         ...
 
-    def ended(self, run: TaskView, ending: TaskEnd) -> None: ...
+    def ended(self, run: MonitoredTask, ending: MonitoredTaskEnd) -> None: ...
 
 
 class Intake(Protocol):

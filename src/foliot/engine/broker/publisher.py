@@ -12,17 +12,17 @@ from typing import Any
 
 import structlog
 
-from foliot.cluster.parcel import PARCEL, Parcel
+from foliot.cluster.parcel import PARCEL, BrokerMessage
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Broker
-from foliot.engine.model.node import SEEN, Wish
-from foliot.engine.model.offer import Offer, Window
+from foliot.engine.model.node import SEEN, NodeRequest
+from foliot.engine.model.offer import OfferedRun, PublishWindow
 from foliot.engine.pace import Spacing
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.offers import SqlOffers
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.wakeups.feed import RUNS_TOPIC
 
 LEAST_WINDOW = 100
@@ -52,7 +52,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Taker:
+class QueueConsumer:
     """A worker, as its last report shows it."""
 
     queues: frozenset[str] | None
@@ -61,23 +61,23 @@ class Taker:
 
 
 @dataclass(frozen=True, slots=True)
-class Takers:
+class QueueConsumers:
     """Which workers take runs from which queue."""
 
-    all: Sequence[Taker] = ()
+    all: Sequence[QueueConsumer] = ()
 
     @classmethod
-    def of(cls, nodes: Sequence[Mapping[str, Any]]) -> Takers:
+    def of(cls, nodes: Sequence[Mapping[str, Any]]) -> QueueConsumers:
         """Workers that were asked to stop take nothing more."""
         return cls([_taker(node["report"]) for node in nodes if node["role"] == "worker" and not _leaving(node)])
 
-    def of_queue(self, queue: str) -> list[Taker]:
+    def of_queue(self, queue: str) -> list[QueueConsumer]:
         return [taker for taker in self.all if taker.queues is None or queue in taker.queues]
 
-    def window(self, queue: str) -> Window:
+    def window(self, queue: str) -> PublishWindow:
         """A worker without a free slot gets no second message: the first may still be on its way."""
         free = sum(taker.free for taker in self.of_queue(queue))
-        return Window(max(LEAST_WINDOW, 2 * free), again=free > 0)
+        return PublishWindow(max(LEAST_WINDOW, 2 * free), again=free > 0)
 
     def parcel(self, queue: str, offered: int) -> int:
         """How many runs share a message."""
@@ -87,13 +87,13 @@ class Takers:
 
 
 def _leaving(node: Mapping[str, Any]) -> bool:
-    return node.get("wish") in {Wish.DRAIN, Wish.RESTART}
+    return node.get("wish") in {NodeRequest.DRAIN, NodeRequest.RESTART}
 
 
-def _taker(report: Mapping[str, Any]) -> Taker:
+def _taker(report: Mapping[str, Any]) -> QueueConsumer:
     queues = report.get("queues")
     slots, free = int(report.get("slots") or 0), int(report.get("free") or 0)
-    return Taker(None if queues is None else frozenset(queues), slots, max(free, 0))
+    return QueueConsumer(None if queues is None else frozenset(queues), slots, max(free, 0))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Publisher:
     clock: Clock
     store: Database
     broker: Broker
-    alarm: Alarm
+    alarm: ReadyTimes
     batch: int
     longest_rest: float
     scale: float = 1.0
@@ -113,7 +113,7 @@ class Publisher:
     published: int = 0
     trouble: str | None = None
     """Why the last messages were not sent."""
-    _takers: Takers = field(default_factory=Takers)
+    _takers: QueueConsumers = field(default_factory=QueueConsumers)
     _seen_at: float = -math.inf
     _touched_at: float = -math.inf
     _spacing: Spacing = field(default_factory=Spacing)
@@ -148,7 +148,7 @@ class Publisher:
         if at - self._seen_at < LOOK_AT_WORKERS * self.scale:
             return
         async with self.store.glance() as tx:
-            self._takers = Takers.of(await SqlUpkeep(tx).nodes(self.clock.now() - SEEN))
+            self._takers = QueueConsumers.of(await SqlRetention(tx).nodes(self.clock.now() - SEEN))
         self._seen_at = at
 
     async def _reach(self, at: float) -> None:
@@ -162,7 +162,7 @@ class Publisher:
             raise
         self.trouble, self._touched_at = None, at
 
-    def _packed(self, offered: Sequence[Offer], now: datetime) -> list[Parcel]:
+    def _packed(self, offered: Sequence[OfferedRun], now: datetime) -> list[BrokerMessage]:
         """Runs next to each other in the order of one queue share a message; queues take turns as their runs do."""
         parcels = []
         for queue, members in groupby(sorted(offered, key=lambda offer: offer.queue), key=lambda offer: offer.queue):
@@ -171,10 +171,10 @@ class Publisher:
             for start in range(0, len(theirs), size):
                 part = theirs[start : start + size]
                 urgent = min(offer.priority for offer in part)
-                parcels.append(Parcel(queue, urgent, [offer.run_id for offer in part], now))
+                parcels.append(BrokerMessage(queue, urgent, [offer.run_id for offer in part], now))
         return parcels
 
-    async def _send(self, parcels: Sequence[Parcel]) -> None:
+    async def _send(self, parcels: Sequence[BrokerMessage]) -> None:
         try:
             await self.broker.publish(parcels)
         except Unavailable as away:
@@ -184,7 +184,7 @@ class Publisher:
         self._touched_at = asyncio.get_running_loop().time()
         self.published += sum(len(parcel.run_ids) for parcel in parcels)
 
-    async def _take_back(self, parcels: Sequence[Parcel]) -> None:
+    async def _take_back(self, parcels: Sequence[BrokerMessage]) -> None:
         """Messages that the broker may have accepted all the same do no harm: runs are claimed once."""
         run_ids = [run_id for parcel in parcels for run_id in parcel.run_ids]
         try:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from foliot.cluster.parcel import Parcel
+from foliot.cluster.parcel import BrokerMessage
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Intake
-from foliot.engine.ports import Workers
+from foliot.engine.ports import WorkerPool
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.offers import SqlOffers
 from foliot.wakeups.feed import RUNS_TOPIC, SLOTS_TOPIC, Feed
@@ -28,17 +28,17 @@ class Receiver:
     clock: Clock
     store: Database
     feed: Feed
-    workers: Workers
+    workers: WorkerPool
     parcels: int = 0
     stale: int = 0
     """Runs of messages that can no longer be claimed."""
     returned: int = 0
     closed: bool = False
-    _waiting: list[tuple[Parcel, asyncio.Future[int]]] = field(default_factory=list)
+    _waiting: list[tuple[BrokerMessage, asyncio.Future[int]]] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Slots are counted and taken by one message at a time."""
 
-    async def receive(self, parcel: Parcel) -> None:
+    async def receive(self, parcel: BrokerMessage) -> None:
         self.parcels += 1
         named = await self._take(parcel)
         if rest := parcel.run_ids[named:]:
@@ -46,7 +46,7 @@ class Receiver:
                 await self._most_urgent(parcel.queue)
             await self._return(rest, parcel.offered_at)
 
-    async def _take(self, parcel: Parcel) -> int:
+    async def _take(self, parcel: BrokerMessage) -> int:
         """Claim as many of its runs as there are slots for; returns how many were claimed."""
         asked: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((parcel, asked))
@@ -59,7 +59,7 @@ class Receiver:
         """Messages that arrived during a claim are claimed together: a claim costs the same for many."""
         waiting, self._waiting = self._waiting, []
         free = 0 if self.closed else max(self.workers.free(), 0)
-        named: list[tuple[Parcel, Sequence[str]]] = []
+        named: list[tuple[BrokerMessage, Sequence[str]]] = []
         for parcel, _ in waiting:
             named.append((parcel, parcel.run_ids[:free]))
             free -= len(named[-1][1])
@@ -73,7 +73,7 @@ class Receiver:
         for (_, asked), (_, run_ids) in zip(waiting, named, strict=True):
             asked.set_result(len(run_ids))
 
-    async def _claim(self, named: Sequence[tuple[Parcel, Sequence[str]]]) -> None:
+    async def _claim(self, named: Sequence[tuple[BrokerMessage, Sequence[str]]]) -> None:
         run_ids = list(dict.fromkeys(run_id for _, part in named for run_id in part))
         taken = await self.workers.submit(run_ids) if run_ids else 0
         if taken < len(run_ids):
@@ -116,7 +116,7 @@ class Receiver:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class QueuesFound:
     """How many queues a round found."""
 
     queues: int
@@ -124,7 +124,7 @@ class Followed:
 
 
 @dataclass(slots=True, kw_only=True)
-class Follower:
+class QueueFollower:
     """For a worker that takes every queue: discovers new queues and subscribes to them."""
 
     store: Database
@@ -134,10 +134,10 @@ class Follower:
     name: str = "follower"
     topics: Sequence[str] = ()
 
-    async def run_once(self) -> Followed:
+    async def run_once(self) -> QueuesFound:
         async with self.store.glance() as tx:
             found = frozenset(await SqlOffers(tx).lanes())
         if new := found - self.known:
             await self.intake.follow(sorted(new))
             self.known |= new
-        return Followed(len(new), self.period)
+        return QueuesFound(len(new), self.period)

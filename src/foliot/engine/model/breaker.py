@@ -93,7 +93,7 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenBreaker:
+class OpenBreakerReport:
     """An open or half-open breaker, as a process reports it."""
 
     tenant_id: str
@@ -117,7 +117,7 @@ class OpenBreaker:
         }
 
     @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> OpenBreaker:
+    def from_dict(cls, raw: Mapping[str, Any]) -> OpenBreakerReport:
         trial = raw["next_trial_at"]
         return cls(
             tenant_id=str(raw["tenant_id"]),
@@ -129,12 +129,12 @@ class OpenBreaker:
             next_trial_at=None if trial is None else datetime.fromisoformat(trial),
         )
 
-    def beside(self, other: OpenBreaker) -> OpenBreaker:
+    def beside(self, other: OpenBreakerReport) -> OpenBreakerReport:
         """The same target as seen by two processes: open since the first, until the next of their trials."""
         trials = [one.next_trial_at for one in (self, other) if one.next_trial_at is not None]
         later = max(self, other, key=lambda one: (one.failures, one.since))
         trying = BreakerState.HALF_OPEN in {self.state, other.state}
-        return OpenBreaker(
+        return OpenBreakerReport(
             tenant_id=self.tenant_id,
             target=self.target,
             state=BreakerState.HALF_OPEN if trying else BreakerState.OPEN,
@@ -145,12 +145,12 @@ class OpenBreaker:
         )
 
 
-def shown(breaker: Breaker, tenant_id: str, target: str, now: float, at: datetime) -> OpenBreaker | None:
+def shown(breaker: Breaker, tenant_id: str, target: str, now: float, at: datetime) -> OpenBreakerReport | None:
     """An open one for people, whose clock shows `at` when ours shows `now`."""
     if breaker.opened_at is None:
         return None
     trial_at = at + timedelta(seconds=max(breaker.trial_at - now, 0.0))
-    return OpenBreaker(
+    return OpenBreakerReport(
         tenant_id=tenant_id,
         target=target,
         state=breaker.state,

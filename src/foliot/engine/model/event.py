@@ -23,7 +23,7 @@ class EventType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EventLine:
     """A log line or a progress step that has no number yet."""
 
     at: datetime

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class Fate(StrEnum):
+class LedgerKind(StrEnum):
     """Why an instant has no run."""
 
     SKIPPED = "skipped"
@@ -19,7 +19,7 @@ class Fate(StrEnum):
     PRUNED = "pruned"
 
 
-class Reason(StrEnum):
+class LedgerReason(StrEnum):
     """The rule that decided."""
 
     OVERLAP = "overlap"
@@ -35,21 +35,21 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """`count` instants from `first` to `last`, both included, that made no run."""
 
     first: datetime
     last: datetime
     count: int
-    fate: Fate
-    reason: Reason
+    fate: LedgerKind
+    reason: LedgerReason
     by: str | None = None
     """The user, where a person decided."""
 
     @property
     def told(self) -> str:
         """The reason as people read it beside an instant."""
-        return skipped_by(self.by) if self.reason is Reason.REQUESTED else self.reason.value
+        return skipped_by(self.by) if self.reason is LedgerReason.REQUESTED else self.reason.value
 
 
 def skipped_by(user_id: str | None) -> str:
@@ -58,7 +58,7 @@ def skipped_by(user_id: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class VersionSpan:
     """A stretch of time under one version: instants after `start`, up to and including `end`; open without an `end`."""
 
     start: datetime

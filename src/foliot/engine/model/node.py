@@ -9,7 +9,7 @@ SEEN = timedelta(seconds=30)
 """A process that reported within this time counts as alive."""
 
 
-class Role(StrEnum):
+class NodeRole(StrEnum):
     """The role of a process."""
 
     UP = "up"
@@ -18,7 +18,7 @@ class Role(StrEnum):
     WORKER = "worker"
 
 
-class Wish(StrEnum):
+class NodeRequest(StrEnum):
     """An operator's request to a process: take no new runs, and, to restart, exit when idle and come back."""
 
     DRAIN = "drain"

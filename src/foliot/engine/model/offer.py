@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedRun:
     """A run that was marked as published. Its priority includes ageing."""
 
     run_id: str
@@ -16,15 +16,15 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedBatch:
     """The marked runs, the most urgent first, and whether a window was full."""
 
-    runs: Sequence[Offer] = ()
+    runs: Sequence[OfferedRun] = ()
     full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PublishWindow:
     """How many unclaimed runs of a queue the broker may hold, and whether old ones are published again."""
 
     most: int

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from foliot.engine.model.retry import RetryAt, RetryPolicy
-from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Lost, Problem, RunState, Succeeded
+from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, HandedBack, Lost, RunState, Succeeded
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class AttemptFacts:
     """What the judgement needs to know about the attempt."""
 
     run_id: str
@@ -40,16 +40,16 @@ class Verdict:
     refund: bool = False
 
 
-def judge(tried: Tried, outcome: Ended, now: datetime) -> Verdict:
+def judge(tried: AttemptFacts, outcome: Ended, now: datetime) -> Verdict:
     """A success takes precedence over a late cancellation; a cancellation takes precedence over a retry."""
     match outcome:
         case Succeeded(result=result, partial=partial, response=response):
             state = RunState.PARTIAL if partial else RunState.SUCCESS
             return Verdict(state, state.value, result=result, response=response)
         case Cancelled(reason=reason):
-            return Verdict(RunState.CANCELLED, "cancelled", error=Problem("cancelled", reason).as_dict())
+            return Verdict(RunState.CANCELLED, "cancelled", error=AttemptError("cancelled", reason).as_dict())
         case HandedBack(reason=reason):
-            error = Problem("handed_back", reason).as_dict()
+            error = AttemptError("handed_back", reason).as_dict()
             return Verdict(RunState.QUEUED, "handed_back", error=error, ready_at=now, refund=True)
         case Failed(problem=problem, response=response):
             return _failure(tried, outcome, "failed", problem, response, now)
@@ -58,10 +58,10 @@ def judge(tried: Tried, outcome: Ended, now: datetime) -> Verdict:
 
 
 def _failure(
-    tried: Tried,
+    tried: AttemptFacts,
     failure: Failed | Lost,
     word: str,
-    problem: Problem,
+    problem: AttemptError,
     response: Mapping[str, Any] | None,
     now: datetime,
 ) -> Verdict:

@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from foliot.engine.model.event import Line
+from foliot.engine.model.event import EventLine
 from foliot.engine.model.run import Fence, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parking:
+class ParkedUpdate:
     """A run to be parked until `poll_at`: its handle, lines and items are written together."""
 
     fence: Fence
     handle: Mapping[str, Any]
     poll_at: datetime
     at: datetime
-    lines: Sequence[Line] = ()
+    lines: Sequence[EventLine] = ()
     items: Sequence[Any] = ()
     cancelling: bool = False
     """The check knows of a requested cancellation."""
     given_up: RunState = RunState.DEAD_LETTER
-    """As in `Ending`."""
+    """As in `AttemptEnding`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class DueParkedRuns:
     """Parked runs whose moment has come, the longest overdue first, and when the first of the others is due."""
 
     due: Sequence[str] = ()

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from foliot.core.time.trigger import Trigger
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 
 YEAR = timedelta(days=366)
 
 
 @dataclass(slots=True)
-class Budget:
+class StepBudget:
     """Budget of one answer; a step is an instant found or an interval counted."""
 
     left: int
@@ -28,7 +28,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class PlannedInstants:
     """The planned instants of one schedule within a window: `count` instants of [start, end)."""
 
     trigger: Trigger
@@ -42,7 +42,7 @@ class Ahead:
         named = self.trigger.between(self.start, self.end)
         return islice(named if self.skip is None else (at for at in named if at != self.skip), self.count)
 
-    def spread(self, edges: Sequence[datetime], budget: Budget) -> tuple[dict[int, int], bool]:
+    def spread(self, edges: Sequence[datetime], budget: StepBudget) -> tuple[dict[int, int], bool]:
         """Counts between edges, and whether they are exact; beyond the budget they are spread evenly."""
         first = bisect_right(edges, self.start) - 1
         cells = range(max(first, 0), len(edges) - 1)
@@ -82,10 +82,10 @@ class Ahead:
         return found
 
 
-def ahead(schedule: Schedule, start: datetime, end: datetime) -> Ahead | None:
+def ahead(schedule: Schedule, start: datetime, end: datetime) -> PlannedInstants | None:
     """What this schedule has planned in [start, end): from its first unsettled instant on, as `max_runs` allows."""
     first = schedule.next_at
-    if schedule.status is not Status.ACTIVE or schedule.fault is not None or first is None:
+    if schedule.status is not ScheduleStatus.ACTIVE or schedule.fault is not None or first is None:
         return None
     trigger, low = schedule.spec.trigger, max(start, first)
     if low >= end:
@@ -98,19 +98,19 @@ def ahead(schedule: Schedule, start: datetime, end: datetime) -> Ahead | None:
         before = _upto(trigger, first, low, left + 1) - (skip is not None and skip < low)
         count = min(count, max(left - before, 0))
     inside = skip is not None and skip >= low
-    return Ahead(trigger, low, end, count, skip if inside else None) if count else None
+    return PlannedInstants(trigger, low, end, count, skip if inside else None) if count else None
 
 
 @dataclass(frozen=True, slots=True)
-class Foresight:
+class PlannedCounter:
     """What many schedules have planned in [start, end). Those that are due alike are worked out once."""
 
     start: datetime
     end: datetime
-    _known: dict[object, Ahead | None] = field(default_factory=dict)
+    _known: dict[object, PlannedInstants | None] = field(default_factory=dict)
 
-    def of(self, schedule: Schedule) -> Ahead | None:
-        if schedule.status is not Status.ACTIVE or schedule.fault is not None or schedule.next_at is None:
+    def of(self, schedule: Schedule) -> PlannedInstants | None:
+        if schedule.status is not ScheduleStatus.ACTIVE or schedule.fault is not None or schedule.next_at is None:
             return None
         spec, most = schedule.spec, schedule.spec.max_runs
         alike = (spec.trigger, schedule.next_at, schedule.skip_at, most, None if most is None else schedule.fired)
@@ -122,7 +122,7 @@ class Foresight:
 def skipped(schedule: Schedule, start: datetime, end: datetime) -> datetime | None:
     """The planned instant of [start, end) with a skip request."""
     skip = schedule.skip_at
-    if skip is None or schedule.status is not Status.ACTIVE or schedule.next_at is None:
+    if skip is None or schedule.status is not ScheduleStatus.ACTIVE or schedule.next_at is None:
         return None
     return skip if max(start, schedule.next_at) <= skip < end else None
 

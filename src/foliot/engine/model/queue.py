@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QueuePause:
     """The settings of one queue. A queue without any is not paused."""
 
     name: str

@@ -18,7 +18,7 @@ RETRY_AFTER_CAP = timedelta(hours=1)
 """Upper limit for the Retry-After of a target."""
 
 
-class Strategy(StrEnum):
+class BackoffStrategy(StrEnum):
     """How the delay grows from one retry to the next."""
 
     EXPONENTIAL = "exponential"
@@ -34,7 +34,7 @@ class RetryAt:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class NoRetry:
     """Do not retry; keep the payload when a dead letter is wanted."""
 
     dead_letter: bool
@@ -44,7 +44,7 @@ class GiveUp:
 class RetryPolicy:
     """`max_retries` = 3 means one first attempt and three more."""
 
-    strategy: Strategy = Strategy.EXPONENTIAL
+    strategy: BackoffStrategy = BackoffStrategy.EXPONENTIAL
     max_retries: int = 3
     delay_seconds: float = 10.0
     max_delay_seconds: float = 600.0
@@ -61,21 +61,21 @@ class RetryPolicy:
 
     def _growth(self, retry: int) -> float:
         match self.strategy:
-            case Strategy.EXPONENTIAL:
+            case BackoffStrategy.EXPONENTIAL:
                 # 2**62 overflows no float, and the cap wins long before.
                 return 2.0 ** min(retry - 1, 62)
-            case Strategy.LINEAR:
+            case BackoffStrategy.LINEAR:
                 return float(retry)
-            case Strategy.FIXED:
+            case BackoffStrategy.FIXED:
                 return 1.0
 
     def decide(
         self, run_id: str, attempt: int, max_attempts: int, failure: Failed | Lost, now: datetime
-    ) -> RetryAt | GiveUp:
+    ) -> RetryAt | NoRetry:
         """The decision after failure number `attempt` of this run; deterministic."""
         permanent = isinstance(failure, Failed) and failure.permanent
         if permanent or attempt >= max_attempts:
-            return GiveUp(self.dead_letter)
+            return NoRetry(self.dead_letter)
         if isinstance(failure, Lost):
             # The run is not at fault, and its lease has made it wait already.
             return RetryAt(now)
@@ -102,7 +102,7 @@ class RetryPolicy:
         delay = fields.number("delay_seconds", standard.delay_seconds, low=0, high=MAX_DELAY)
         most = max(delay, standard.max_delay_seconds)
         policy = cls(
-            strategy=fields.choice("strategy", Strategy, standard.strategy),
+            strategy=fields.choice("strategy", BackoffStrategy, standard.strategy),
             max_retries=fields.integer("max_retries", standard.max_retries, low=0, high=MAX_RETRIES),
             delay_seconds=delay,
             max_delay_seconds=fields.number("max_delay_seconds", most, low=0, high=MAX_DELAY),

@@ -95,7 +95,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AttemptError:
     """Why an attempt did not succeed: a code for machines, a sentence for people."""
 
     code: str
@@ -118,7 +118,7 @@ class Succeeded:
 class Failed:
     """The action did not succeed. A permanent failure is not tried again."""
 
-    problem: Problem
+    problem: AttemptError
     permanent: bool = False
     retry_after: timedelta | None = None
     response: dict[str, Any] | None = None
@@ -142,8 +142,8 @@ class HandedBack:
 class Lost:
     """The worker vanished in mid-attempt: its lease ran out."""
 
-    problem: Problem = field(
-        default=Problem(
+    problem: AttemptError = field(
+        default=AttemptError(
             "worker_lost", "the worker stopped renewing its lease; it was killed, froze or lost the database"
         )
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import Cron, Every, Once, Trigger, Type
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff, Trigger, TriggerType
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
 
@@ -28,7 +28,7 @@ BUFFER = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Status(StrEnum):
+class ScheduleStatus(StrEnum):
     """Whether a schedule fires."""
 
     ACTIVE = "active"
@@ -97,7 +97,7 @@ class Catchup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
+class ScheduleSpec:
     """Everything the engine needs to fire a schedule; one version of it never changes."""
 
     trigger: Trigger
@@ -112,14 +112,14 @@ class Spec:
     max_runs: int | None = None
 
     @property
-    def type(self) -> Type:
+    def type(self) -> TriggerType:
         match self.trigger.rule:
             case Cron():
-                return Type.CRON
-            case Every():
-                return Type.INTERVAL
-            case Once():
-                return Type.ONEOFF
+                return TriggerType.CRON
+            case FixedInterval():
+                return TriggerType.INTERVAL
+            case OneOff():
+                return TriggerType.ONEOFF
 
     def ready_at(self, schedule_id: str, instant: datetime) -> datetime:
         """The instant, moved by jitter: the same on every node, for it hangs on the schedule and the instant alone."""
@@ -148,29 +148,29 @@ class Spec:
 
     @property
     def anchor(self) -> datetime:
-        return self.trigger.rule.anchor if isinstance(self.trigger.rule, Every) else _EPOCH
+        return self.trigger.rule.anchor if isinstance(self.trigger.rule, FixedInterval) else _EPOCH
 
 
-def load_spec(text: str, anchor: datetime) -> Spec:
+def load_spec(text: str, anchor: datetime) -> ScheduleSpec:
     """Parse a stored spec; `Invalid` when it is damaged."""
     spec = _load(text)
     rule = spec.trigger.rule
-    if isinstance(rule, Every) and rule.anchor != anchor:
+    if isinstance(rule, FixedInterval) and rule.anchor != anchor:
         return replace(spec, trigger=replace(spec.trigger, rule=replace(rule, anchor=anchor)))
     return spec
 
 
 @lru_cache(maxsize=4096)
-def _load(text: str) -> Spec:
+def _load(text: str) -> ScheduleSpec:
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Invalid("spec", f"is not JSON ({error})", got=text[:100]) from None
     fields = Fields.of("spec", raw)
     trigger = fields.value("trigger")
-    if isinstance(trigger, Mapping) and trigger.get("type") == Type.INTERVAL:
+    if isinstance(trigger, Mapping) and trigger.get("type") == TriggerType.INTERVAL:
         trigger = {**trigger, "anchor": _EPOCH.isoformat()}
-    spec = Spec(
+    spec = ScheduleSpec(
         trigger=Trigger.from_dict(trigger),
         kind=fields.text("kind", "", most=64),
         retry=RetryPolicy.from_dict(fields.value("retry")),
@@ -196,9 +196,9 @@ class Schedule:
     name: str
     description: str
     tags: tuple[str, ...]
-    spec: Spec
+    spec: ScheduleSpec
     action: Mapping[str, Any]
-    status: Status
+    status: ScheduleStatus
     version: int
     next_at: datetime | None
     last_run_at: datetime | None

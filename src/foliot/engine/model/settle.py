@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import Once, Trigger
-from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.core.time.trigger import OneOff, Trigger
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import BUFFER, CatchupMode, Overlap, Spec, Status, load_spec
+from foliot.engine.model.schedule import BUFFER, CatchupMode, Overlap, ScheduleSpec, ScheduleStatus, load_spec
 
 _TICK = timedelta(microseconds=1)
 
 _CATCHUP_REASON = {
-    CatchupMode.NONE: Reason.CATCHUP_NONE,
-    CatchupMode.LATEST: Reason.CATCHUP_LATEST,
-    CatchupMode.ALL: Reason.CATCHUP_ALL,
+    CatchupMode.NONE: LedgerReason.CATCHUP_NONE,
+    CatchupMode.LATEST: LedgerReason.CATCHUP_LATEST,
+    CatchupMode.ALL: LedgerReason.CATCHUP_ALL,
 }
 
 
 @dataclass(slots=True)
-class Due:
+class DueSchedule:
     """A locked schedule row whose next instant has come; `spec` is still the stored text, which may be damaged."""
 
     id: str
@@ -62,16 +62,16 @@ class NewRun:
 
 
 @dataclass(slots=True)
-class Plan:
+class SchedulePlan:
     """What to write for one schedule: all of it, or nothing."""
 
-    due: Due
-    spec: Spec | None
+    due: DueSchedule
+    spec: ScheduleSpec | None
     runs: list[NewRun] = field(default_factory=list)
-    ledger: list[Entry] = field(default_factory=list)
+    ledger: list[LedgerEntry] = field(default_factory=list)
     next_at: datetime | None = None
     fired: int = 0
-    status: Status = Status.ACTIVE
+    status: ScheduleStatus = ScheduleStatus.ACTIVE
     span_end: datetime | None = None
     gap_first: datetime | None = None
     gap_reason: str | None = None
@@ -97,13 +97,13 @@ class Plan:
         return until if self.next_at is not None and until >= self.next_at else None
 
 
-def settle(due: Due, now: datetime, open_runs: Sequence[OpenRun] = ()) -> Plan:
+def settle(due: DueSchedule, now: datetime, open_runs: Sequence[OpenRun] = ()) -> SchedulePlan:
     """Account for every instant up to and including `now`: a run, or a line in the ledger."""
     try:
         spec = load_spec(due.spec, due.anchor)
     except Invalid as error:
-        return Plan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=str(error))
-    plan = Plan(
+        return SchedulePlan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=str(error))
+    plan = SchedulePlan(
         due, spec, fired=due.fired, gap_first=due.gap_first, gap_reason=due.gap_reason, last_run_at=due.last_run_at
     )
     following = spec.trigger.next_after(due.next_at)
@@ -119,12 +119,12 @@ def settle(due: Due, now: datetime, open_runs: Sequence[OpenRun] = ()) -> Plan:
     return plan
 
 
-def _runs_late(spec: Spec, instant: datetime, now: datetime) -> bool:
+def _runs_late(spec: ScheduleSpec, instant: datetime, now: datetime) -> bool:
     """A one-off runs however late."""
-    return now - instant < timedelta(seconds=spec.catchup.grace_seconds) or isinstance(spec.trigger.rule, Once)
+    return now - instant < timedelta(seconds=spec.catchup.grace_seconds) or isinstance(spec.trigger.rule, OneOff)
 
 
-def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
+def _catch_up(plan: SchedulePlan, spec: ScheduleSpec, now: datetime) -> list[datetime]:
     """The instants that still run, oldest first; the others become one `missed` range."""
     catchup, trigger, first = spec.catchup, spec.trigger, plan.due.next_at
     grace_start = max(first, now - timedelta(seconds=catchup.grace_seconds) + _TICK)
@@ -151,7 +151,7 @@ def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
     return [*kept, *trigger.between(grace_start, now + _TICK)]
 
 
-def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
+def _to_skip(plan: SchedulePlan, trigger: Trigger) -> datetime | None:
     """The instant with a skip request, if there is one."""
     skip = plan.due.skip_at
     return skip if skip is not None and trigger.names(skip) else None
@@ -164,22 +164,24 @@ def _newest(
     return [at for at in trigger.newest(start, end, limit + len(passed)) if at not in passed][-limit:]
 
 
-def _miss(plan: Plan, spec: Spec, first: datetime | None, end: datetime) -> None:
+def _miss(plan: SchedulePlan, spec: ScheduleSpec, first: datetime | None, end: datetime) -> None:
     """The instants of [first, end), if there are any, are missed."""
     if first is not None and first < end and (count := spec.trigger.count(first, end)):
         last = spec.trigger.newest(first, end, 1)[0]
-        _account(plan, first, last, count, Fate.MISSED, _CATCHUP_REASON[spec.catchup.mode])
+        _account(plan, first, last, count, LedgerKind.MISSED, _CATCHUP_REASON[spec.catchup.mode])
 
 
-def _skip(plan: Plan, instant: datetime) -> None:
+def _skip(plan: SchedulePlan, instant: datetime) -> None:
     """An entry of its own: it names the user, and merges with nothing."""
-    plan.ledger.append(Entry(instant, instant, 1, Fate.SKIPPED, Reason.REQUESTED, plan.due.skip_by))
+    plan.ledger.append(LedgerEntry(instant, instant, 1, LedgerKind.SKIPPED, LedgerReason.REQUESTED, plan.due.skip_by))
     plan.gap_first = plan.gap_reason = None
 
 
-def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs: Sequence[OpenRun]) -> None:
+def _judge_overlaps(
+    plan: SchedulePlan, spec: ScheduleSpec, instants: list[datetime], open_runs: Sequence[OpenRun]
+) -> None:
     room = None if spec.max_runs is None else spec.max_runs - plan.fired
-    crowd = _Crowd(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
+    crowd = _OpenRuns(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
     ahead = plan.due.ahead
     left = sum(instant != plan.due.skip_at and instant not in ahead for instant in instants)
     for instant in instants:
@@ -189,12 +191,12 @@ def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs:
             _skip(plan, instant)
             continue
         if instant in ahead:
-            _account(plan, instant, instant, 1, Fate.SKIPPED, Reason.AHEAD)
+            _account(plan, instant, instant, 1, LedgerKind.SKIPPED, LedgerReason.AHEAD)
             continue
         left -= 1
         waits, refused = crowd.judge(spec.overlap, left)
         if refused:
-            _account(plan, instant, instant, 1, Fate.SKIPPED, refused)
+            _account(plan, instant, instant, 1, LedgerKind.SKIPPED, refused)
         else:
             plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
             plan.gap_first = plan.gap_reason = None
@@ -211,31 +213,33 @@ def _must_wait(open_runs: Sequence[OpenRun]) -> bool:
 
 
 @dataclass(slots=True)
-class _Crowd:
+class _OpenRuns:
     """The open runs of a schedule, as they grow while its instants are judged."""
 
     open: int
     buffered: int
     one_runs: bool
 
-    def judge(self, overlap: Overlap, left: int) -> tuple[bool, Reason | None]:
+    def judge(self, overlap: Overlap, left: int) -> tuple[bool, LedgerReason | None]:
         """Whether the next run must wait, and why it may not be; `left` instants come after it."""
         match overlap:
             case Overlap.ALLOW_ALL:
                 return False, None
             case Overlap.SKIP:
-                return False, Reason.OVERLAP if self.open else None
+                return False, LedgerReason.OVERLAP if self.open else None
             case Overlap.BUFFER_ONE:
-                return bool(self.open), Reason.OVERLAP if self.buffered else None
+                return bool(self.open), LedgerReason.OVERLAP if self.buffered else None
             case Overlap.BUFFER_ALL:
-                return bool(self.open), Reason.BUFFER_FULL if self.buffered >= BUFFER else None
+                return bool(self.open), LedgerReason.BUFFER_FULL if self.buffered >= BUFFER else None
             case Overlap.CANCEL_OTHER:
-                return self.one_runs, Reason.SUPERSEDED if left else None
+                return self.one_runs, LedgerReason.SUPERSEDED if left else None
             case Overlap.TERMINATE_OTHER:
-                return False, Reason.SUPERSEDED if left else None
+                return False, LedgerReason.SUPERSEDED if left else None
 
 
-def _account(plan: Plan, first: datetime, last: datetime, count: int, fate: Fate, reason: Reason) -> None:
+def _account(
+    plan: SchedulePlan, first: datetime, last: datetime, count: int, fate: LedgerKind, reason: LedgerReason
+) -> None:
     """Add to the ledger; a range that goes on from the last one keeps that one's first instant, so the two merge."""
     if plan.gap_reason == reason and plan.gap_first is not None:
         first = plan.gap_first
@@ -243,10 +247,10 @@ def _account(plan: Plan, first: datetime, last: datetime, count: int, fate: Fate
             count += plan.ledger.pop().count
     else:
         plan.gap_first, plan.gap_reason = first, reason
-    plan.ledger.append(Entry(first, last, count, fate, reason))
+    plan.ledger.append(LedgerEntry(first, last, count, fate, reason))
 
 
-def _advance(plan: Plan, spec: Spec, following: datetime | None, now: datetime) -> None:
+def _advance(plan: SchedulePlan, spec: ScheduleSpec, following: datetime | None, now: datetime) -> None:
     plan.fired += len(plan.runs)
     if plan.runs:
         fired = plan.runs[-1].scheduled_for
@@ -254,13 +258,13 @@ def _advance(plan: Plan, spec: Spec, following: datetime | None, now: datetime) 
         plan.last_run_at = max(plan.last_run_at or fired, fired)
     exhausted = spec.max_runs is not None and plan.fired >= spec.max_runs
     if exhausted or following is None:
-        plan.status = Status.COMPLETED
+        plan.status = ScheduleStatus.COMPLETED
         plan.span_end = plan.runs[-1].scheduled_for if exhausted and plan.runs else now
     else:
         plan.next_at = following
 
 
-def judges_overlap(due: Due) -> bool:
+def judges_overlap(due: DueSchedule) -> bool:
     """Whether settling this schedule needs to know its open runs."""
     try:
         return load_spec(due.spec, due.anchor).overlap is not Overlap.ALLOW_ALL

@@ -13,7 +13,7 @@ PATIENCE = 25.0
 MOST_HOSTS = 5
 
 
-class Why(StrEnum):
+class StandstillReason(StrEnum):
     """The causes that a process can see, the deepest first."""
 
     STORE = "store"
@@ -27,7 +27,7 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class SlotHolder:
     """A target that holds slots, and the tenant of its runs."""
 
     host: str
@@ -39,12 +39,12 @@ class Holder:
 class Standstill:
     """One cause for which due work does not start."""
 
-    why: Why
+    why: StandstillReason
     told: str
     """For every tenant: no host, address or number of another."""
     seconds: float
     """For how long, by the monotonic clock."""
-    holders: Sequence[Holder] = ()
+    holders: Sequence[SlotHolder] = ()
     detail: str = ""
     """More, for the operator."""
     node: str = ""
@@ -61,15 +61,15 @@ class Standstill:
     @classmethod
     def read(cls, raw: object, node: str) -> Standstill | None:
         """From a report, which a newer version may have written differently."""
-        if not isinstance(raw, Mapping) or raw.get("reason") not in set(Why):
+        if not isinstance(raw, Mapping) or raw.get("reason") not in set(StandstillReason):
             return None
         seconds, hosts = raw.get("seconds"), raw.get("hosts")
         return cls(
-            why=Why(raw["reason"]),
+            why=StandstillReason(raw["reason"]),
             told=str(raw.get("told") or ""),
             seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
             holders=[
-                Holder(str(one.get("host")), str(one.get("tenant_id")), int(one.get("slots") or 0))
+                SlotHolder(str(one.get("host")), str(one.get("tenant_id")), int(one.get("slots") or 0))
                 for one in (hosts if isinstance(hosts, list) else ())
                 if isinstance(one, Mapping)
             ],
@@ -90,18 +90,18 @@ class Standstill:
 
 def worst(found: Sequence[Standstill]) -> list[Standstill]:
     """One per cause: the longest, with the hosts of all processes."""
-    made: dict[Why, Standstill] = {}
+    made: dict[StandstillReason, Standstill] = {}
     for one in sorted(found, key=lambda each: -each.seconds):
         first = made.setdefault(one.why, one)
         if first is not one:
             made[one.why] = replace(first, holders=joined([*first.holders, *one.holders]))
-    return sorted(made.values(), key=lambda one: list(Why).index(one.why))
+    return sorted(made.values(), key=lambda one: list(StandstillReason).index(one.why))
 
 
-def joined(holders: Sequence[Holder]) -> list[Holder]:
+def joined(holders: Sequence[SlotHolder]) -> list[SlotHolder]:
     """The hosts that hold most slots, separately for each tenant."""
     sums: dict[tuple[str, str], int] = {}
     for one in holders:
         sums[one.host, one.tenant_id] = sums.get((one.host, one.tenant_id), 0) + one.slots
     ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
-    return [Holder(host, tenant, slots) for (host, tenant), slots in ranked[:MOST_HOSTS]]
+    return [SlotHolder(host, tenant, slots) for (host, tenant), slots in ranked[:MOST_HOSTS]]

@@ -9,20 +9,20 @@ from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import LONGEST, Every, Once, Rule, Trigger, Type, cron, every, once
+from foliot.core.time.trigger import LONGEST, FixedInterval, OneOff, Rule, Trigger, TriggerType, cron, every, once
 from foliot.core.time.zone import zone_info
 
 OWNED = {
-    "cron_expr": Type.CRON,
-    "interval_seconds": Type.INTERVAL,
-    "interval": Type.INTERVAL,
-    "run_at": Type.ONEOFF,
+    "cron_expr": TriggerType.CRON,
+    "interval_seconds": TriggerType.INTERVAL,
+    "interval": TriggerType.INTERVAL,
+    "run_at": TriggerType.ONEOFF,
 }
 """Fields that belong to one type of trigger."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TriggerContext:
     """The context of parsing, besides the request."""
 
     schedule_id: str
@@ -34,7 +34,7 @@ class Standing:
     """The previous trigger of an edit: unchanged fields stay acceptable, and keep their anchor."""
 
 
-def read_trigger(fields: Fields, standing: Standing) -> Trigger:
+def read_trigger(fields: Fields, standing: TriggerContext) -> Trigger:
     """A trigger that will fire at least once; `Invalid` otherwise."""
     start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
     if start_at is not None and end_at is not None and end_at <= start_at:
@@ -45,7 +45,7 @@ def read_trigger(fields: Fields, standing: Standing) -> Trigger:
     return trigger
 
 
-def read_rule(fields: Fields, standing: Standing, start_at: datetime | None) -> Rule:
+def read_rule(fields: Fields, standing: TriggerContext, start_at: datetime | None) -> Rule:
     """The rule alone, without its window; all that a preview needs."""
     kind = _type(fields)
     zone = fields.value("timezone") or standing.zone
@@ -55,22 +55,22 @@ def read_rule(fields: Fields, standing: Standing, start_at: datetime | None) -> 
         if values[name] is not None and owner is not kind:
             raise Invalid(name, f"belongs to type {owner.value}, not to {kind.value}", got=values[name])
     match kind:
-        case Type.CRON:
+        case TriggerType.CRON:
             return cron(_required("cron_expr", values["cron_expr"]), zone, key=standing.schedule_id)
-        case Type.INTERVAL:
+        case TriggerType.INTERVAL:
             rule = every(_seconds(values["interval_seconds"], fields), start_at or standing.now)
             return replace(rule, zone=zone, anchor=_anchor(rule, start_at, standing.before))
-        case Type.ONEOFF:
+        case TriggerType.ONEOFF:
             if values["run_at"] is None:
                 raise Invalid("run_at", "is required for type oneoff")
             return replace(once(values["run_at"]), zone=zone)
 
 
-def _type(fields: Fields) -> Type:
+def _type(fields: Fields) -> TriggerType:
     got = fields.value("type")
     if got is None:
         raise Invalid("type", "is required: cron, interval or oneoff")
-    return fields.choice("type", Type, Type.CRON)
+    return fields.choice("type", TriggerType, TriggerType.CRON)
 
 
 def _required(name: str, value: object) -> str:
@@ -104,9 +104,9 @@ def _seconds(seconds: object, fields: Fields) -> Any:
     return total // timedelta(seconds=1)
 
 
-def _anchor(rule: Every, start_at: datetime | None, before: Trigger | None) -> datetime:
+def _anchor(rule: FixedInterval, start_at: datetime | None, before: Trigger | None) -> datetime:
     """Kept by edits that change neither the interval nor its start, so that the rhythm goes on."""
-    if before is None or not isinstance(before.rule, Every):
+    if before is None or not isinstance(before.rule, FixedInterval):
         return rule.anchor
     unchanged = before.rule.seconds == rule.seconds and before.start_at == start_at
     return before.rule.anchor if unchanged else rule.anchor
@@ -115,7 +115,7 @@ def _anchor(rule: Every, start_at: datetime | None, before: Trigger | None) -> d
 def _refuse_never(trigger: Trigger, now: datetime) -> None:
     if trigger.next_after(now) is not None:
         return
-    if isinstance(trigger.rule, Once) and trigger.rule.at <= now:
+    if isinstance(trigger.rule, OneOff) and trigger.rule.at <= now:
         raise Invalid("run_at", "is in the past", got=trigger.rule.at.isoformat())
     if trigger.end_at is not None and trigger.end_at <= now:
         raise Invalid("end_at", "is in the past", got=trigger.end_at.isoformat())

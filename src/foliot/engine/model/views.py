@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.core.queue_name import DEFAULT_QUEUE
-from foliot.engine.model.event import Line
+from foliot.engine.model.event import EventLine
 from foliot.engine.model.run import CLAIMABLE, Fence, Origin, RunState
-from foliot.engine.model.schedule import Spec
+from foliot.engine.model.schedule import ScheduleSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class ClaimedRun:
     """A run that is claimed by one attempt."""
 
     fence: Fence
@@ -30,7 +30,7 @@ class Claimed:
     ready_at: datetime
     started_at: datetime
     cancel_requested: bool
-    spec: Spec | None
+    spec: ScheduleSpec | None
     config: Mapping[str, Any] = field(repr=False)
     """The action as configured; empty when its row is damaged, with `fault` saying how."""
     fault: str | None = None
@@ -49,7 +49,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class PostponedRun:
     """Why a ready run is not started, and until when it need not be offered again."""
 
     until: datetime
@@ -60,12 +60,12 @@ class Wait:
         return {"code": self.code, "message": self.message}
 
 
-Admit = Callable[[Sequence[Claimed]], Mapping[str, Wait | None]]
+Admit = Callable[[Sequence[ClaimedRun]], Mapping[str, PostponedRun | None]]
 """Asked before runs are claimed: which of them are not to be. None: it stays ready as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class AttemptEnding:
     """How an attempt ended, ready to be written."""
 
     fence: Fence
@@ -81,7 +81,7 @@ class Ending:
     """A run handed back keeps its attempt."""
     lost: bool = False
     """Written for a lost attempt by the process that reclaimed its run: its fence ends with it."""
-    lines: Sequence[Line] = ()
+    lines: Sequence[EventLine] = ()
     given_up: RunState = RunState.DEAD_LETTER
     """What a final failure of this run is: also when its own ending cannot be stored."""
     host: str | None = None
@@ -89,7 +89,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class EndingsResult:
     """What became of a batch of endings."""
 
     states: Mapping[str, RunState]
@@ -103,7 +103,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewound:
+class RewindResult:
     """What was found beyond the moment that a schedule was set back to."""
 
     early: Sequence[datetime]
@@ -112,7 +112,7 @@ class Rewound:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class PlansRecorded:
     """What a batch of plans wrote."""
 
     runs: int = 0
@@ -122,7 +122,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRequest:
     """Which part of a list is wanted: `limit` things after `cursor`, newest first."""
 
     limit: int = 50
@@ -259,7 +259,7 @@ class RunRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadGroup:
+class DeadLetterGroupView:
     """Dead letters that failed alike."""
 
     code: str
@@ -272,7 +272,7 @@ class DeadGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     """A response that an idempotency key remembers; one that held a secret is remembered without its body."""
 
     fingerprint: str

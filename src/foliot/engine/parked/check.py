@@ -13,10 +13,10 @@ import structlog
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.attempts.attempt_log import Notebook, Noting
+from foliot.engine.attempts.attempt_log import AttemptLog, HandleWriter
 from foliot.engine.model.run import Outcome
-from foliot.engine.model.views import Claimed
-from foliot.engine.ports import Look, WatchedAction
+from foliot.engine.model.views import ClaimedRun
+from foliot.engine.ports import ParkedRun, WatchedAction
 
 LOOK_LINES = 100_000
 """Lines that one look may bring; an action that has more says so and is asked again at once."""
@@ -29,7 +29,7 @@ log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Visit(Notebook):
+class ParkedCheck(AttemptLog):
     """One look at one run, and what came of it."""
 
     most: int = LOOK_LINES
@@ -48,10 +48,10 @@ class Visit(Notebook):
         """As it is on the row."""
         return self.noted or self.claimed.handle or {}
 
-    def look(self, left: float, store: Database) -> Look:
+    def look(self, left: float, store: Database) -> ParkedRun:
         claimed = self.claimed
-        return Look(
-            ctx=self.context(timedelta(seconds=max(left, 0.0)), Noting(store, self)),
+        return ParkedRun(
+            ctx=self.context(timedelta(seconds=max(left, 0.0)), HandleWriter(store, self)),
             handle=claimed.handle or {},
             started_at=claimed.started_at,
             cancel=claimed.cancel_requested,
@@ -60,7 +60,7 @@ class Visit(Notebook):
 
 
 @dataclass(slots=True)
-class Visitor:
+class ParkedCheckRunner:
     """Asks the action, and makes a value of every surprise."""
 
     clock: Clock
@@ -70,11 +70,11 @@ class Visitor:
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing more is to be looked at."""
 
-    async def look(self, claimed: Sequence[Claimed], until: float) -> list[Visit]:
+    async def look(self, claimed: Sequence[ClaimedRun], until: float) -> list[ParkedCheck]:
         """Each exactly once in the answer. A group that fails is looked at in halves."""
         if not claimed:
             return []
-        visits = [Visit(claimed=one, clock=self.clock, base=self.secrets) for one in claimed]
+        visits = [ParkedCheck(claimed=one, clock=self.clock, base=self.secrets) for one in claimed]
         left = until - asyncio.get_running_loop().time()
         asking = asyncio.create_task(self._ask(visits, left))
         # Whatever it raises after we left is nobody's any more.
@@ -97,7 +97,7 @@ class Visitor:
             visit.answer = answer if isinstance(answer, get_args(Outcome)) else None
         return visits
 
-    async def _ask(self, visits: Sequence[Visit], left: float) -> Mapping[str, Outcome]:
+    async def _ask(self, visits: Sequence[ParkedCheck], left: float) -> Mapping[str, Outcome]:
         answers = await self.action.look([visit.look(left, self.store) for visit in visits])
         return dict(answers)
 
@@ -108,7 +108,7 @@ class Visitor:
         finally:
             leaving.cancel()
 
-    async def _failed(self, visits: Sequence[Visit], error: BaseException, until: float) -> list[Visit]:
+    async def _failed(self, visits: Sequence[ParkedCheck], error: BaseException, until: float) -> list[ParkedCheck]:
         if len(visits) > 1:
             half = len(visits) // 2
             claimed = [replace(visit.claimed, handle=visit.handle) for visit in visits]
@@ -124,7 +124,9 @@ def _answered(asking: asyncio.Task[Mapping[str, Outcome]]) -> bool:
     return asking.done() and not asking.cancelled() and asking.exception() is None
 
 
-def _without_answer(visits: list[Visit], trouble: str, *, late: bool = False, put_back: bool = False) -> list[Visit]:
+def _without_answer(
+    visits: list[ParkedCheck], trouble: str, *, late: bool = False, put_back: bool = False
+) -> list[ParkedCheck]:
     for visit in visits:
         visit.trouble, visit.late, visit.put_back = trouble, late, put_back
     return visits

@@ -15,18 +15,18 @@ from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import announce, conclude
 from foliot.engine.attempts.unanswered import hopeless
 from foliot.engine.broker.ports import Monitor
+from foliot.engine.counters import EngineCounters
 from foliot.engine.executor import MARGIN, park
 from foliot.engine.group_writer import GroupWriter
-from foliot.engine.meter import Meter
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.outcome import given_up
-from foliot.engine.model.parked import Parking
+from foliot.engine.model.parked import ParkedUpdate
 from foliot.engine.model.run import Fence, Parked, RunState
-from foliot.engine.model.views import Claimed, Ending, Finished
+from foliot.engine.model.views import AttemptEnding, ClaimedRun, EndingsResult
 from foliot.engine.pace import backoff, rest_until
-from foliot.engine.parked.check import Visit, Visitor
+from foliot.engine.parked.check import ParkedCheck, ParkedCheckRunner
 from foliot.engine.ports import WatchedAction
-from foliot.engine.ready_times import Alarm
+from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Entry, ending_writer, joined
 from foliot.engine.sql.parked import SqlParked
 from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -41,7 +41,7 @@ MOST_FAILING = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class ParkedRunsChecked:
     """How many runs one round looked at, and how many of these looks brought nothing."""
 
     looked: int
@@ -50,7 +50,7 @@ class Watched:
 
 
 @dataclass(slots=True, kw_only=True)
-class Watcher:
+class ParkedRunWatcher:
     """One for each action whose effects go on elsewhere; safe on every node, for rows are claimed.
 
     A look is bounded by the lease. What it found is written before anything else is looked at, also when the database
@@ -60,8 +60,8 @@ class Watcher:
     clock: Clock
     store: Database
     feed: Feed
-    alarm: Alarm
-    meter: Meter
+    alarm: ReadyTimes
+    meter: EngineCounters
     action: WatchedAction
     worker: str
     lease: timedelta
@@ -74,15 +74,15 @@ class Watcher:
     """Knows those of the process itself, which are kept out of everything that is written."""
     _batch: int = BATCH
     """How many are looked at together: fewer when it takes too long."""
-    _unwritten: list[tuple[Claimed, Entry]] = field(default_factory=list)
+    _unwritten: list[tuple[ClaimedRun, Entry]] = field(default_factory=list)
     _gone: list[Fence] = field(default_factory=list)
     """Of runs that were ended from outside: their effects are gone."""
     _failing: dict[str, int] = field(default_factory=dict)
-    _visitor: Visitor = field(init=False)
-    _writer: GroupWriter[Entry, Finished] = field(init=False)
+    _visitor: ParkedCheckRunner = field(init=False)
+    _writer: GroupWriter[Entry, EndingsResult] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._visitor = Visitor(self.clock, self.store, self.action, self.secrets)
+        self._visitor = ParkedCheckRunner(self.clock, self.store, self.action, self.secrets)
         self._writer = ending_writer(self.clock, self.store)
 
     @property
@@ -93,24 +93,24 @@ class Watcher:
         """Look at nothing more: what is being looked at is parked again as it was."""
         self._visitor.leaving.set()
 
-    async def run_once(self) -> Watched:
+    async def run_once(self) -> ParkedRunsChecked:
         await self._write()
         now = self.clock.now()
         async with self.store.glance() as tx:
             coming = await SqlParked(tx).coming(self.action.kind, self.queues, now, self._batch)
         if not coming.due or self._visitor.leaving.is_set():
-            return Watched(0, 0, rest_until(coming.next_at, now, self.longest_rest))
+            return ParkedRunsChecked(0, 0, rest_until(coming.next_at, now, self.longest_rest))
         asked_at = asyncio.get_running_loop().time()
         claimed = await self._claim(coming.due, now)
         if not claimed:
-            return Watched(0, 0, CROWDED)
+            return ParkedRunsChecked(0, 0, CROWDED)
         visits = await self._look(claimed, asked_at + self.lease.total_seconds() * (1 - MARGIN))
         failed = self._take_in(visits)
         await self._write()
         # What was parked just now may be due before everything we saw.
-        return Watched(len(claimed), failed, 0.0)
+        return ParkedRunsChecked(len(claimed), failed, 0.0)
 
-    async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[Claimed]:
+    async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[ClaimedRun]:
         token = new_id("tok")
         try:
             async with self.store.begin() as tx:
@@ -123,18 +123,18 @@ class Watcher:
                 raise
             return claimed
 
-    async def _look(self, claimed: Sequence[Claimed], until: float) -> Sequence[Visit]:
+    async def _look(self, claimed: Sequence[ClaimedRun], until: float) -> Sequence[ParkedCheck]:
         """All of them; those whose row is damaged are not worth a look."""
         hopeful = [one for one in claimed if one.fault is None]
         broken = [
-            Visit(claimed=one, clock=self.clock, answer=hopeless(one)) for one in claimed if one.fault is not None
+            ParkedCheck(claimed=one, clock=self.clock, answer=hopeless(one)) for one in claimed if one.fault is not None
         ]
         visits = await self._visitor.look(hopeful, until)
         slow = any(visit.late for visit in visits)
         self._batch = max(self._batch // 2, 1) if slow else min(self._batch * 2, BATCH)
         return [*broken, *visits]
 
-    def _take_in(self, visits: Sequence[Visit]) -> int:
+    def _take_in(self, visits: Sequence[ParkedCheck]) -> int:
         """What the looks brought, ready to be written; answers how many brought nothing."""
         now = self.clock.now()
         failed = 0
@@ -153,17 +153,17 @@ class Watcher:
                 self._unwritten.append((visit.claimed, conclude(visit.claimed, answer, now, lines=visit.take_lines())))
         return failed
 
-    def _again(self, visit: Visit, now: datetime) -> Parking:
+    def _again(self, visit: ParkedCheck, now: datetime) -> ParkedUpdate:
         """Parked as it was; the more looks failed in a row, the later comes the next one."""
         delay = 0.0
-        lines: list[Line] = []
+        lines: list[EventLine] = []
         if not visit.put_back:
             times = self._failures(visit.run_id)
             delay = backoff(times, FIRST_BACKOFF, LONGEST_BACKOFF) * self.scale
             if times == 1:
                 said = f"Could not be looked at, and will be again: {visit.trouble}"
-                lines = [Line(now, EventType.LOG, "warning", said)]
-        return Parking(
+                lines = [EventLine(now, EventType.LOG, "warning", said)]
+        return ParkedUpdate(
             fence=visit.claimed.fence,
             handle=visit.handle,
             poll_at=now + timedelta(seconds=delay),
@@ -192,15 +192,15 @@ class Watcher:
                 await SqlParked(tx).let_go(self._gone)
             self._gone = []
 
-    def _tell(self, group: Sequence[tuple[Claimed, Entry]], states: Mapping[str, RunState], released: int) -> None:
+    def _tell(self, group: Sequence[tuple[ClaimedRun, Entry]], states: Mapping[str, RunState], released: int) -> None:
         topics = []
         for claimed, entry in group:
             stored = states.get(entry.fence.run_id)
             if stored is None:
                 self.meter.stale_writes += 1
-            elif isinstance(entry, Ending):
+            elif isinstance(entry, AttemptEnding):
                 announce(self.meter, self.monitor, claimed, entry, stored)
                 self.alarm.set([entry.ready_at] if entry.ready_at is not None else [])
-            if isinstance(entry, Ending) or entry.lines:
+            if isinstance(entry, AttemptEnding) or entry.lines:
                 topics.append(run_topic(entry.fence.run_id))
         self.feed.wake(*topics, *([RUNS_TOPIC] if released else []))

@@ -11,13 +11,13 @@ from typing import Any
 from sqlalchemy import Select, bindparam, select
 
 from foliot.core.errors import Invalid
-from foliot.db.columns import Damaged
+from foliot.db.columns import DamagedDocument
 from foliot.db.dialects import Dialect
-from foliot.db.sealer import Opened
+from foliot.db.sealer import UnsealedAction
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import Fence, Origin
-from foliot.engine.model.schedule import Spec, load_spec
-from foliot.engine.model.views import Claimed
+from foliot.engine.model.schedule import ScheduleSpec, load_spec
+from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import runs, versions
 
@@ -46,7 +46,7 @@ ROW = (
 )
 
 
-class Versions(dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]):
+class VersionCache(dict[tuple[str, int], tuple[ScheduleSpec | None, Mapping[str, Any], str | None]]):
     """Versions of schedules that were read once; they never change."""
 
 
@@ -65,12 +65,12 @@ def _versions(dialect: Dialect) -> Select[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding(Statements):
+class SqlClaimedRows(Statements):
     """Base of the statements that claim runs."""
 
     @property
-    def versions(self) -> Versions:
-        return self.tx.cache(Versions)
+    def versions(self) -> VersionCache:
+        return self.tx.cache(VersionCache)
 
     async def load(self, rows: Sequence[Any]) -> None:
         """Versions never change, so what was read once is kept."""
@@ -84,22 +84,22 @@ class Holding(Statements):
         wanted_ids = {"ids": [schedule_id for schedule_id, _ in missing], "numbers": sorted({at for _, at in missing})}
         for row in await self.conn.execute(_versions(self.dialect), wanted_ids):
             try:
-                fault = "its action is not JSON" if isinstance(row.action, Damaged) else None
+                fault = "its action is not JSON" if isinstance(row.action, DamagedDocument) else None
                 self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, fault)
             except Invalid as error:
                 self.versions[row.schedule_id, row.version] = (None, {}, str(error))
 
-    def claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> Claimed:
+    def claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> ClaimedRun:
         """The row as claimed under this fence, with its action; `load` it first."""
-        absent: tuple[Spec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
+        absent: tuple[ScheduleSpec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
         spec, config, fault = (
             self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)
         )
-        if isinstance(row.action, Damaged):
+        if isinstance(row.action, DamagedDocument):
             fault = "its action is not JSON"
         config = row.action if row.action is not None else config
-        opened = Opened(config) if self.sealer is None else self.sealer.open(row.tenant_id, config)
-        return Claimed(
+        opened = UnsealedAction(config) if self.sealer is None else self.sealer.open(row.tenant_id, config)
+        return ClaimedRun(
             fence=fence,
             tenant_id=row.tenant_id,
             schedule_id=row.schedule_id,

@@ -20,13 +20,13 @@ from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import AGEING, CLAIMABLE, Fence, RunState, order_key
-from foliot.engine.model.views import Admit, Claimed, Ending, Finished, Wait
+from foliot.engine.model.views import Admit, AttemptEnding, ClaimedRun, EndingsResult, PostponedRun
 from foliot.engine.sql import endings as ends
 from foliot.engine.sql import queue_pauses
-from foliot.engine.sql.claimed_row import ROW, Holding
+from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
 from foliot.engine.sql.leases import Leases, until
 from foliot.engine.sql.tables import runs
-from foliot.engine.sql.tenant_limits import Caps, first_of_each
+from foliot.engine.sql.tenant_limits import ConcurrencyLimits, first_of_each
 
 SHARES = 100
 """How many tenants and queues one selection is divided among at most."""
@@ -106,7 +106,7 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
     )
 
 
-class Pick(NamedTuple):
+class RunPick(NamedTuple):
     """A ready run: its rank in its share, and what orders it among all."""
 
     rank: int
@@ -115,7 +115,7 @@ class Pick(NamedTuple):
     tenant_id: str
 
 
-def urgency(pick: Pick) -> tuple[Any, str]:
+def urgency(pick: RunPick) -> tuple[Any, str]:
     return pick.order, pick.run_id
 
 
@@ -124,16 +124,16 @@ class SqlClaims(Statements):
     """Statements of the workers."""
 
     @property
-    def holding(self) -> Holding:
-        return Holding(self.tx)
+    def holding(self) -> SqlClaimedRows:
+        return SqlClaimedRows(self.tx)
 
     @property
     def leases(self) -> Leases:
         return Leases(self.tx, runs)
 
     @property
-    def caps(self) -> Caps:
-        return self.tx.cache(Caps)
+    def caps(self) -> ConcurrencyLimits:
+        return self.tx.cache(ConcurrencyLimits)
 
     async def ready(self, now: datetime, queues: Collection[str] | None, limit: int) -> list[str]:
         """Ids that could be claimed, most urgent first, each tenant its share."""
@@ -145,7 +145,7 @@ class SqlClaims(Statements):
         shares = [share for share in shares if rooms.get(share[1]) != 0]
         # The tenant that is first by name must not always be first.
         random.shuffle(shares)
-        found: list[Pick] = []
+        found: list[RunPick] = []
         for start in range(0, len(shares), SHARES):
             found += await self._pick(now, shares[start : start + SHARES], limit)
             found = first_of_each(sorted(found, key=urgency), rooms) if rooms else found
@@ -155,7 +155,7 @@ class SqlClaims(Statements):
         chosen = sorted(found, key=lambda pick: pick.rank)[:limit]
         return [pick.run_id for pick in sorted(chosen, key=urgency)]
 
-    async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[Pick]:
+    async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[RunPick]:
         """The most urgent ready runs of each share, share by share."""
         horizon = now + (len(PRIORITIES) - 1) * AGEING
         bound: dict[str, Any] = {
@@ -171,7 +171,7 @@ class SqlClaims(Statements):
             )
         )
         return [
-            Pick(rank, order, run_id, shares[share][1])
+            RunPick(rank, order, run_id, shares[share][1])
             for share, members in groupby(rows, key=itemgetter(0))
             for rank, (_, order, run_id) in enumerate(members)
         ]
@@ -184,7 +184,7 @@ class SqlClaims(Statements):
         now: datetime,
         token: str | None = None,
         admit: Admit | None = None,
-    ) -> list[Claimed]:
+    ) -> list[ClaimedRun]:
         """Claim those that no other worker claimed first. With a `token`, a caller can ask later what it claimed.
 
         What `admit` refuses is not claimed: it waits until then, which is no attempt, and its row says why.
@@ -220,7 +220,7 @@ class SqlClaims(Statements):
         return await self.caps.within(self.conn, self.dialect, sorted(rows, key=lambda row: rank[row.id]))
 
     async def _admitted(
-        self, rows: Sequence[Any], run_ids: Sequence[str], claimed: Mapping[str, Claimed], admit: Admit
+        self, rows: Sequence[Any], run_ids: Sequence[str], claimed: Mapping[str, ClaimedRun], admit: Admit
     ) -> Sequence[Any]:
         """Those that get a slot, the most urgent first; the others wait, by one statement if any is deferred."""
         turned = admit([claimed[run_id] for run_id in run_ids if run_id in claimed])
@@ -230,7 +230,7 @@ class SqlClaims(Statements):
             await self._put_off(waits)
         return [row for row in rows if row.id not in turned]
 
-    async def _put_off(self, waits: Sequence[tuple[Any, Wait]]) -> None:
+    async def _put_off(self, waits: Sequence[tuple[Any, PostponedRun]]) -> None:
         """Not an attempt: only the time of its next offer changes, and the reason."""
         keys = {"id": [row.id for row, _ in waits], "epoch": [row.epoch for row, _ in waits]}
         values: dict[str, list[Any]] = {
@@ -241,7 +241,7 @@ class SqlClaims(Statements):
         }
         await self.dialect.update(self.conn, runs, keys, values)
 
-    async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
+    async def held(self, run_ids: Sequence[str], token: str) -> list[ClaimedRun]:
         """Which of these carry this token, when the acknowledgement of a claim was lost."""
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)
         rows = (await self.conn.execute(select(*ROW).where(*mine))).all()
@@ -258,10 +258,10 @@ class SqlClaims(Statements):
         query = select(runs.c.id).where(self.dialect.among(runs.c.id, run_ids), stop)
         return set((await self.conn.execute(query)).scalars())
 
-    async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished:
+    async def finish(self, endings: Sequence[AttemptEnding], now: datetime) -> EndingsResult:
         return await ends.finish(self.conn, self.dialect, endings, now)
 
-    async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[Claimed]:
+    async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[ClaimedRun]:
         """Runs whose lease ran out, by our clock and the database's, locked, as their last holder had them.
 
         A lease that ends later than `longest` from now was given before a clock went back, and counts as run out.

@@ -15,9 +15,9 @@ from foliot.db.columns import Moment
 from foliot.db.dialects import Change, Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import Origin, RunState, order_key
-from foliot.engine.model.schedule import Spec, Status
-from foliot.engine.model.settle import Due, NewRun, OpenRun, Plan
-from foliot.engine.model.views import Recorded
+from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
+from foliot.engine.model.settle import DueSchedule, NewRun, OpenRun, SchedulePlan
+from foliot.engine.model.views import PlansRecorded
 from foliot.engine.sql import batch_rows
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
@@ -73,28 +73,28 @@ class SqlFiring(Statements):
 
     async def lock_due(
         self, now: datetime, limit: int, *, own_clock: bool = False
-    ) -> tuple[list[Due], datetime | None]:
+    ) -> tuple[list[DueSchedule], datetime | None]:
         """Locks due schedules; returns them, and when the next one is due; None also when nothing is due.
 
         The database's clock decides, unless the caller says that its own does.
         """
         query = _due(self.dialect, self.bind_clock or own_clock, limit)
         rows = (await self.conn.execute(query, {"now": now})).all()
-        found = [Due(*row[:-1]) for row in rows]
+        found = [DueSchedule(*row[:-1]) for row in rows]
         await self._load_ahead(found, now)
         return found, rows[0][-1] if rows else None
 
-    async def lock_one(self, schedule_id: str) -> Due | None:
+    async def lock_one(self, schedule_id: str) -> DueSchedule | None:
         """The same lock on one schedule, due or not, for edits; None when it has no cursor."""
         query = select(*_DUE).where(schedules.c.id == schedule_id)
         row = (await self.conn.execute(self.dialect.lock(query))).first()
         if row is None or row.next_at is None:
             return None
-        due = Due(*row)
+        due = DueSchedule(*row)
         await self._load_ahead([due], due.ahead_until or due.next_at)
         return due
 
-    async def _load_ahead(self, found: Sequence[Due], until: datetime) -> None:
+    async def _load_ahead(self, found: Sequence[DueSchedule], until: datetime) -> None:
         """Instants up to there that have their run already; hardly any schedule ever has such."""
         led = {one.id: one for one in found if one.ahead_until is not None}
         if not led:
@@ -117,10 +117,10 @@ class SqlFiring(Statements):
             found.setdefault(schedule_id, []).append(OpenRun(run_id, RunState(state), buffered is not None))
         return found
 
-    async def record(self, plans: Sequence[Plan], now: datetime) -> Recorded:
+    async def record(self, plans: Sequence[SchedulePlan], now: datetime) -> PlansRecorded:
         """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
         if not plans:
-            return Recorded()
+            return PlansRecorded()
         made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
         if made:
             moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(made, now)))
@@ -133,9 +133,9 @@ class SqlFiring(Statements):
         await self._complete(plans)
         await self._replace(plans, now)
         lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in made]
-        return Recorded(len(made), [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
+        return PlansRecorded(len(made), [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
 
-    async def _account(self, plans: Sequence[Plan]) -> None:
+    async def _account(self, plans: Sequence[SchedulePlan]) -> None:
         entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]
         if not entries:
             return
@@ -152,14 +152,14 @@ class SqlFiring(Statements):
         }
         await self.dialect.insert(self.conn, ledger, columns, conflict="add")
 
-    async def _complete(self, plans: Sequence[Plan]) -> None:
-        done = [plan for plan in plans if plan.status is Status.COMPLETED]
+    async def _complete(self, plans: Sequence[SchedulePlan]) -> None:
+        done = [plan for plan in plans if plan.status is ScheduleStatus.COMPLETED]
         if not done:
             return
         ended = {"end_at": [plan.span_end for plan in done], "open_of": [None] * len(done)}
         await self.dialect.update(self.conn, spans, {"open_of": [plan.due.id for plan in done]}, ended)
 
-    async def _replace(self, plans: Sequence[Plan], now: datetime) -> None:
+    async def _replace(self, plans: Sequence[SchedulePlan], now: datetime) -> None:
         cancel = [run_id for plan in plans for run_id in plan.cancel]
         stop = [run_id for plan in plans for run_id in plan.terminate]
         if cancel or stop:
@@ -170,10 +170,10 @@ class SqlFiring(Statements):
         return found
 
 
-Made = tuple[Due, Spec, NewRun]
+Made = tuple[DueSchedule, ScheduleSpec, NewRun]
 
 
-def _advanced(plans: Sequence[Plan]) -> Change:
+def _advanced(plans: Sequence[SchedulePlan]) -> Change:
     values: dict[str, list[Any]] = {
         "next_at": [plan.next_at for plan in plans],
         "fired": [plan.fired for plan in plans],

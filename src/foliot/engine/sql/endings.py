@@ -15,10 +15,10 @@ from foliot.core.failure_fingerprint import fingerprint
 from foliot.db.columns import Document, Moment
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
-from foliot.engine.model.views import Ending, Finished
+from foliot.engine.model.views import AttemptEnding, EndingsResult
 from foliot.engine.sql import batch_rows, metric_counters
 from foliot.engine.sql.leases import fenced
-from foliot.engine.sql.log_chunks import Scribe, told_columns
+from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import attempts, log_chunks, runs
 
 _HELD = (
@@ -67,8 +67,8 @@ def _waiting_among(dialect: Dialect) -> Select[Any]:
 
 
 async def finish(
-    conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime, *, parked: bool = False
-) -> Finished:
+    conn: AsyncConnection, dialect: Dialect, endings: Sequence[AttemptEnding], now: datetime, *, parked: bool = False
+) -> EndingsResult:
     """Record a group of endings; one that does not carry the current fence changes nothing.
 
     `parked`: also of runs that are parked, by the transaction that has ended what they wait for.
@@ -99,11 +99,13 @@ async def finish(
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
         await _resolve(conn, dialect, held)
         await metric_counters.add_ended(conn, dialect, [ending.state for _, ending in held])
-    return Finished(states, frozenset(by_id) - states.keys(), released)
+    return EndingsResult(states, frozenset(by_id) - states.keys(), released)
 
 
-async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]], *, parked: bool) -> None:
-    scribe = Scribe.new()
+async def _write(
+    conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, AttemptEnding]], *, parked: bool
+) -> None:
+    scribe = LogChunkWriter.new()
     tolds = await scribe.tell_each((row, ending.lines, ending.at) for row, ending in held)
     if scribe.columns["run_id"]:
         await dialect.insert(conn, log_chunks, scribe.columns)
@@ -125,7 +127,7 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
         "error": [ending.error for _, ending in held],
     }
     if scribe.columns["run_id"]:
-        values = {**told_columns(tolds), **values}
+        values = {**position_columns(tolds), **values}
     if parked:
         values["poll_at"] = [None] * len(held)
     if any(ending.state in FAILURES for _, ending in held):
@@ -163,11 +165,11 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
         await conn.execute(back.values(lane=None, handle={}, poll_at=runs.c.ready_at))
 
 
-def _alike(row: Any, ending: Ending) -> str | None:
+def _alike(row: Any, ending: AttemptEnding) -> str | None:
     return fingerprint(row.kind, ending.error, ending.host) if ending.state in FAILURES else None
 
 
-async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
+async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, AttemptEnding]]) -> None:
     """A replay that succeeded resolves its dead letter."""
     good = {RunState.SUCCESS, RunState.PARTIAL}
     replays = [row for row, ending in held if row.origin == Origin.REPLAY and ending.state in good]

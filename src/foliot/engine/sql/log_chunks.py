@@ -11,12 +11,12 @@ from typing import Any
 
 import orjson
 
-from foliot.engine.model.event import LINES_PER_RUN, LOG_BYTES, Event, EventType, Line
+from foliot.engine.model.event import LINES_PER_RUN, LOG_BYTES, Event, EventLine, EventType
 
 CHUNK_LINES = 500
 
 
-def pack(lines: Sequence[Line]) -> bytes:
+def pack(lines: Sequence[EventLine]) -> bytes:
     """A chunk's bytes; level 1 is nearly as small as the best and several times faster."""
     rows = [[line.at.isoformat(), line.type.value, line.level, line.message, line.data] for line in lines]
     return zlib.compress(orjson.dumps(rows), 1)
@@ -31,7 +31,7 @@ def unpack(data: bytes, first_seq: int) -> Iterator[Event]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LogPosition:
     """The state of a run's log after new lines: its last number, its size, and the number of dropped lines."""
 
     seq: int
@@ -39,7 +39,7 @@ class Told:
     dropped: int
 
 
-def told_columns(tolds: Sequence[Told]) -> dict[str, list[Any]]:
+def position_columns(tolds: Sequence[LogPosition]) -> dict[str, list[Any]]:
     """The same as columns of runs."""
     return {
         "event_seq": [told.seq for told in tolds],
@@ -49,16 +49,16 @@ def told_columns(tolds: Sequence[Told]) -> dict[str, list[Any]]:
 
 
 @dataclass(slots=True)
-class Scribe:
+class LogChunkWriter:
     """Builds the chunks of many runs. A run's log is bounded over all its attempts; beyond, lines are counted."""
 
     columns: dict[str, list[Any]]
 
     @classmethod
-    def new(cls) -> Scribe:
+    def new(cls) -> LogChunkWriter:
         return cls({"run_id": [], "first_seq": [], "tenant_id": [], "last_seq": [], "data": []})
 
-    async def tell_each(self, told: Iterable[tuple[Any, Sequence[Line], datetime | None]]) -> list[Told]:
+    async def tell_each(self, told: Iterable[tuple[Any, Sequence[EventLine], datetime | None]]) -> list[LogPosition]:
         """The same for many, whose chunks are compressed one at a time, yielding to other tasks in between."""
         tolds = []
         for row, lines, ended_at in told:
@@ -69,11 +69,11 @@ class Scribe:
                     tolds.append(done)
         return tolds
 
-    def tell(self, row: Any, lines: Sequence[Line], ended_at: datetime | None = None) -> Told:
+    def tell(self, row: Any, lines: Sequence[EventLine], ended_at: datetime | None = None) -> LogPosition:
         """Lines of a running attempt, whose row is locked; at its end a last line says how many were dropped."""
         return next(done for done in self._steps(row, lines, ended_at) if done is not None)
 
-    def _steps(self, row: Any, lines: Sequence[Line], ended_at: datetime | None) -> Generator[Told | None]:
+    def _steps(self, row: Any, lines: Sequence[EventLine], ended_at: datetime | None) -> Generator[LogPosition | None]:
         """None after each full chunk, then the state of the log."""
         # Each attempt has a start event, and each but the last an end event: the other numbers are lines.
         room = max(LINES_PER_RUN - (row.event_seq - 2 * row.attempt), 0)
@@ -92,12 +92,12 @@ class Scribe:
         dropped = row.log_dropped + len(lines) - (seq - row.event_seq)
         if dropped and ended_at is not None:
             said = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
-            last = [Line(ended_at, EventType.LOG, "warning", said)]
-            yield Told(self._add(row, seq, last, pack(last)), size, 0)
+            last = [EventLine(ended_at, EventType.LOG, "warning", said)]
+            yield LogPosition(self._add(row, seq, last, pack(last)), size, 0)
             return
-        yield Told(seq, size, dropped)
+        yield LogPosition(seq, size, dropped)
 
-    def _add(self, row: Any, seq: int, lines: Sequence[Line], data: bytes) -> int:
+    def _add(self, row: Any, seq: int, lines: Sequence[EventLine], data: bytes) -> int:
         made = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)
         for column, value in zip(self.columns.values(), made, strict=True):
             column.append(value)

@@ -18,11 +18,11 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.offer import Offer, Offered, Window
+from foliot.engine.model.offer import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import AGEING
-from foliot.engine.sql.claims import SHARED, SHARES, Pick, rounded, urgency
+from foliot.engine.sql.claims import SHARED, SHARES, RunPick, rounded, urgency
 from foliot.engine.sql.tables import runs
-from foliot.engine.sql.tenant_limits import Caps
+from foliot.engine.sql.tenant_limits import ConcurrencyLimits
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -67,14 +67,16 @@ class SqlOffers(Statements):
     """Statements of the publisher."""
 
     @property
-    def caps(self) -> Caps:
-        return self.tx.cache(Caps)
+    def caps(self) -> ConcurrencyLimits:
+        return self.tx.cache(ConcurrencyLimits)
 
     async def lanes(self) -> list[str]:
         """The queues in which runs wait, without paused ones."""
         return sorted({lane for lane, _ in await self.conn.execute(SHARED)})
 
-    async def offer(self, now: datetime, before: datetime, window_of: Callable[[str], Window], most: int) -> Offered:
+    async def offer(
+        self, now: datetime, before: datetime, window_of: Callable[[str], PublishWindow], most: int
+    ) -> OfferedBatch:
         """Mark ready runs as published, a share for each tenant, the most urgent first, as far as the windows allow.
 
         Runs published since `before` are with the broker; those published earlier and still unclaimed count as lost
@@ -82,13 +84,13 @@ class SqlOffers(Statements):
         """
         picked, full = await self._pick(now, before, window_of, most)
         if not picked:
-            return Offered(full=full)
+            return OfferedBatch(full=full)
         found = await self.conn.execute(_free(self.dialect), {"ids": picked, "before": before})
         rows = sorted(found, key=lambda row: (row.order_key, row.id))
         if rows:
             marked = update(runs).where(self.dialect.among(runs.c.id, [row.id for row in rows]))
             await self.conn.execute(marked.values(offered_at=now))
-        return Offered([Offer(row.id, row.lane, _priority(row.order_key, now)) for row in rows], full)
+        return OfferedBatch([OfferedRun(row.id, row.lane, _priority(row.order_key, now)) for row in rows], full)
 
     async def take_back(self, run_ids: Sequence[str], offered_at: datetime) -> int:
         """Clear this mark where it is still set, so that the runs are published again at once."""
@@ -96,7 +98,7 @@ class SqlOffers(Statements):
         return (await self.conn.execute(update(runs).where(*ours).values(offered_at=None))).rowcount
 
     async def _pick(
-        self, now: datetime, before: datetime, window_of: Callable[[str], Window], most: int
+        self, now: datetime, before: datetime, window_of: Callable[[str], PublishWindow], most: int
     ) -> tuple[list[str], bool]:
         shares = sorted((lane, tenant) for lane, tenant in await self.conn.execute(SHARED))
         if not shares:
@@ -122,7 +124,7 @@ class SqlOffers(Statements):
 
     async def _most_urgent(
         self, now: datetime, tenants: Sequence[str], room: int, bound: Mapping[str, Any]
-    ) -> list[Pick]:
+    ) -> list[RunPick]:
         horizon = now + (len(PRIORITIES) - 1) * AGEING
         name = self.dialect.name
         values = {**bound, "now": moment_out(name, now), "horizon": moment_out(name, horizon)}
@@ -130,15 +132,15 @@ class SqlOffers(Statements):
         query = _picks(len(tenants), rounded(math.ceil(room / len(tenants))))
         rows = sorted((share, order, run_id) for share, run_id, order in await self.conn.execute(query, values))
         return [
-            Pick(rank, order, run_id, tenants[share])
+            RunPick(rank, order, run_id, tenants[share])
             for share, members in groupby(rows, key=itemgetter(0))
             for rank, (_, order, run_id) in enumerate(members)
         ]
 
 
-def _shared(picks: Sequence[Pick], rooms: dict[str, int], room: int) -> list[str]:
+def _shared(picks: Sequence[RunPick], rooms: dict[str, int], room: int) -> list[str]:
     """Each tenant gets its first before any has a second; what is taken counts against the tenants' limits."""
-    chosen: list[Pick] = []
+    chosen: list[RunPick] = []
     for pick in sorted(picks, key=lambda pick: (pick.rank, *urgency(pick))):
         left = rooms.get(pick.tenant_id)
         if left == 0 or len(chosen) >= room:

@@ -14,15 +14,15 @@ from typing import Any
 
 from sqlalchemy import Select, Update, bindparam, literal_column, or_, select, update
 
-from foliot.db.columns import Damaged, Moment
+from foliot.db.columns import DamagedDocument, Moment
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.parked import Coming, Parking
+from foliot.engine.model.parked import DueParkedRuns, ParkedUpdate
 from foliot.engine.model.run import Fence, RunState
-from foliot.engine.model.views import Claimed
-from foliot.engine.sql.claimed_row import ROW, Holding
+from foliot.engine.model.views import ClaimedRun
+from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
 from foliot.engine.sql.leases import Leases, fenced, until
-from foliot.engine.sql.log_chunks import Scribe, told_columns
+from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.run_items import write_items
 from foliot.engine.sql.tables import log_chunks, runs
 
@@ -86,8 +86,8 @@ class SqlParked(Statements):
     """The watchers' view of the store."""
 
     @property
-    def holding(self) -> Holding:
-        return Holding(self.tx)
+    def holding(self) -> SqlClaimedRows:
+        return SqlClaimedRows(self.tx)
 
     @property
     def leases(self) -> Leases:
@@ -99,15 +99,15 @@ class SqlParked(Statements):
         noted = update(runs).where(*ours, runs.c.lease_until.is_not(None)).values(handle=dict(handle))
         return (await self.conn.execute(noted)).rowcount == 1
 
-    async def coming(self, kind: str, queues: Collection[str] | None, now: datetime, limit: int) -> Coming:
+    async def coming(self, kind: str, queues: Collection[str] | None, now: datetime, limit: int) -> DueParkedRuns:
         asked = {"kind": kind} if queues is None else {"kind": kind, "queues": sorted(queues)}
         found = (await self.conn.execute(_coming(limit, queues is not None), asked)).all()
         later = [row.poll_at for row in found if row.poll_at > now]
-        return Coming([row.id for row in found if row.poll_at <= now], later[0] if later else None)
+        return DueParkedRuns([row.id for row in found if row.poll_at <= now], later[0] if later else None)
 
     async def claim(
         self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str
-    ) -> list[Claimed]:
+    ) -> list[ClaimedRun]:
         """Take those that nobody else took first. Their attempt goes on: nothing is told, and none is used up.
 
         One whose last holder vanished is taken alone: should it be to blame, it takes no other with it.
@@ -124,23 +124,23 @@ class SqlParked(Statements):
             await self.conn.execute(later.values(epoch=runs.c.epoch + 1, token=token, poll_at=now + lease))
         return await self._claimed(rows, token, 1)
 
-    async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
+    async def held(self, run_ids: Sequence[str], token: str) -> list[ClaimedRun]:
         """Which of these are in the hands of this token, for whom the acknowledgement of a claim was lost."""
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token)
         in_hand = or_(runs.c.lease_until.is_not(None), runs.c.poll_at.is_not(None))
         rows = (await self.conn.execute(select(*_ROW).where(*mine, in_hand))).all()
         return await self._claimed(rows, token, 0)
 
-    async def _claimed(self, rows: Sequence[Any], token: str, risen: int) -> list[Claimed]:
+    async def _claimed(self, rows: Sequence[Any], token: str, risen: int) -> list[ClaimedRun]:
         await self.holding.load(rows)
         return [self._one(row, Fence(row.id, row.epoch + risen, token)) for row in rows]
 
-    def _one(self, row: Any, fence: Fence) -> Claimed:
+    def _one(self, row: Any, fence: Fence) -> ClaimedRun:
         claimed = self.holding.claimed(row, fence, row.attempt, row.attempt_at)
-        fault = "its handle is not JSON" if isinstance(row.handle, Damaged) else claimed.fault
+        fault = "its handle is not JSON" if isinstance(row.handle, DamagedDocument) else claimed.fault
         return replace(claimed, handle=row.handle, ended=row.state != RunState.RUNNING, fault=fault)
 
-    async def park(self, parkings: Sequence[Parking], now: datetime) -> set[str]:
+    async def park(self, parkings: Sequence[ParkedUpdate], now: datetime) -> set[str]:
         """Write them down; answers the ids whose fence held. Written twice is written once."""
         by_id = {parking.fence.run_id: parking for parking in parkings}
         held, ended, accepted = [], [], set()
@@ -160,8 +160,8 @@ class SqlParked(Statements):
             await self._move(ended, {"poll_at": [parking.poll_at for _, parking in ended]})
         return accepted
 
-    async def _write(self, held: Sequence[tuple[Any, Parking]], now: datetime) -> None:
-        scribe = Scribe.new()
+    async def _write(self, held: Sequence[tuple[Any, ParkedUpdate]], now: datetime) -> None:
+        scribe = LogChunkWriter.new()
         tolds = await scribe.tell_each((row, parking.lines, None) for row, parking in held)
         if scribe.columns["run_id"]:
             await self.dialect.insert(self.conn, log_chunks, scribe.columns)
@@ -170,7 +170,7 @@ class SqlParked(Statements):
             await write_items(self.conn, self.dialect, brought)
         nothing: list[Any] = [None] * len(held)
         values = {
-            **(told_columns(tolds) if any(parking.lines for _, parking in held) else {}),
+            **(position_columns(tolds) if any(parking.lines for _, parking in held) else {}),
             # A cancel that whoever looked did not know of: look again at once.
             "poll_at": [
                 now if row.cancel_requested and not parking.cancelling else parking.poll_at for row, parking in held
@@ -181,12 +181,12 @@ class SqlParked(Statements):
         }
         await self._move(held, values)
 
-    async def _move(self, parked: Sequence[tuple[Any, Parking]], values: Mapping[str, list[Any]]) -> None:
+    async def _move(self, parked: Sequence[tuple[Any, ParkedUpdate]], values: Mapping[str, list[Any]]) -> None:
         keys = {"id": [row.id for row, _ in parked], "epoch": [row.epoch for row, _ in parked]}
         handles = [dict(parking.handle) for _, parking in parked]
         await self.dialect.update(self.conn, runs, keys, {**values, "handle": handles})
 
-    async def take_back(self, lost: Sequence[Claimed], now: datetime) -> int:
+    async def take_back(self, lost: Sequence[ClaimedRun], now: datetime) -> int:
         """Park runs again whose holder vanished, to be looked at now; no attempt is used up."""
         ids = [claimed.fence.run_id for claimed in lost]
         expired = (self.dialect.among(runs.c.id, ids), runs.c.handle.is_not(None), runs.c.lease_until.is_not(None))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, insert, select, update
 
 from foliot.db.transaction import Statements
-from foliot.engine.model.queue import Queue
+from foliot.engine.model.queue import QueuePause
 from foliot.engine.sql import queue_pauses
 from foliot.engine.sql.tables import queues, runs
 
@@ -18,22 +18,22 @@ from foliot.engine.sql.tables import queues, runs
 class SqlQueues(Statements):
     """Queues with a row of their own."""
 
-    async def said(self) -> Sequence[Queue]:
+    async def said(self) -> Sequence[QueuePause]:
         """Queues that have a row, by name."""
         query = select(queues).where(queues.c.name != queue_pauses.ROW).order_by(queues.c.name)
         return [_queue(row) for row in await self.conn.execute(query)]
 
-    async def get(self, name: str, *, lock: bool = False) -> Queue:
+    async def get(self, name: str, *, lock: bool = False) -> QueuePause:
         """Also for a queue without a row."""
         query = select(queues).where(queues.c.name == name)
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
-        return Queue(name) if row is None else _queue(row)
+        return QueuePause(name) if row is None else _queue(row)
 
     async def close(self, name: str) -> None:
         """Wait for concurrent claims in this queue, and block further ones until the transaction ends."""
         await queue_pauses.close(self.conn, self.dialect, name)
 
-    async def put(self, queue: Queue) -> None:
+    async def put(self, queue: QueuePause) -> None:
         """The gate is closed before a pause, so no concurrent transaction inserts the row."""
         values: dict[str, Any] = {
             "paused_at": queue.paused_at,
@@ -58,5 +58,5 @@ class SqlQueues(Statements):
         return {row[0]: row[1] for row in await self.conn.execute(query)}
 
 
-def _queue(row: Any) -> Queue:
-    return Queue(row.name, row.paused_at, row.paused_by, row.reason)
+def _queue(row: Any) -> QueuePause:
+    return QueuePause(row.name, row.paused_at, row.paused_by, row.reason)

@@ -18,17 +18,17 @@ from foliot.core.time.trigger import Trigger
 from foliot.db.clock import wall
 from foliot.db.metadata import FORGET_RUNS, metadata
 from foliot.db.transaction import Statements
-from foliot.engine.model.ledger import Fate, Reason
-from foliot.engine.model.node import Wish
+from foliot.engine.model.ledger import LedgerKind, LedgerReason
+from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, RunState
-from foliot.engine.model.schedule import Status, load_spec
+from foliot.engine.model.schedule import ScheduleStatus, load_spec
 from foliot.engine.sql import metric_counters, stored_bytes
 from foliot.engine.sql.tables import ledger, nodes, runs, schedules, versions
 from foliot.engine.sql.version_pruner import VersionPruner
 
 
 @dataclass(frozen=True, slots=True)
-class SqlUpkeep(Statements):
+class SqlRetention(Statements):
     """Statements of maintenance: pruning, node reports, counts."""
 
     async def prune(
@@ -77,12 +77,12 @@ class SqlUpkeep(Statements):
                 made = (
                     schedule_id,
                     start,
-                    Fate.PRUNED.value,
+                    LedgerKind.PRUNED.value,
                     members[0].tenant_id,
                     until,
                     count,
                     version,
-                    Reason.RETENTION.value,
+                    LedgerReason.RETENTION.value,
                 )
                 for name, value in zip(_LEDGER, made, strict=True):
                     columns[name].append(value)
@@ -104,7 +104,7 @@ class SqlUpkeep(Statements):
     async def _last_pruned(self, schedule_ids: set[str]) -> dict[tuple[str, int], tuple[datetime, datetime]]:
         query = select(ledger.c.schedule_id, ledger.c.version, func.max(ledger.c.first_at), func.max(ledger.c.last_at))
         query = query.where(
-            self.dialect.among(ledger.c.schedule_id, sorted(schedule_ids)), ledger.c.fate == Fate.PRUNED
+            self.dialect.among(ledger.c.schedule_id, sorted(schedule_ids)), ledger.c.fate == LedgerKind.PRUNED
         )
         rows = await self.conn.execute(query.group_by(ledger.c.schedule_id, ledger.c.version))
         return {(schedule_id, version): (first, last) for schedule_id, version, first, last in rows}
@@ -126,14 +126,14 @@ class SqlUpkeep(Statements):
 
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
-    ) -> Wish | None:
+    ) -> NodeRequest | None:
         """Write a process's report, and return an operator's request to it."""
         row = {"id": [node_id], "role": [role], "started_at": [started_at], "seen_at": [now], "report": [dict(report)]}
         await self.dialect.insert(self.conn, nodes, row, conflict="replace")
         wish = await self.conn.scalar(select(nodes.c.wish).where(nodes.c.id == node_id))
-        return None if wish is None else Wish(wish)
+        return None if wish is None else NodeRequest(wish)
 
-    async def wish(self, node_id: str, wish: Wish) -> None:
+    async def wish(self, node_id: str, wish: NodeRequest) -> None:
         await self.conn.execute(update(nodes).where(nodes.c.id == node_id).values(wish=wish.value))
 
     async def leave(self, node_id: str) -> None:
@@ -173,7 +173,7 @@ class SqlUpkeep(Statements):
             select(schedules.c.status, func.count()).where(*ours).group_by(schedules.c.status)
         )
         return {
-            "schedules": {Status(status).value: count for status, count in by_status},
+            "schedules": {ScheduleStatus(status).value: count for status, count in by_status},
             "runs": await self._open(mine),
             "queues": await self.queues(tenant_id),
             "parked": await self.parked(tenant_id),

@@ -9,16 +9,16 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.model.ledger import Entry
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.run import RunState, order_key
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Rewound
+from foliot.engine.model.views import RewindResult
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
 
 
 async def rewind(
-    conn: AsyncConnection, dialect: Dialect, schedule: Schedule, now: datetime, cut: Sequence[Entry]
-) -> Rewound:
+    conn: AsyncConnection, dialect: Dialect, schedule: Schedule, now: datetime, cut: Sequence[LedgerEntry]
+) -> RewindResult:
     """Nothing of this schedule lies beyond `now` afterwards. `cut`: the entries across it, as they end there."""
     await _spans(conn, schedule.id, now)
     await _ledger(conn, schedule.id, now, cut)
@@ -30,7 +30,7 @@ async def rewind(
         values["ahead_until"] = max(early)
     row = update(schedules).where(schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
     await conn.execute(row.values(**values, gap_reason=None))
-    return Rewound(early, last)
+    return RewindResult(early, last)
 
 
 async def _spans(conn: AsyncConnection, schedule_id: str, now: datetime) -> None:
@@ -40,7 +40,7 @@ async def _spans(conn: AsyncConnection, schedule_id: str, now: datetime) -> None
     await conn.execute(update(spans).where(mine, spans.c.start_at > now).values(start_at=now))
 
 
-async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: Sequence[Entry]) -> None:
+async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: Sequence[LedgerEntry]) -> None:
     mine = ledger.c.schedule_id == schedule_id
     await conn.execute(delete(ledger).where(mine, ledger.c.first_at > now))
     for entry in cut:

@@ -33,7 +33,7 @@ Place = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _ItemsEnd:
     """Where an attempt's items end so far."""
 
     attempt: int
@@ -58,7 +58,7 @@ async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Br
             made = (run_id, end.attempt, end.last + count, tenant_id, end.last + 1, size, kept)
             for name, value in zip(_COLUMNS, made, strict=True):
                 columns[name].append(value)
-            end = _End(end.attempt, end.last + count, size)
+            end = _ItemsEnd(end.attempt, end.last + count, size)
             weight += len(kept)
             if weight >= STATEMENT_BYTES:
                 await dialect.insert(conn, crawl_items, columns)
@@ -67,7 +67,7 @@ async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Br
         await dialect.insert(conn, crawl_items, columns)
 
 
-async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int) -> Items:
+async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int) -> RunItems:
     """A part of an attempt's items, and how many there are."""
     kept, counted = await _counted(conn, place)
     found: list[Any] = []
@@ -77,7 +77,7 @@ async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int)
         inside = zlib.decompress(data)
         found += orjson.loads(inside)[at + 1 - first :]
         at, weight = last, weight + len(inside)
-    return Items(found[:limit], kept, counted - kept)
+    return RunItems(found[:limit], kept, counted - kept)
 
 
 async def _chunk(conn: AsyncConnection, place: Place, after: int) -> tuple[int, int, bytes]:
@@ -104,7 +104,7 @@ def _of(place: Place) -> tuple[ColumnElement[bool], ...]:
     return crawl_items.c.run_id == run_id, crawl_items.c.attempt == attempt, crawl_items.c.tenant_id == tenant_id
 
 
-async def _ends(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str]) -> Mapping[str, _End]:
+async def _ends(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str]) -> Mapping[str, _ItemsEnd]:
     """One index lookup for each run, however many items it has."""
     mine = (crawl_items.c.run_id == runs.c.id, crawl_items.c.attempt == runs.c.attempt)
 
@@ -118,7 +118,7 @@ async def _ends(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str])
         newest(crawl_items.c.last_item).label("last"),
         newest(crawl_items.c.bytes_through).label("size"),
     ).where(dialect.among(runs.c.id, run_ids))
-    return {row.id: _End(row.attempt, row.last or 0, row.size or 0) for row in await conn.execute(query)}
+    return {row.id: _ItemsEnd(row.attempt, row.last or 0, row.size or 0) for row in await conn.execute(query)}
 
 
 _COLUMNS = ("run_id", "attempt", "last_item", "tenant_id", "first_item", "bytes_through", "data")
@@ -154,7 +154,7 @@ def _written(item: object) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class RunItems:
     """A part of the items of one attempt."""
 
     items: Sequence[Any]

@@ -14,13 +14,13 @@ from foliot.core.document import rfc3339
 from foliot.db.columns import Document
 from foliot.db.dialects import Batch
 from foliot.db.transaction import Statements, Transaction
-from foliot.engine.model.event import Event, EventType, Line
+from foliot.engine.model.event import Event, EventLine, EventType
 from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
-from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
+from foliot.engine.model.views import AttemptView, DeadLetterGroupView, PageRequest, RunRequest, RunView
 from foliot.engine.sql import batch_rows, metric_counters, stored_bytes
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.leases import fenced
-from foliot.engine.sql.log_chunks import Scribe, told_columns, unpack
+from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns, unpack
 from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
 
 GROUP_IDS = 100
@@ -103,7 +103,7 @@ class SqlRuns(Statements):
         found = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
         return [found[run_id] for run_id in run_ids if run_id in found]
 
-    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
+    async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
         """`filters`: state (or several, comma-separated), schedule_id, kind, queue."""
         owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
@@ -162,7 +162,7 @@ class SqlRuns(Statements):
         after = select(runs.c.id).where(*mine, runs.c.id > run_id).order_by(runs.c.id).limit(1)
         return await self.conn.scalar(before), await self.conn.scalar(after)
 
-    async def dead_groups(self, tenant_id: str, page: Page, **filters: str | None) -> list[DeadGroup]:
+    async def dead_groups(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[DeadLetterGroupView]:
         """Letters that failed alike stand together: same kind, same error, as it was written down."""
         newest = func.max(runs.c.id).label("newest")
         query = (
@@ -184,7 +184,7 @@ class SqlRuns(Statements):
         groups = (await self.conn.execute(query)).all()
         members = await self._members(tenant_id, [group.newest for group in groups], filters)
         return [
-            DeadGroup(*_told(error), kind, count, first, last, members.get(newest) or [newest])
+            DeadLetterGroupView(*_told(error), kind, count, first, last, members.get(newest) or [newest])
             for kind, error, count, first, last, newest in groups
         ]
 
@@ -259,7 +259,7 @@ class SqlRuns(Statements):
             told.append(_state(row.final_seq, row.finished_at, row.state, row.attempt or None, row.error))
         return told
 
-    async def append(self, entries: Sequence[tuple[Fence, Sequence[Line]]]) -> set[str]:
+    async def append(self, entries: Sequence[tuple[Fence, Sequence[EventLine]]]) -> set[str]:
         """Add lines to running attempts; answers the ids whose fence still held."""
         by_id = dict(zip((fence.run_id for fence, _ in entries), entries, strict=True))
         columns = (runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.attempt, runs.c.event_seq)
@@ -272,12 +272,12 @@ class SqlRuns(Statements):
                 held.append((row, lines))
         if not held:
             return set()
-        scribe = Scribe.new()
+        scribe = LogChunkWriter.new()
         tolds = await scribe.tell_each((row, lines, None) for row, lines in held)
         if scribe.columns["run_id"]:
             await self.dialect.insert(self.conn, log_chunks, scribe.columns)
         keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
-        await self.dialect.update(self.conn, runs, keys, told_columns(tolds))
+        await self.dialect.update(self.conn, runs, keys, position_columns(tolds))
         return {row.id for row, _ in held}
 
 

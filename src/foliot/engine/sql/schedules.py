@@ -11,13 +11,13 @@ from sqlalchemy import Select, and_, exists, func, insert, or_, select, update
 
 from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
-from foliot.core.time.trigger import Once, Trigger
-from foliot.db.columns import Damaged
+from foliot.core.time.trigger import OneOff, Trigger
+from foliot.db.columns import DamagedDocument
 from foliot.db.transaction import Statements
-from foliot.engine.model.ledger import Entry, Fate, Reason, Span
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import ManagedBy, Schedule, Spec, Status, load_spec
-from foliot.engine.model.views import Page, Rewound
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
+from foliot.engine.model.views import PageRequest, RewindResult
 from foliot.engine.sql import stored_bytes
 from foliot.engine.sql.rewind import rewind
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
@@ -51,7 +51,7 @@ class SqlSchedules(Statements):
         query = query.where(schedules.c.tenant_id == tenant_id).order_by(schedules.c.id)
         return {row.id: schedule_of(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))}
 
-    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
+    async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[Schedule]:
         """`filters`: status, type, kind, tag, q."""
         query = select(schedules).where(schedules.c.tenant_id == tenant_id)
         if page.cursor is not None:
@@ -124,7 +124,7 @@ class SqlSchedules(Statements):
     async def end_span(self, schedule_id: str, now: datetime) -> None:
         await self.conn.execute(update(spans).where(spans.c.open_of == schedule_id).values(end_at=now, open_of=None))
 
-    async def rewind(self, schedule: Schedule, now: datetime, cut: Sequence[Entry]) -> Rewound:
+    async def rewind(self, schedule: Schedule, now: datetime, cut: Sequence[LedgerEntry]) -> RewindResult:
         """Undo what lies beyond `now`, and set the cursor where this schedule, which is locked, has it.
 
         `cut`: the ledger's entries across `now`, as they end there. Runs that were made too early stay.
@@ -137,17 +137,17 @@ class SqlSchedules(Statements):
         settled = or_(schedules.c.last_run_at > soon, exists().where(*line, ledger.c.last_at > soon))
         broken = or_(schedules.c.updated_at > soon, and_(schedules.c.next_at > soon, settled))
         query = select(schedules.c.tenant_id, schedules.c.id, schedules.c.name).where(
-            schedules.c.status.in_([Status.ACTIVE, Status.PAUSED]), schedules.c.fault.is_(None), broken
+            schedules.c.status.in_([ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED]), schedules.c.fault.is_(None), broken
         )
         if tenant_id is not None:
             query = query.where(schedules.c.tenant_id == tenant_id)
         found = await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
         return [(tenant, schedule_id, name) for tenant, schedule_id, name in found]
 
-    async def spans(self, schedule_id: str) -> list[Span]:
+    async def spans(self, schedule_id: str) -> list[VersionSpan]:
         query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.start_at, spans.c.id)
         return [
-            Span(row.start_at, row.end_at, row.version, row.active, row.reason)
+            VersionSpan(row.start_at, row.end_at, row.version, row.active, row.reason)
             for row in await self.conn.execute(query)
         ]
 
@@ -166,17 +166,17 @@ class SqlSchedules(Statements):
         return {
             (row.schedule_id, row.version): row.action
             for row in await self.conn.execute(query)
-            if (row.schedule_id, row.version) in of and not isinstance(row.action, Damaged)
+            if (row.schedule_id, row.version) in of and not isinstance(row.action, DamagedDocument)
         }
 
-    async def specs(self, schedule_id: str) -> dict[int, Spec | str]:
+    async def specs(self, schedule_id: str) -> dict[int, ScheduleSpec | str]:
         """Every version; a damaged one is its error."""
         query = select(versions.c.version, versions.c.spec, versions.c.anchor).where(
             versions.c.schedule_id == schedule_id
         )
         return {version: _spec(text, anchor) for version, text, anchor in await self.conn.execute(query)}
 
-    async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, Entry]]:
+    async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, LedgerEntry]]:
         """Entries (with their version) that touch [start, end), oldest first."""
         query = select(ledger, ledger.c.count.label("instants")).where(
             ledger.c.schedule_id == schedule_id, ledger.c.first_at < end, ledger.c.last_at >= start
@@ -184,7 +184,14 @@ class SqlSchedules(Statements):
         return [
             (
                 row.version,
-                Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason), row.skipped_by),
+                LedgerEntry(
+                    row.first_at,
+                    row.last_at,
+                    row.instants,
+                    LedgerKind(row.fate),
+                    LedgerReason(row.reason),
+                    row.skipped_by,
+                ),
             )
             for row in await self.conn.execute(query.order_by(ledger.c.first_at))
         ]
@@ -262,7 +269,7 @@ def schedule_of(row: Any) -> Schedule:
     if isinstance(spec, str):
         # A damaged row is still shown, so that a person can see and mend it; it names no instant.
         fault = fault or spec
-        spec = Spec(trigger=Trigger(Once(row.created_at), end_at=row.created_at), kind=row.kind)
+        spec = ScheduleSpec(trigger=Trigger(OneOff(row.created_at), end_at=row.created_at), kind=row.kind)
     return Schedule(
         id=row.id,
         tenant_id=row.tenant_id,
@@ -272,7 +279,7 @@ def schedule_of(row: Any) -> Schedule:
         tags=tuple(tag for tag in row.tags.split("\n") if tag),
         spec=spec,
         action=row.action,
-        status=Status(row.status),
+        status=ScheduleStatus(row.status),
         version=row.version,
         next_at=row.next_at,
         last_run_at=row.last_run_at,
@@ -294,7 +301,7 @@ def _managed_by(maker: str) -> ManagedBy:
     return ManagedBy(maker) if maker in set(ManagedBy) else ManagedBy.API
 
 
-def _spec(text: str, anchor: datetime) -> Spec | str:
+def _spec(text: str, anchor: datetime) -> ScheduleSpec | str:
     try:
         return load_spec(text, anchor)
     except Invalid as error:
@@ -307,7 +314,11 @@ def _tags_out(tags: tuple[str, ...]) -> str:
 
 def _filtered(query: Select[Any], filters: dict[str, str | None]) -> Select[Any]:
     status = filters.get("status")
-    query = query.where(schedules.c.status == status) if status else query.where(schedules.c.status != Status.DELETED)
+    query = (
+        query.where(schedules.c.status == status)
+        if status
+        else query.where(schedules.c.status != ScheduleStatus.DELETED)
+    )
     for name in ("type", "kind"):
         if filters.get(name):
             query = query.where(schedules.c[name] == filters[name])

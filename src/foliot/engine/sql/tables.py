@@ -20,13 +20,13 @@ from sqlalchemy import (
     text,
 )
 
-from foliot.core.time.trigger import Type
+from foliot.core.time.trigger import TriggerType
 from foliot.db.columns import Document, Moment, blob, key, prose
 from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
-from foliot.engine.model.ledger import Fate
-from foliot.engine.model.node import Wish
+from foliot.engine.model.ledger import LedgerKind
+from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, Origin, RunState
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 
 schedules = Table(
     "schedules",
@@ -69,8 +69,8 @@ schedules = Table(
     Column("fault_next_at", Moment),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    CheckConstraint(one_of("status", Status), name="status"),
-    CheckConstraint(one_of("type", Type), name="type"),
+    CheckConstraint(one_of("status", ScheduleStatus), name="status"),
+    CheckConstraint(one_of("type", TriggerType), name="type"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     CheckConstraint("next_at IS NULL OR status = 'active'", name="cursor"),
     Index("ix_schedules_next_at", "next_at", **where_set("next_at")),  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ ledger = Table(
     Column("reason", key(32), nullable=False),
     # Who wanted it skipped, where a person decided.
     Column("skipped_by", key(200)),
-    CheckConstraint(one_of("fate", Fate), name="fate"),
+    CheckConstraint(one_of("fate", LedgerKind), name="fate"),
     CheckConstraint("count > 0", name="count"),
     CheckConstraint("last_at >= first_at", name="range"),
     # What a tenant missed lately, without asking each of its schedules.
@@ -271,7 +271,7 @@ nodes = Table(
     Column("report", Document, nullable=False),
     # What an operator asked of this process; it reads it when it reports.
     Column("wish", key(16)),
-    CheckConstraint(one_of("wish", Wish), name="wish"),
+    CheckConstraint(one_of("wish", NodeRequest), name="wish"),
 )
 
 # Only queues that were paused have a row. They belong to the installation, not to a tenant.

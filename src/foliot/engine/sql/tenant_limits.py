@@ -26,7 +26,7 @@ _OWN = select(tenants.c.tenant_id, tenants.c.limits).where(
 
 
 @dataclass(slots=True)
-class Caps:
+class ConcurrencyLimits:
     """The limits of tenants' rows, or else of the settings; cached per process."""
 
     default: int | None = None

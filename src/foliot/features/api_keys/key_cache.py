@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from foliot.auth.api_key import SHAPE, Key
-from foliot.auth.digest import KEY_PURPOSE, Pepper, Print
+from foliot.auth.api_key import SHAPE, KeyRecord
+from foliot.auth.digest import KEY_PURPOSE, KeyDigest, Pepper
 from foliot.core.access import Caller
 from foliot.core.errors import Unauthenticated, Unavailable
 from foliot.core.ports import Clock
@@ -27,21 +27,21 @@ log = structlog.get_logger("foliot.auth")
 
 
 @dataclass(slots=True, kw_only=True)
-class Keys:
+class KeyCache:
     """Looks keys up by their digest. The text of a key is never kept, not even in memory."""
 
     store: Database
     clock: Clock
     pepper: Pepper
     last_use: LastUse
-    _found: dict[str, tuple[float, Key | None]] = field(init=False, default_factory=dict)
-    _asking: dict[str, asyncio.Task[Key | None]] = field(init=False, default_factory=dict)
+    _found: dict[str, tuple[float, KeyRecord | None]] = field(init=False, default_factory=dict)
+    _asking: dict[str, asyncio.Task[KeyRecord | None]] = field(init=False, default_factory=dict)
 
     async def caller(self, bearer: str) -> Caller:
         """Whoever shows this key; unknown, revoked and expired ones are `Unauthenticated` alike."""
         if not SHAPE.fullmatch(bearer):
             raise Unauthenticated
-        prints = [Print(*made) for made in self.pepper.digests(KEY_PURPOSE, bearer)]
+        prints = [KeyDigest(*made) for made in self.pepper.digests(KEY_PURPOSE, bearer)]
         key = await self._recall(prints[0].digest, lambda: self._by_prints(prints))
         now = self.clock.now()
         if key is None or not key.counts(now):
@@ -60,7 +60,7 @@ class Keys:
         key = await self._recall(key_id, lambda: self._by_id(key_id))
         return key is not None and key.counts(now)
 
-    async def _recall(self, name: str, ask: Callable[[], Awaitable[Key | None]]) -> Key | None:
+    async def _recall(self, name: str, ask: Callable[[], Awaitable[KeyRecord | None]]) -> KeyRecord | None:
         """What was found a moment ago, or what is found now; however many ask at once, the store is asked once."""
         at = self.clock.monotonic()
         known = self._found.get(name)
@@ -72,7 +72,7 @@ class Keys:
         # Whoever hangs up must not take the answer from the others.
         return await asyncio.shield(task)
 
-    async def _ask(self, name: str, at: float, ask: Callable[[], Awaitable[Key | None]]) -> Key | None:
+    async def _ask(self, name: str, at: float, ask: Callable[[], Awaitable[KeyRecord | None]]) -> KeyRecord | None:
         try:
             key = await ask()
         finally:
@@ -84,11 +84,11 @@ class Keys:
         self._found[name] = at, key
         return key
 
-    async def _by_id(self, key_id: str) -> Key | None:
+    async def _by_id(self, key_id: str) -> KeyRecord | None:
         async with self.store.glance() as tx:
             return await SqlKeys(tx).by_id(key_id)
 
-    async def _by_prints(self, prints: list[Print]) -> Key | None:
+    async def _by_prints(self, prints: list[KeyDigest]) -> KeyRecord | None:
         async with self.store.glance() as tx:
             rows = await SqlKeys(tx).by_digests([one.digest for one in prints])
         for key, kept in rows:
@@ -99,7 +99,7 @@ class Keys:
                     return key
         return None
 
-    async def _reprint(self, key: Key, old: Print, new: Print) -> None:
+    async def _reprint(self, key: KeyRecord, old: KeyDigest, new: KeyDigest) -> None:
         """So that the old pepper can go once every key in use was seen."""
         try:
             async with self.store.begin() as tx:

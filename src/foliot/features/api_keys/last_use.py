@@ -15,7 +15,7 @@ MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class UsesWritten:
     """What one round did."""
 
     keys: int
@@ -39,7 +39,7 @@ class LastUse:
         if (written is None or now - written >= EVERY) and (key_id in self._used or len(self._used) < MOST):
             self._used[key_id] = now
 
-    async def run_once(self) -> Noted:
+    async def run_once(self) -> UsesWritten:
         """Write what was noted since the last round; when that fails, the next round has it too."""
         used = dict(self._used)
         if used:
@@ -52,4 +52,4 @@ class LastUse:
             self._written[key_id] = at
         while len(self._written) > MOST:
             del self._written[next(iter(self._written))]
-        return Noted(len(used), self.period)
+        return UsesWritten(len(used), self.period)

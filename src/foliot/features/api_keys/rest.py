@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.auth.api_key import Key
+from foliot.auth.api_key import KeyRecord
 from foliot.features.api_keys import schema
 from foliot.features.api_keys.schema import NO_STORE
-from foliot.features.api_keys.usecases import Keys, NewKey
+from foliot.features.api_keys.usecases import ApiKeys, IssuedKey
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
 
 @router.post(
     "",
-    dependencies=[permits(Keys.create)],
+    dependencies=[permits(ApiKeys.create)],
     status_code=201,
     response_model=schema.NewApiKey,
     openapi_extra=body(schema.ApiKeyRequest),
@@ -28,36 +28,36 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """`key` is shown this once and kept nowhere. Nobody hands out more than they have."""
-    made = await cases[Keys].create(caller, asked.document, asked.once(201, _shown, secret=True))
+    made = await cases[ApiKeys].create(caller, asked.document, asked.once(201, _shown, secret=True))
     return encode.answer(_shown(made), 201, NO_STORE)
 
 
 @router.get(
     "",
-    dependencies=[permits(Keys.list)],
+    dependencies=[permits(ApiKeys.list)],
     response_model=schema.ApiKeyPage,
     summary="List API keys, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     """Revoked and expired ones too, and never the keys themselves."""
-    shown, following = page.of(await cases[Keys].list(caller, page.more()), lambda one: one.id)
+    shown, following = page.of(await cases[ApiKeys].list(caller, page.more()), lambda one: one.id)
     return encode.answer(schema.ApiKeyPage(items=[_key(one) for one in shown], next_cursor=following))
 
 
 @router.delete(
     "/{key_id}",
-    dependencies=[permits(Keys.revoke)],
+    dependencies=[permits(ApiKeys.revoke)],
     status_code=204,
     responses=UNKNOWN,
     summary="Revoke an API key",
 )
 async def revoke(cases: Cases, caller: Who, key_id: KeyId) -> Response:
     """For good: within 5 s nothing accepts it, and streams opened with it end. It stays listed."""
-    await cases[Keys].revoke(caller, key_id)
+    await cases[ApiKeys].revoke(caller, key_id)
     return Response(status_code=204)
 
 
-def _key(one: Key) -> schema.ApiKey:
+def _key(one: KeyRecord) -> schema.ApiKey:
     return schema.ApiKey(
         id=one.id,
         name=one.name,
@@ -73,5 +73,5 @@ def _key(one: Key) -> schema.ApiKey:
     )
 
 
-def _shown(made: NewKey) -> schema.NewApiKey:
+def _shown(made: IssuedKey) -> schema.NewApiKey:
     return schema.NewApiKey(**fields_of(_key(made.key)), key=made.text)

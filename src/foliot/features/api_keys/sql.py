@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, update
 
-from foliot.auth.api_key import Key
-from foliot.auth.digest import Print, Session, Ticket
+from foliot.auth.api_key import KeyRecord
+from foliot.auth.digest import KeyDigest, StoredSession, StoredTicket
 from foliot.core.access import Role
 from foliot.db.columns import Moment
 from foliot.db.transaction import Statements
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.api_keys.tables import api_keys, sessions, tickets
 
 
@@ -22,7 +22,7 @@ from foliot.features.api_keys.tables import api_keys, sessions, tickets
 class SqlKeys(Statements):
     """API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
 
-    async def add(self, key: Key, made: Print) -> None:
+    async def add(self, key: KeyRecord, made: KeyDigest) -> None:
         await self.conn.execute(
             insert(api_keys).values(
                 id=key.id,
@@ -39,14 +39,14 @@ class SqlKeys(Statements):
             )
         )
 
-    async def find(self, tenant_id: str, page: Page) -> list[Key]:
+    async def find(self, tenant_id: str, page: PageRequest) -> list[KeyRecord]:
         """Newest first, revoked and expired ones too."""
         query = select(api_keys).where(api_keys.c.tenant_id == tenant_id)
         if page.cursor is not None:
             query = query.where(api_keys.c.id < page.cursor)
         return [_key(row) for row in await self.conn.execute(query.order_by(api_keys.c.id.desc()).limit(page.limit))]
 
-    async def get(self, tenant_id: str, key_id: str) -> Key | None:
+    async def get(self, tenant_id: str, key_id: str) -> KeyRecord | None:
         query = select(api_keys).where(api_keys.c.id == key_id, api_keys.c.tenant_id == tenant_id)
         row = (await self.conn.execute(query)).first()
         return None if row is None else _key(row)
@@ -58,17 +58,17 @@ class SqlKeys(Statements):
         # A second statement, for the first does not see what was added while it waited for a lock.
         return (await self.conn.execute(select(func.count()).select_from(api_keys).where(*live))).scalar_one()
 
-    async def by_digests(self, digests: Sequence[str]) -> list[tuple[Key, Print]]:
+    async def by_digests(self, digests: Sequence[str]) -> list[tuple[KeyRecord, KeyDigest]]:
         """Of any tenant, for who asks is what the digest has yet to tell."""
         query = select(api_keys).where(self.dialect.among(api_keys.c.digest, digests))
-        return [(_key(row), Print(row.pepper, row.digest)) for row in await self.conn.execute(query)]
+        return [(_key(row), KeyDigest(row.pepper, row.digest)) for row in await self.conn.execute(query)]
 
-    async def by_id(self, key_id: str) -> Key | None:
+    async def by_id(self, key_id: str) -> KeyRecord | None:
         """Of any tenant, for a caller who showed it before."""
         row = (await self.conn.execute(select(api_keys).where(api_keys.c.id == key_id))).first()
         return None if row is None else _key(row)
 
-    async def reprint(self, key_id: str, old: Print, new: Print) -> None:
+    async def reprint(self, key_id: str, old: KeyDigest, new: KeyDigest) -> None:
         """Keep the digest by the newest pepper, unless somebody else did."""
         where = (api_keys.c.id == key_id, api_keys.c.digest == old.digest)
         await self.conn.execute(update(api_keys).where(*where).values(digest=new.digest, pepper=new.pepper))
@@ -86,11 +86,11 @@ class SqlKeys(Statements):
             # In order of id, so that two processes do not wait for each other.
             await self.conn.execute(_NOTE_USE, [{"b_id": key_id, "b_at": used[key_id]} for key_id in sorted(used)])
 
-    async def put_ticket(self, digest: str, ticket: Ticket) -> None:
+    async def put_ticket(self, digest: str, ticket: StoredTicket) -> None:
         values = {"tenant_id": ticket.tenant_id, "caller": dict(ticket.caller), "expires_at": ticket.expires_at}
         await self.conn.execute(insert(tickets).values(digest=digest, **values))
 
-    async def take_ticket(self, digests: Sequence[str]) -> Ticket | None:
+    async def take_ticket(self, digests: Sequence[str]) -> StoredTicket | None:
         """The ticket, which is then gone: of all who ask, one gets it."""
         row = (await self.conn.execute(select(tickets).where(self.dialect.among(tickets.c.digest, digests)))).first()
         if row is None:
@@ -99,7 +99,7 @@ class SqlKeys(Statements):
         if taken.rowcount != 1:
             # Somebody else took it between our two statements.
             return None
-        return Ticket(tenant_id=row.tenant_id, caller=row.caller, expires_at=row.expires_at)
+        return StoredTicket(tenant_id=row.tenant_id, caller=row.caller, expires_at=row.expires_at)
 
     async def prune_tickets(self, before: datetime, limit: int) -> int:
         """Forget tickets that expired before this moment and that nobody took."""
@@ -109,7 +109,7 @@ class SqlKeys(Statements):
             await self.conn.execute(delete(tickets).where(self.dialect.among(tickets.c.digest, old)))
         return len(old)
 
-    async def begin_session(self, session: Session) -> None:
+    async def begin_session(self, session: StoredSession) -> None:
         await self.conn.execute(insert(sessions).values(**asdict(session)))
 
     async def has_session(self, tenant_id: str, session_id: str) -> bool:
@@ -150,8 +150,8 @@ def _counts(now: datetime) -> ColumnElement[bool]:
     return api_keys.c.revoked_at.is_(None) & unexpired
 
 
-def _key(row: Any) -> Key:
-    return Key(
+def _key(row: Any) -> KeyRecord:
+    return KeyRecord(
         id=row.id,
         tenant_id=row.tenant_id,
         name=row.name,

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from foliot.auth.api_key import LONGER, Key, read_key, spell
-from foliot.auth.digest import KEY_PURPOSE, Pepper, Print
-from foliot.commands.audit import Change
+from foliot.auth.api_key import LONGER, KeyRecord, read_key, spell
+from foliot.auth.digest import KEY_PURPOSE, KeyDigest, Pepper
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound, TooMany
 from foliot.core.ids import KEY
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.api_keys.sql import SqlKeys
 from foliot.wakeups.feed import Feed
 
@@ -28,10 +28,10 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class NewKey:
+class IssuedKey:
     """A key, this once with the text that is shown and kept nowhere."""
 
-    key: Key
+    key: KeyRecord
     text: str
 
     def __repr__(self) -> str:
@@ -39,7 +39,7 @@ class NewKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class ApiKeys:
     """Create, list, revoke."""
 
     store: Database
@@ -51,7 +51,7 @@ class Keys:
     """By how much a key may outlive the token that made it."""
 
     @command(Verb.WRITE, Thing.KEY)
-    async def create(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> NewKey:
+    async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> IssuedKey:
         """Nobody hands out more than they have: not a higher role, not other scopes, not a longer life of a key."""
         pepper = needed(self.pepper)
         tx = await ctx.begin()
@@ -60,7 +60,7 @@ class Keys:
             raise TooMany(f"there are {MOST} API keys that count, which is the most there may be: revoke one first")
         key_id = self.new_id(KEY)
         text, hint = spell(key_id, secrets.token_urlsafe(32))
-        key = Key(
+        key = KeyRecord(
             id=key_id,
             tenant_id=ctx.tenant_id,
             name=draft.name,
@@ -71,18 +71,18 @@ class Keys:
             created_at=ctx.now,
             expires_at=draft.expires_at,
         )
-        await SqlKeys(tx).add(key, Print(*pepper.digest(KEY_PURPOSE, text)))
-        ctx.audit(Change("create", Thing.KEY, key_id, became=_portrait(key)))
-        return NewKey(key, text)
+        await SqlKeys(tx).add(key, KeyDigest(*pepper.digest(KEY_PURPOSE, text)))
+        ctx.audit(AuditedChange("create", Thing.KEY, key_id, became=_portrait(key)))
+        return IssuedKey(key, text)
 
     @query(Verb.READ, Thing.KEY)
-    async def list(self, ctx: QueryContext, page: Page) -> Sequence[Key]:
+    async def list(self, ctx: QueryContext, page: PageRequest) -> Sequence[KeyRecord]:
         """Newest first, revoked and expired ones too."""
         async with ctx.read() as tx:
             return await SqlKeys(tx).find(ctx.tenant_id, page)
 
     @command(Verb.WRITE, Thing.KEY)
-    async def revoke(self, ctx: CommandContext, key_id: str) -> Key:
+    async def revoke(self, ctx: CommandContext, key_id: str) -> KeyRecord:
         """For good. It stays listed; revoking it again changes nothing."""
         tx = await ctx.begin()
         revoked = await SqlKeys(tx).revoke(ctx.tenant_id, key_id, ctx.now, ctx.caller.user_id)
@@ -90,11 +90,11 @@ class Keys:
         if key is None:
             raise NotFound("key", key_id)
         if revoked:
-            ctx.audit(Change("revoke", Thing.KEY, key_id, was=_portrait(key)))
+            ctx.audit(AuditedChange("revoke", Thing.KEY, key_id, was=_portrait(key)))
         return key
 
 
-def _portrait(key: Key) -> dict[str, Any]:
+def _portrait(key: KeyRecord) -> dict[str, Any]:
     """A key as the trail shows it."""
     return {
         "name": key.name,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from foliot.auth.lazy_keyring import LateKeyring
+from foliot.auth.lazy_keyring import LazyKeyring
 from foliot.config.settings import Settings
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
@@ -19,9 +19,9 @@ from foliot.net.client import HttpEgress
 
 if TYPE_CHECKING:
     from foliot.auth.claims import Expectations
-    from foliot.auth.identity import Identities
+    from foliot.auth.identity import CredentialCheck
     from foliot.auth.jwks import Jwks
-    from foliot.auth.verification_keys import Keys as TokenKeys
+    from foliot.auth.verification_keys import VerificationKeys as TokenKeys
 
 FIRST_FETCH = 2.0
 """Seconds for which the start waits for the keys of an identity provider; until they arrive, tokens are refused."""
@@ -31,7 +31,7 @@ FIRST_FETCH = 2.0
 class Authentication:
     """What checks tokens and keys, and the actors that keep them fresh. Local mode has none."""
 
-    identity: Identities
+    identity: CredentialCheck
     actors: Sequence[Actor]
     jwks: Jwks | None = None
     egress: HttpEgress | None = None
@@ -79,14 +79,14 @@ def provider(settings: Settings, clock: Clock) -> tuple[Jwks, HttpEgress]:
 
 
 def build_authentication(
-    settings: Settings, store: Database, clock: Clock, vault: LateKeyring | None
+    settings: Settings, store: Database, clock: Clock, vault: LazyKeyring | None
 ) -> Authentication:
     """Tokens, keys, and what keeps them fresh."""
     # Cryptography takes its time to import, and local mode checks no token.
-    from foliot.auth.identity import Identities
+    from foliot.auth.identity import CredentialCheck
     from foliot.auth.tokens import Tokens
     from foliot.auth.verification_keys import hs256, key_file
-    from foliot.features.api_keys.key_cache import Keys
+    from foliot.features.api_keys.key_cache import KeyCache
     from foliot.features.api_keys.last_use import LastUse
 
     if not settings.checks_tokens:
@@ -106,9 +106,9 @@ def build_authentication(
         keys = jwks
     last_use = LastUse(store=store)
     return Authentication(
-        identity=Identities(
+        identity=CredentialCheck(
             Tokens(keys=keys, clock=clock, expected=expectations(settings)),
-            None if vault is None else Keys(store=store, clock=clock, pepper=vault, last_use=last_use),
+            None if vault is None else KeyCache(store=store, clock=clock, pepper=vault, last_use=last_use),
         ),
         actors=[last_use] if jwks is None else [last_use, jwks],
         jwks=jwks,

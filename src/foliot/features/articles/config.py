@@ -18,13 +18,13 @@ MOST_COMPLAINTS = 100
 _UNLABELLED: Mapping[str, Any] = {"source": "", "category": "", "priority": DEFAULT_PRIORITY}
 
 
-class Targets(Protocol):
+class ArticleTargets(Protocol):
     """Who says where requests may go."""
 
     def check(self, url: str) -> None: ...
 
 
-def read_config(config: Mapping[str, Any], targets: Targets) -> dict[str, Any]:
+def read_config(config: Mapping[str, Any], targets: ArticleTargets) -> dict[str, Any]:
     """The stored form: `articles`, each with its URL in one spelling, and `max_age_seconds`."""
     fields = Fields.of("", config)
     given = fields.value("articles")
@@ -39,7 +39,7 @@ def read_config(config: Mapping[str, Any], targets: Targets) -> dict[str, Any]:
     return stored | ({"max_age_seconds": max_age} if named else {})
 
 
-def _articles(given: Sequence[Any], targets: Targets) -> list[dict[str, Any]]:
+def _articles(given: Sequence[Any], targets: ArticleTargets) -> list[dict[str, Any]]:
     read: list[dict[str, Any]] = []
     seen: dict[str, int] = {}
     wrong: list[Invalid] = []
@@ -61,7 +61,7 @@ def _articles(given: Sequence[Any], targets: Targets) -> list[dict[str, Any]]:
     return read
 
 
-def _article(at: int, one: Any, targets: Targets) -> dict[str, Any]:
+def _article(at: int, one: Any, targets: ArticleTargets) -> dict[str, Any]:
     if isinstance(one, str):
         # Ten thousand of these come at once.
         given, labels = one, _UNLABELLED

@@ -39,7 +39,7 @@ Collection = AsyncCollection[dict[str, Any]]
 log = structlog.get_logger("foliot.pipelines")
 
 
-class SinkAway(Unavailable):
+class SinkUnavailable(Unavailable):
     """The sink takes nothing now; what it should take waits."""
 
 
@@ -75,7 +75,7 @@ class MongoArticles:
         return await replace_all(self._articles, [document(view) for view in views])
 
     async def check(self) -> None:
-        """`SinkAway` when the server does not answer, or does not let us in."""
+        """`SinkUnavailable` when the server does not answer, or does not let us in."""
         try:
             await self.database.command("ping")
             await self.marks.find_one({"_id": MARK})
@@ -202,9 +202,9 @@ def _refuse(one: Mapping[str, Any], why: str) -> None:
     log.warning("MongoDB cannot hold a document", action="sink_refused", document_id=one["_id"], error=why)
 
 
-def _away(error: PyMongoError) -> SinkAway:
+def _away(error: PyMongoError) -> SinkUnavailable:
     """In words without an address: those of the driver name every server it tried."""
     if isinstance(error, OperationFailure):
         named = (error.details or {}).get("codeName") or error.code
-        return SinkAway(f"MongoDB refuses to take documents ({named})")
-    return SinkAway(f"MongoDB does not answer ({type(error).__name__})")
+        return SinkUnavailable(f"MongoDB refuses to take documents ({named})")
+    return SinkUnavailable(f"MongoDB does not answer ({type(error).__name__})")

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.articles.model.fetch import ArticleView, Changed, Mark
-from foliot.features.articles.mongo import SinkAway
+from foliot.features.articles.model.fetch import ArticleView, ChangeCursor, ChangedArticle
+from foliot.features.articles.mongo import SinkUnavailable
 from foliot.features.articles.sql.articles import SqlArticles
 
 PERIOD = 2.0
@@ -25,7 +25,7 @@ MOST_KNOWN = 100_000
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Sink(Protocol):
+class ArticleSink(Protocol):
     """Takes articles."""
 
     async def mark(self) -> datetime | None: ...
@@ -36,7 +36,7 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class ArticlesCopied:
     """What one round did."""
 
     written: int
@@ -44,12 +44,12 @@ class Copied:
 
 
 @dataclass(slots=True, kw_only=True)
-class Copier:
+class ArticleCopier:
     """One in a house is enough, and any number is harmless: each writes the same documents."""
 
     clock: Clock
     store: Database
-    sink: Sink
+    sink: ArticleSink
     name: str = "copier"
     topics: Sequence[str] = ()
     period: float = PERIOD
@@ -60,15 +60,15 @@ class Copier:
     refused: int = 0
     away: str | None = None
     """Why the sink takes nothing now."""
-    _from: Mark | None = None
+    _from: ChangeCursor | None = None
     _reached: datetime = BEGINNING
-    _known: dict[str, Changed] = field(default_factory=dict)
+    _known: dict[str, ChangedArticle] = field(default_factory=dict)
     """What was written as it stood there, for as long as we may come across it again."""
 
-    async def run_once(self) -> Copied:
+    async def run_once(self) -> ArticlesCopied:
         try:
             copied = await self._copy()
-        except SinkAway as away:
+        except SinkUnavailable as away:
             self.away = away.told
             raise
         self.away = None
@@ -77,9 +77,9 @@ class Copier:
     def report(self) -> Mapping[str, Any]:
         return {"mongodb": {"written": self.written, "refused": self.refused, "error": self.away}}
 
-    async def _copy(self) -> Copied:
+    async def _copy(self) -> ArticlesCopied:
         if self._from is None:
-            self._from = Mark(await self.sink.mark() or BEGINNING)
+            self._from = ChangeCursor(await self.sink.mark() or BEGINNING)
             self._reached = self._from.at + self.overlap
         async with self.store.read() as tx:
             found = await SqlArticles(tx).changed(self._from, self.look)
@@ -95,11 +95,11 @@ class Copier:
         if len(found) == self.look:
             self._from = found[-1].mark
             self._forget(self._reached - self.overlap)
-            return Copied(len(new), 0.0)
+            return ArticlesCopied(len(new), 0.0)
         await self._go_back()
-        return Copied(len(new), self.period)
+        return ArticlesCopied(len(new), self.period)
 
-    def _is_new(self, one: Changed) -> bool:
+    def _is_new(self, one: ChangedArticle) -> bool:
         known = self._known.get(one.mark.article_id)
         return known is None or known.scraped_at != one.scraped_at
 
@@ -115,9 +115,9 @@ class Copier:
         """Everything is written: look once more at the last of it, and let the sink remember where that begins."""
         # A clock that was put back stamps what is new with moments that have been.
         back = max(min(self._reached, self.clock.now()) - self.overlap, BEGINNING)
-        if self._from != Mark(back):
+        if self._from != ChangeCursor(back):
             await self.sink.remember(back)
-        self._from = Mark(back)
+        self._from = ChangeCursor(back)
         self._forget(back)
 
     def _forget(self, before: datetime) -> None:

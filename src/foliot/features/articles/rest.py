@@ -5,23 +5,23 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from foliot.features.articles import schema
-from foliot.features.articles.usecases import Articles, Submitted
-from foliot.features.jobs.usecases import Job
+from foliot.features.articles.usecases import Articles, SubmittedArticles
+from foliot.features.jobs.usecases import JobRecord
 from foliot.servers.http import encode
-from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Batch, Cases
 from foliot.servers.http.schema import body
 
-router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
+router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=FastRoute)
 
 
 @router.post(
     "/submit",
     dependencies=[permits(Articles.submit)],
     status_code=201,
-    response_model=schema.SubmittedJob,
-    openapi_extra=body(schema.SubmitRequest),
+    response_model=schema.ArticleJob,
+    openapi_extra=body(schema.ArticleJobRequest),
     summary="Have articles scraped",
 )
 async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
@@ -33,13 +33,13 @@ async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
     return encode.answer(submitted(made), 201, _located(made))
 
 
-def submitted(made: Submitted) -> schema.SubmittedJob:
+def submitted(made: SubmittedArticles) -> schema.ArticleJob:
     """The answer as JSON."""
     counts = made.counts
     fresh = counts.total - counts.cached
-    return schema.SubmittedJob(
+    return schema.ArticleJob(
         job_id=made.run.id,
-        status=Job(made.run.id, made.run, counts=counts).word,
+        status=JobRecord(made.run.id, made.run, counts=counts).word,
         total_articles=counts.total,
         new_articles=fresh,
         cached_articles=counts.cached,
@@ -47,5 +47,5 @@ def submitted(made: Submitted) -> schema.SubmittedJob:
     )
 
 
-def _located(made: Submitted) -> dict[str, str]:
+def _located(made: SubmittedArticles) -> dict[str, str]:
     return {"Location": f"/jobs/{made.run.id}/status"}

@@ -21,7 +21,7 @@ class ArticleRequest:
 
 
 @declared
-class SubmitRequest:
+class ArticleJobRequest:
     """A job of articles."""
 
     articles: Annotated[list[ArticleRequest], Field(min_length=1, max_length=10_000)]
@@ -32,7 +32,7 @@ class SubmitRequest:
 
 
 @declared
-class SubmittedJob:
+class ArticleJob:
     """A job that was accepted."""
 
     job_id: str
@@ -69,7 +69,7 @@ class ArticleResult:
 
 
 @declared
-class PreviousText:
+class PreviousVersion:
     """What a page said before it changed."""
 
     title: str | None
@@ -78,10 +78,10 @@ class PreviousText:
 
 
 @declared
-class WholeArticle(ArticleResult):
+class ArticleDetail(ArticleResult):
     """A page that was read, and what it said before."""
 
-    previous: PreviousText | None
+    previous: PreviousVersion | None
 
 
 @declared

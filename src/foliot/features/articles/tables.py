@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, Table, UniqueConstraint
 
-from foliot.db.batch_statements import KEEPS, Keeps
+from foliot.db.batch_statements import KEEPS, KeptColumns
 from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
 from foliot.features.articles.model.article import ArticleStatus, ItemState
@@ -62,7 +62,7 @@ articles = Table(
     Index(None, "updated_at"),
     postgresql_with={"fillfactor": "70"},
     info={
-        KEEPS: Keeps(
+        KEEPS: KeptColumns(
             once="scraped_at",
             watched=("title", "content"),
             kept={

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, query, requires, unchecked_command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import Fields
@@ -21,8 +21,8 @@ from foliot.db.database import Database
 from foliot.engine.model.run import DEFAULT_PRIORITY, Origin
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.articles.model.article import KIND, QUEUE, Counts
-from foliot.features.articles.model.fetch import ItemView, Previous, Wish
+from foliot.features.articles.model.article import KIND, QUEUE, ArticleCounts
+from foliot.features.articles.model.fetch import ItemView, PreviousContent, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.schedules.usecases.schedules import Schedules, find_run
@@ -33,11 +33,11 @@ MOST_AGE = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmittedArticles:
     """A job, and what it found when it was made."""
 
     run: RunView
-    counts: Counts
+    counts: ArticleCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Articles:
     """How old a page may be that is given without fetching it again, when the request says nothing."""
 
     @requires(Verb.RUN, Thing.ARTICLE)
-    async def submit(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Submitted:
+    async def submit(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> SubmittedArticles:
         """A new batch with its items, parked from the start; one whose pages are all fresh has ended."""
         fields = Fields.of("", raw)
         ignore_cache = fields.flag("ignore_cache", default=False)
@@ -64,7 +64,7 @@ class Articles:
         check_depth("articles", articles)
         # Ten thousand URLs are read in half a second, in which others want to be answered.
         config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
-        wanted = [Wish.of(one) for one in config["articles"]]
+        wanted = [WantedArticle.of(one) for one in config["articles"]]
         # A retry on conflict does not read them again.
         return await self._submit(caller, wanted, max_age, once)
 
@@ -78,7 +78,9 @@ class Articles:
         return timedelta(seconds=stated)
 
     @unchecked_command
-    async def _submit(self, ctx: CommandContext, wanted: Sequence[Wish], max_age: timedelta, once: Once) -> Submitted:
+    async def _submit(
+        self, ctx: CommandContext, wanted: Sequence[WantedArticle], max_age: timedelta, once: IdempotentRequest
+    ) -> SubmittedArticles:
         tx = await ctx.begin(self.limiter)
         self.limiter.run(ctx.caller, ctx.limits)
         request = RunRequest(
@@ -98,12 +100,12 @@ class Articles:
         counts = await SqlArticles(tx).submit(ctx.tenant_id, request.id, wanted, ctx.now, max_age)
         await SqlBatchRuns(tx).begin(request.id, counts, ctx.now)
         became = {"articles": counts.total, "cached": counts.cached}
-        ctx.audit(Change("create", Thing.ARTICLE, request.id, became=became))
+        ctx.audit(AuditedChange("create", Thing.ARTICLE, request.id, became=became))
         ctx.wake(ARTICLES_TOPIC, RUNS_TOPIC)
-        return Submitted(await find_run(tx, ctx.caller, request.id), counts)
+        return SubmittedArticles(await find_run(tx, ctx.caller, request.id), counts)
 
     @query(Verb.READ, Thing.RUN)
-    async def counts(self, ctx: QueryContext, run_ids: Sequence[str]) -> Mapping[str, Counts]:
+    async def counts(self, ctx: QueryContext, run_ids: Sequence[str]) -> Mapping[str, ArticleCounts]:
         """How far these jobs have come; those that are not the caller's are left out."""
         async with ctx.read() as tx:
             ours = await SqlRuns(tx).several(ctx.tenant_id, run_ids)
@@ -117,7 +119,7 @@ class Articles:
             return await SqlArticles(tx).items(run.id, skip=skip, limit=limit, failed=failed)
 
     @query(Verb.READ, Thing.RUN)
-    async def item(self, ctx: QueryContext, run_id: str, article_id: str) -> tuple[ItemView, Previous | None]:
+    async def item(self, ctx: QueryContext, run_id: str, article_id: str) -> tuple[ItemView, PreviousContent | None]:
         """One article of a job, and what it said before it changed."""
         async with ctx.read() as tx:
             run = await find_run(tx, ctx.caller, run_id)

@@ -13,16 +13,16 @@ from foliot.cluster.reader_pool import reader_pool
 from foliot.config.settings import Settings
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.articles.actor.fetcher import Gathering
-from foliot.features.articles.fetch.extractor_pool import Readers
-from foliot.features.articles.fetch.request import Fetcher
+from foliot.features.articles.actor.fetcher import FetcherSettings
+from foliot.features.articles.fetch.extractor_pool import ExtractorPool
+from foliot.features.articles.fetch.request import PageFetcher
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.articles.model.article import Manners
+from foliot.features.articles.model.article import Politeness
 from foliot.net.client import HttpEgress
 
 if TYPE_CHECKING:
     from foliot.features.articles.mongo import MongoArticles
-    from foliot.features.articles.mongo_copier import Copier
+    from foliot.features.articles.mongo_copier import ArticleCopier
     from foliot.features.jobs.mongo_copier import JobCopier
 
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class ArticleParts:
     """How this process fetches articles, and the processes that read them."""
 
-    how: Gathering
-    readers: Readers
+    how: FetcherSettings
+    readers: ExtractorPool
     pool: ProcessPool
 
     async def close(self) -> None:
@@ -42,17 +42,17 @@ class ArticleParts:
 def build_articles(settings: Settings, egress: HttpEgress, clock: Clock) -> ArticleParts:
     """Nothing is started before the first page."""
     # Of its own: a heavy task must not keep pages waiting. As many as can compute: each is handed several at a time.
-    here = machine.Readers.here()
+    here = machine.ReaderCapacity.here()
     pool = reader_pool(here)
-    readers = Readers(pool=pool, many=here.many)
-    fetcher = Fetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
+    readers = ExtractorPool(pool=pool, many=here.many)
+    fetcher = PageFetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
     rate = settings.host_rate
-    how = Gathering(
+    how = FetcherSettings(
         scraper=PageScraper(fetcher=fetcher, readers=readers, clock=clock),
         crowded=lambda: readers.crowded,
         held_back=readers.held_back,
         slots=settings.scrape_concurrency,
-        manners=Manners(
+        manners=Politeness(
             interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency
         ),
         attempts=settings.scrape_attempts,
@@ -64,7 +64,7 @@ def build_articles(settings: Settings, egress: HttpEgress, clock: Clock) -> Arti
 class MongoCopy:
     """What brings articles, jobs and items to MongoDB."""
 
-    copier: Copier
+    copier: ArticleCopier
     jobs: JobCopier
     sink: MongoArticles
 
@@ -81,9 +81,9 @@ def build_mongo_copy(settings: Settings, store: Database, clock: Clock) -> Mongo
         return None
     # The driver takes its time to import.
     from foliot.features.articles.mongo import MongoArticles, MongoJobs
-    from foliot.features.articles.mongo_copier import Copier
+    from foliot.features.articles.mongo_copier import ArticleCopier
     from foliot.features.jobs.mongo_copier import JobCopier
 
     sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
     jobs = JobCopier(clock=clock, store=store, sink=MongoJobs(sink))
-    return MongoCopy(Copier(clock=clock, store=store, sink=sink), jobs, sink)
+    return MongoCopy(ArticleCopier(clock=clock, store=store, sink=sink), jobs, sink)

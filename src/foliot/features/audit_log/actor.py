@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import structlog
 
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.extension import EngineContext, EngineExtension
 from foliot.engine.loop import Actor
-from foliot.engine.model.node import Role
+from foliot.engine.model.node import NodeRole
 
 BATCH = 1000
 PERIOD = 1.0
@@ -21,7 +21,7 @@ log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Chained:
+class EntriesChained:
     """What one round did."""
 
     entries: int
@@ -29,7 +29,7 @@ class Chained:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chainer:
+class AuditChainer:
     """Safe on every node: a tenant's head is locked by one, and the others leave that tenant alone."""
 
     store: Database
@@ -38,13 +38,13 @@ class Chainer:
     name: str = "chainer"
     topics: Sequence[str] = ()
 
-    async def run_once(self) -> Chained:
+    async def run_once(self) -> EntriesChained:
         async with self.store.glance() as look:
-            if not await SqlTrail(look).waits():
-                return Chained(0, self.period)
+            if not await SqlAuditLog(look).waits():
+                return EntriesChained(0, self.period)
         async with self.store.begin() as tx:
-            entries = await SqlTrail(tx).chain(self.batch)
-        return Chained(entries, 0 if entries == self.batch else self.period)
+            entries = await SqlAuditLog(tx).chain(self.batch)
+        return EntriesChained(entries, 0 if entries == self.batch else self.period)
 
     async def chain_all(self) -> None:
         """What was logged in the last second has its place before the process ends."""
@@ -59,7 +59,7 @@ class AuditChaining(EngineExtension):
     """Chains the audit log wherever schedules fire; a clean stop leaves no entry without its place."""
 
     def __init__(self, engine: EngineContext) -> None:
-        self._chainer = Chainer(store=engine.store, period=PERIOD * engine.pace.scale)
+        self._chainer = AuditChainer(store=engine.store, period=PERIOD * engine.pace.scale)
 
     def sources(self) -> Sequence[Actor]:
         return [self._chainer]
@@ -70,4 +70,4 @@ class AuditChaining(EngineExtension):
 
 def audit_chaining(engine: EngineContext) -> EngineExtension:
     """A worker chains nothing: the schedulers do."""
-    return EngineExtension() if engine.role is Role.WORKER else AuditChaining(engine)
+    return EngineExtension() if engine.role is NodeRole.WORKER else AuditChaining(engine)

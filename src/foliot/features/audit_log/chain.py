@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from foliot.commands.audit_entry import GENESIS, Head, Link, seal
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_entry import GENESIS, ChainHead, ChainLink, seal
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
@@ -22,7 +22,7 @@ _FIRST = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class ChainBreak:
     """Where a tenant's chain first breaks.
 
     `kind`: `altered`, `missing`, `reordered`, `truncated`, `rewritten`, `head` or `waiting`.
@@ -36,25 +36,25 @@ class Break:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class ChainsVerified:
     """What the walk saw. Heads kept elsewhere show a later walk that nobody wrote a whole chain anew."""
 
     tenants: int
     entries: int
-    breaks: Sequence[Break]
-    heads: Sequence[Head]
+    breaks: Sequence[ChainBreak]
+    heads: Sequence[ChainHead]
     waiting: int = 0
     """Entries that are not chained yet, and so not proved: they get their places within a second."""
 
 
-class _Broken(Exception):
+class _ChainBroken(Exception):
     def __init__(self, kind: str, what: str, seq: int | None = None, entry_id: str | None = None) -> None:
         super().__init__(what)
         self.kind, self.what, self.seq, self.entry_id = kind, what, seq, entry_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class ChainVerifier:
     """Reads each tenant's chain at one moment, a page at a time, so whoever chains does not disturb the proof."""
 
     store: Database
@@ -64,36 +64,36 @@ class Chain:
     async def length(self, ctx: QueryContext) -> int:
         """How many entries there are to walk, by their heads."""
         async with ctx.read(across_tenants=True) as tx:
-            return await SqlTrail(tx).length()
+            return await SqlAuditLog(tx).length()
 
     @query(Verb.READ, Thing.HOUSE)
     async def verify(
         self,
         ctx: QueryContext,
         *,
-        earlier: Sequence[Head] = (),
+        earlier: Sequence[ChainHead] = (),
         progress: Callable[[int], None] | None = None,
-    ) -> Verified:
+    ) -> ChainsVerified:
         """Every tenant, and of each the first break. `earlier` heads must still be links of their chains."""
         known = {head.tenant_id: head for head in earlier if head.seq > 0}
-        breaks: list[Break] = []
-        heads: list[Head] = []
+        breaks: list[ChainBreak] = []
+        heads: list[ChainHead] = []
         entries = waiting = 0
         async for tenant_id in self._tenants():
             async with ctx.read(across_tenants=True) as tx:
-                walk = _Walk(tx, tenant_id, known.pop(tenant_id, None))
+                walk = _ChainWalk(tx, tenant_id, known.pop(tenant_id, None))
                 try:
                     async for seen in walk.pages():
                         if progress is not None:
                             progress(entries + seen)
                     await self._impatience(tx, tenant_id)
-                except _Broken as found:
-                    breaks.append(Break(tenant_id, found.kind, found.what, found.seq, found.entry_id))
+                except _ChainBroken as found:
+                    breaks.append(ChainBreak(tenant_id, found.kind, found.what, found.seq, found.entry_id))
                 entries += walk.seen
-                waiting += await SqlTrail(tx).count_waiting(tenant_id)
-                heads.append(Head(tenant_id, walk.seq, walk.digest))
-        breaks += [Break(head.tenant_id, "truncated", _gone(head, 0), 1) for head in known.values()]
-        return Verified(len(heads), entries, breaks, heads, waiting)
+                waiting += await SqlAuditLog(tx).count_waiting(tenant_id)
+                heads.append(ChainHead(tenant_id, walk.seq, walk.digest))
+        breaks += [ChainBreak(head.tenant_id, "truncated", _gone(head, 0), 1) for head in known.values()]
+        return ChainsVerified(len(heads), entries, breaks, heads, waiting)
 
     async def _tenants(self) -> AsyncIterator[str]:
         after = ""
@@ -103,30 +103,32 @@ class Chain:
 
     async def _next(self, after: str) -> str | None:
         async with self.store.read() as tx:
-            return await SqlTrail(tx).next_tenant(after)
+            return await SqlAuditLog(tx).next_tenant(after)
 
     async def _impatience(self, tx: Transaction, tenant_id: str) -> None:
-        oldest = await SqlTrail(tx).oldest_waiting(tenant_id)
+        oldest = await SqlAuditLog(tx).oldest_waiting(tenant_id)
         if oldest is not None and oldest < self.clock.now() - PATIENCE:
             since = f"entries have waited for their place since {rfc3339(oldest)}"
-            raise _Broken("waiting", f"{since}: no scheduler chains them (start one: foliot up or foliot scheduler)")
+            raise _ChainBroken(
+                "waiting", f"{since}: no scheduler chains them (start one: foliot up or foliot scheduler)"
+            )
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ChainWalk:
     """One tenant's chain, link by link: `seq` and `digest` are those of the last sound one."""
 
     tx: Transaction
     tenant_id: str
-    known: Head | None
+    known: ChainHead | None
     seq: int = 0
     digest: str = GENESIS
     seen: int = 0
 
     async def pages(self) -> AsyncIterator[int]:
-        """How many links were seen, after each page; `_Broken` at the first that is wrong."""
+        """How many links were seen, after each page; `_ChainBroken` at the first that is wrong."""
         after = _FIRST
-        while links := await SqlTrail(self.tx).walk(self.tenant_id, after, PAGE):
+        while links := await SqlAuditLog(self.tx).walk(self.tenant_id, after, PAGE):
             for place, link in enumerate(links):
                 self._check(link, links, place)
                 self.seq, self.digest = link.seq, link.digest
@@ -134,15 +136,17 @@ class _Walk:
                 self._compare()
             after = self.seq
             yield self.seen
-        self._check_head(await SqlTrail(self.tx).head(self.tenant_id))
+        self._check_head(await SqlAuditLog(self.tx).head(self.tenant_id))
 
-    def _check(self, link: Link, links: Sequence[Link], place: int) -> None:
+    def _check(self, link: ChainLink, links: Sequence[ChainLink], place: int) -> None:
         expected = self.seq + 1
         if link.seq > expected:
             gap = f"seq {expected}" if link.seq == expected + 1 else f"seq {expected} to {link.seq - 1}"
-            raise _Broken("missing", f"missing: {gap}; the next entry is {link.entry_id} (seq {link.seq})", expected)
+            raise _ChainBroken(
+                "missing", f"missing: {gap}; the next entry is {link.entry_id} (seq {link.seq})", expected
+            )
         if link.seq < expected:
-            raise _Broken(
+            raise _ChainBroken(
                 "reordered", f"reordered: entry {link.entry_id} stands at seq {link.seq}, which no chain has", link.seq
             )
         if link.digest == seal(self.digest, expected, link.content):
@@ -151,29 +155,33 @@ class _Walk:
         for other in links[place + 1 :]:
             if seal(self.digest, expected, other.content) in {link.digest, other.digest}:
                 moved = f"entry {other.entry_id} belongs at seq {expected} and stands at seq {other.seq}"
-                raise _Broken("reordered", f"reordered: {moved}; in its place stands {link.entry_id}", *named)
-        raise _Broken("altered", f"altered: entry {link.entry_id} (seq {expected}) is not as it was chained", *named)
+                raise _ChainBroken("reordered", f"reordered: {moved}; in its place stands {link.entry_id}", *named)
+        raise _ChainBroken(
+            "altered", f"altered: entry {link.entry_id} (seq {expected}) is not as it was chained", *named
+        )
 
     def _compare(self) -> None:
         """A chain that was made anew is sound in itself; only what was seen earlier shows it."""
         if self.known is not None and self.seq == self.known.seq and self.digest != self.known.digest:
-            raise _Broken("rewritten", f"rewritten: seq {self.seq} or one before it is not what it was", self.seq)
+            raise _ChainBroken("rewritten", f"rewritten: seq {self.seq} or one before it is not what it was", self.seq)
 
-    def _check_head(self, head: Head | None) -> None:
+    def _check_head(self, head: ChainHead | None) -> None:
         if self.known is not None and self.seq < self.known.seq:
-            raise _Broken("truncated", _gone(self.known, self.seq), self.seq + 1)
+            raise _ChainBroken("truncated", _gone(self.known, self.seq), self.seq + 1)
         if head is None:
             if self.seq:
-                raise _Broken("head", f"head: it is gone; the last entry is seq {self.seq}")
+                raise _ChainBroken("head", f"head: it is gone; the last entry is seq {self.seq}")
         elif head.seq > self.seq:
-            raise _Broken("truncated", f"truncated: the head says seq {head.seq}, {_last(self.seq)}", self.seq + 1)
+            raise _ChainBroken("truncated", f"truncated: the head says seq {head.seq}, {_last(self.seq)}", self.seq + 1)
         elif head.seq < self.seq:
-            raise _Broken("head", f"head: it says seq {head.seq}, but entries go on to seq {self.seq}", head.seq + 1)
+            raise _ChainBroken(
+                "head", f"head: it says seq {head.seq}, but entries go on to seq {self.seq}", head.seq + 1
+            )
         elif head.digest != self.digest:
-            raise _Broken("head", f"head: its digest is not that of the last entry, seq {self.seq}", self.seq)
+            raise _ChainBroken("head", f"head: its digest is not that of the last entry, seq {self.seq}", self.seq)
 
 
-def _gone(earlier: Head, last: int) -> str:
+def _gone(earlier: ChainHead, last: int) -> str:
     return f"truncated: it went to seq {earlier.seq} before, {_last(last)}"
 
 

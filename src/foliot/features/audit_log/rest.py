@@ -11,14 +11,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from foliot.commands.audit import word
-from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_entry import AuditEntry
 from foliot.core.access import Thing
 from foliot.core.document import moment
 from foliot.core.errors import Invalid, NotFound
 from foliot.features.audit_log import schema
-from foliot.features.audit_log.usecases import Trail
+from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.schedules import schema as schedules_schema
-from foliot.features.schedules.usecases.revert import Reverting
+from foliot.features.schedules.usecases.revert import Reverts
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
@@ -32,7 +32,7 @@ THINGS = sorted(word(thing) for thing in Thing)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class AuditPeriod:
     """From when to when."""
 
     start: datetime | None
@@ -42,12 +42,12 @@ class Stretch:
 async def _stretch(
     from_: Annotated[str | None, Query(alias="from", max_length=64, description="The earliest moment.")] = None,
     to: Annotated[str | None, Query(max_length=64, description="Up to this moment, not included.")] = None,
-) -> Stretch:
+) -> AuditPeriod:
     start = moment("from", from_) if from_ else None
     end = moment("to", to) if to else None
     if start is not None and end is not None and start >= end:
         raise Invalid("to", "must be later than 'from'", got=to)
-    return Stretch(start, end)
+    return AuditPeriod(start, end)
 
 
 Filters = dict[str, str | None]
@@ -67,7 +67,7 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Trail.list, Trail.names)],
+    dependencies=[permits(AuditLog.list, AuditLog.names)],
     response_model=schema.AuditPage,
     summary="Who changed what, newest first",
 )
@@ -75,12 +75,12 @@ async def list_(
     cases: Cases,
     caller: Who,
     page: Paged,
-    stretch: Annotated[Stretch, Depends(_stretch)],
+    stretch: Annotated[AuditPeriod, Depends(_stretch)],
     filters: Annotated[Filters, Depends(_filters)],
 ) -> Response:
     """`seq` and `digest` are the entry's place in the tenant's chain; it gets them within seconds."""
-    found = await cases[Trail].list(caller, page.more(), start=stretch.start, end=stretch.end, **filters)
-    names = await cases[Trail].names(caller, found)
+    found = await cases[AuditLog].list(caller, page.more(), start=stretch.start, end=stretch.end, **filters)
+    names = await cases[AuditLog].names(caller, found)
     shown, following = page.of(found, lambda one: one.id)
     return encode.answer(schema.AuditPage(items=[_entry(one, names) for one in shown], next_cursor=following))
 
@@ -93,7 +93,7 @@ async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `a
 
 @router.post(
     "/{entry_id}/revert",
-    dependencies=[permits(Reverting.revert)],
+    dependencies=[permits(Reverts.revert)],
     response_model=schedules_schema.Schedule,
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Take an edit of a schedule back",
@@ -101,13 +101,13 @@ async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `a
 async def revert(cases: Cases, caller: Who, entry_id: Annotated[str, Depends(_entry_id)], asked: Body) -> Response:
     """What stood before it stands again, as a new version; headers with their values. Also asks for the permission to
     read the audit log. Refused (409) where somebody has edited the schedule since, or deleted it."""
-    made = await cases[Reverting].revert(
+    made = await cases[Reverts].revert(
         caller, entry_id, asked.once(200, schedules_schema.Schedule.of, schedules_schema.etag)
     )
     return encode.answer(schedules_schema.Schedule.of(made), headers=schedules_schema.etag(made))
 
 
-def _entry(one: TrailEntry, names: Mapping[str, str]) -> schema.AuditLogEntry:
+def _entry(one: AuditEntry, names: Mapping[str, str]) -> schema.AuditLogEntry:
     return schema.AuditLogEntry(
         id=one.id,
         at=one.at,

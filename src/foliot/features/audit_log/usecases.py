@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from foliot.commands.audit import word
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.db.database import Database
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
+class AuditLog:
     """Read what was written."""
 
     store: Database
@@ -27,18 +27,18 @@ class Trail:
         self,
         ctx: QueryContext,
         /,
-        page: Page,
+        page: PageRequest,
         *,
         start: datetime | None = None,
         end: datetime | None = None,
         **filters: str | None,
-    ) -> Sequence[TrailEntry]:
+    ) -> Sequence[AuditEntry]:
         """The caller's tenant's entries, newest first. `filters`: user_id, thing, thing_id, verb."""
         async with ctx.read() as tx:
-            return await SqlTrail(tx).find(ctx.tenant_id, page, start=start, end=end, **filters)
+            return await SqlAuditLog(tx).find(ctx.tenant_id, page, start=start, end=end, **filters)
 
     @query(Verb.READ, Thing.TRAIL)
-    async def names(self, ctx: QueryContext, entries: Sequence[TrailEntry]) -> Mapping[str, str]:
+    async def names(self, ctx: QueryContext, entries: Sequence[AuditEntry]) -> Mapping[str, str]:
         """What the schedules are called now that entries are about, by their ids; deleted ones too. One question."""
         ids = sorted({one.thing_id for one in entries if one.thing == word(Thing.SCHEDULE)})
         if not ids:

@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid
-from foliot.engine.model.ledger import Fate
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import OPEN, Origin, RunState
-from foliot.features.bulk.model.bulk import MOST_ITEMS, RATES, USUAL_RATE, Order
+from foliot.features.bulk.model.bulk import MOST_ITEMS, RATES, USUAL_RATE, BulkOrder
 from foliot.features.schedules.model.health import GOOD
 
 USUAL_RUNS = 1000
@@ -21,7 +21,7 @@ MOST_NAMED = 20_000
 """Instants that one backfill looks at."""
 
 
-class Which(StrEnum):
+class InstantSelection(StrEnum):
     """Which instants of the stretch get a run."""
 
     MISSING = "missing"
@@ -32,34 +32,34 @@ class Which(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillRequest:
+class BackfillSpec:
     """What somebody asks for."""
 
     start: datetime
     end: datetime | None
-    which: Which
+    which: InstantSelection
     rate: int
     limit: int
     stop_after: int | None
-    order: Order
+    order: BulkOrder
     dry_run: bool
     expect: int | None
 
 
-def read_backfill(raw: object) -> BackfillRequest:
+def read_backfill(raw: object) -> BackfillSpec:
     """`Invalid` names what is wrong with it."""
     fields = Fields.of("", raw)
     start = fields.moment("from")
     if start is None:
         raise Invalid("from", "is required: the first moment to make up for, such as 2027-01-01T00:00:00Z")
-    request = BackfillRequest(
+    request = BackfillSpec(
         start=start,
         end=fields.moment("to"),
-        which=fields.choice("which", Which, Which.MISSING),
+        which=fields.choice("which", InstantSelection, InstantSelection.MISSING),
         rate=fields.integer("rate", USUAL_RATE, low=RATES[0], high=RATES[-1]),
         limit=fields.integer("limit", USUAL_RUNS, low=1, high=MOST_RUNS),
         stop_after=fields.integer("stop_after", 0, low=1, high=MOST_ITEMS) or None,
-        order=fields.choice("order", Order, Order.OLDEST),
+        order=fields.choice("order", BulkOrder, BulkOrder.OLDEST),
         dry_run=fields.flag("dry_run", default=False),
         expect=None if fields.value("expect") is None else fields.integer("expect", 0, low=0, high=2**31),
     )
@@ -70,7 +70,7 @@ def read_backfill(raw: object) -> BackfillRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class InstantStatus:
     """An instant as it stands in the account."""
 
     at: datetime
@@ -80,7 +80,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class InstantRun:
     """A run that was made for an instant: its own, one that repeated that, or a backfill's."""
 
     run_id: str
@@ -88,7 +88,9 @@ class Made:
     origin: Origin
 
 
-def objection(which: Which, made: Iterable[Made], look: Look | None = None) -> tuple[str, Made | None] | None:
+def objection(
+    which: InstantSelection, made: Iterable[InstantRun], look: InstantStatus | None = None
+) -> tuple[str, InstantRun | None] | None:
     """Why an instant gets no run, with the run that is in the way; None when it gets one."""
     runs = list(made)
     for run in runs:
@@ -97,12 +99,12 @@ def objection(which: Which, made: Iterable[Made], look: Look | None = None) -> t
     # Runs that somebody asked for stand here only if a backfill made them; what repeated one may have mended it.
     filled = any(run.origin is Origin.MANUAL for run in runs)
     for run in runs:
-        if run.state in GOOD and which is Which.MISSING:
+        if run.state in GOOD and which is InstantSelection.MISSING:
             return "succeeded", run
         if run.state in GOOD and filled and run.origin is not Origin.INSTANT:
             return "made up for", run
-    if which is Which.MISSING and look is not None:
-        if look.outcome == Fate.PRUNED:
+    if which is InstantSelection.MISSING and look is not None:
+        if look.outcome == LedgerKind.PRUNED:
             return "pruned", None
         # Unless somebody asked for it since: then it may miss its success after all.
         if look.on_purpose and not runs:
@@ -111,7 +113,7 @@ def objection(which: Which, made: Iterable[Made], look: Look | None = None) -> t
 
 
 def chosen(
-    which: Which, instants: Sequence[Look], made: Mapping[datetime, Sequence[Made]]
+    which: InstantSelection, instants: Sequence[InstantStatus], made: Mapping[datetime, Sequence[InstantRun]]
 ) -> tuple[list[datetime], Counter[str]]:
     """Of the instants, those that get a run; and why the others get none."""
     found, left_out = [], Counter[str]()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import rfc3339
@@ -23,30 +23,30 @@ from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.ledger import Span
+from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import Origin
-from foliot.engine.model.schedule import Overlap, Schedule, Spec, Status
+from foliot.engine.model.schedule import Overlap, Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.backfills.model import (
     MOST_NAMED,
     MOST_RUNS,
-    BackfillRequest,
-    Look,
-    Made,
-    Which,
+    BackfillSpec,
+    InstantRun,
+    InstantSelection,
+    InstantStatus,
     chosen,
     instant_of,
     item_of,
     objection,
     read_backfill,
 )
-from foliot.features.bulk.model.bulk import BULK, Act, Bulk
+from foliot.features.bulk.model.bulk import BULK, Bulk, BulkOperation
 from foliot.features.bulk.model.item import BULKS_TOPIC
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import BulkView, begun
-from foliot.features.schedules.usecases.instants import NOT_YET, TICK, Instant, named, outcomes
+from foliot.features.schedules.usecases.instants import NOT_YET, TICK, InstantRecord, named, outcomes
 from foliot.features.schedules.usecases.schedules import find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
@@ -55,23 +55,23 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class BackfillTrial:
+class BackfillEstimate:
     """What a backfill would do, if it were made now."""
 
     instants: Sequence[datetime]
     named: int
     left_out: Mapping[str, int]
-    sample: Sequence[Instant]
+    sample: Sequence[InstantRecord]
     hosts: Sequence[str]
     warnings: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Gap:
+class _MissingInstants:
     """What there is to make up for."""
 
     schedule: Schedule
-    seen: Sequence[Instant]
+    seen: Sequence[InstantRecord]
     instants: Sequence[datetime]
     left_out: Counter[str]
 
@@ -86,10 +86,10 @@ class Backfills:
     limiter: Limiter
     new_id: Callable[[str], str]
 
-    @command(Verb.WRITE, Thing.BULK, Act.BACKFILL.needs)
+    @command(Verb.WRITE, Thing.BULK, BulkOperation.BACKFILL.needs)
     async def create(
-        self, ctx: CommandContext, schedule_id: str, raw: object, once: Once = EACH_TIME
-    ) -> BulkView | BackfillTrial:
+        self, ctx: CommandContext, schedule_id: str, raw: object, once: IdempotentRequest = EACH_TIME
+    ) -> BulkView | BackfillEstimate:
         """Fix which instants get a run; with `dry_run`, only say which those would be."""
         request = read_backfill(raw)
         if request.dry_run:
@@ -106,7 +106,7 @@ class Backfills:
         schedule = await find_schedule(tx, caller, str(details.get("schedule_id", "")), lock=True)
         _usable(schedule)
         made = await _made(tx, schedule.id, at, at + TICK, 1)
-        refused = objection(Which(details["which"]), made.get(at, ()))
+        refused = objection(InstantSelection(details["which"]), made.get(at, ()))
         if refused is not None:
             why, run = refused
             raise Conflict(f"{rfc3339(at)} is {why}" + ("" if run is None else f" by {run.run_id}: {run.state.value}"))
@@ -128,11 +128,11 @@ class Backfills:
         )
         await SqlRuns(tx).add([request], now)
         became = {"run_id": run_id, "fills": rfc3339(at), "bulk_id": bulk.id}
-        ctx.audit(Change("backfill", Thing.SCHEDULE, schedule.id, became=became))
+        ctx.audit(AuditedChange("backfill", Thing.SCHEDULE, schedule.id, became=became))
         ctx.wake(RUNS_TOPIC)
         return run_id
 
-    async def _gap(self, tx: Transaction, caller: Caller, schedule_id: str, request: BackfillRequest) -> _Gap:
+    async def _gap(self, tx: Transaction, caller: Caller, schedule_id: str, request: BackfillSpec) -> _MissingInstants:
         schedule, now = await find_schedule(tx, caller, schedule_id), self.clock.now()
         _usable(schedule)
         if request.end is not None and request.end > now:
@@ -143,16 +143,18 @@ class Backfills:
         spans = await SqlSchedules(tx).spans(schedule_id)
         born = spans[0].start if spans else now
         # An interval counts from the moment it was made, which is no instant that it fires at.
-        spans = [Span(_FIRST, born - TICK, schedule.version, active=False, reason=NOT_YET), *spans]
+        spans = [VersionSpan(_FIRST, born - TICK, schedule.version, active=False, reason=NOT_YET), *spans]
         specs = await SqlSchedules(tx).specs(schedule_id)
         # Thousands of instants take a while, and others must not wait for them.
         there = await REQUESTS.run(_look, spans, specs, request.start, end)
         seen = await outcomes(tx, schedule, there)
         made = await _made(tx, schedule_id, request.start, end, len(there))
-        instants, left_out = chosen(request.which, [Look(one.at, one.outcome, one.on_purpose) for one in seen], made)
-        return _Gap(schedule, seen, instants, left_out)
+        instants, left_out = chosen(
+            request.which, [InstantStatus(one.at, one.outcome, one.on_purpose) for one in seen], made
+        )
+        return _MissingInstants(schedule, seen, instants, left_out)
 
-    async def _make(self, ctx: CommandContext, gap: _Gap, request: BackfillRequest) -> Bulk:
+    async def _make(self, ctx: CommandContext, gap: _MissingInstants, request: BackfillSpec) -> Bulk:
         now, count = ctx.now, len(gap.instants)
         _bounded(count, request)
         details = {
@@ -164,33 +166,33 @@ class Backfills:
         }
         bulk = begun(
             self.new_id(BULK), ctx.caller, now, count,
-            act=Act.BACKFILL, filter=None, ids_given=0, order=request.order, rate=request.rate,
+            act=BulkOperation.BACKFILL, filter=None, ids_given=0, order=request.order, rate=request.rate,
             stop_after=request.stop_after, details=details,
         )  # fmt: skip
         if count:
             await SqlBulks(ctx.tx).fix_ids(bulk, [item_of(at) for at in gap.instants])
         await SqlBulks(ctx.tx).add(bulk, now)
         became = {"action": bulk.act.value, "total": bulk.total, "rate": bulk.rate, **details}
-        ctx.audit(Change("create", Thing.BULK, bulk.id, became=became))
+        ctx.audit(AuditedChange("create", Thing.BULK, bulk.id, became=became))
         ctx.wake(BULKS_TOPIC)
         return bulk
 
 
 def _usable(schedule: Schedule) -> None:
-    if schedule.status is Status.DELETED:
+    if schedule.status is ScheduleStatus.DELETED:
         raise Conflict(f"schedule {schedule.id} is deleted")
     if schedule.fault is not None:
         raise Conflict(f"schedule {schedule.id} is damaged ({schedule.fault}): resume or replace it first")
 
 
 def _look(
-    spans: Sequence[Span], specs: Mapping[int, Spec | str], start: datetime, end: datetime
-) -> Sequence[tuple[Span, datetime]]:
+    spans: Sequence[VersionSpan], specs: Mapping[int, ScheduleSpec | str], start: datetime, end: datetime
+) -> Sequence[tuple[VersionSpan, datetime]]:
     """The instants of [start, end), each with the span in which it lies; before the first, by the present trigger."""
     count = 0
     for span in spans:
         spec = specs.get(span.version)
-        if isinstance(spec, Spec):
+        if isinstance(spec, ScheduleSpec):
             low, high = max(start, span.start + TICK), end if span.end is None else min(end, span.end + TICK)
             count += spec.trigger.count(low, high) if low < high else 0
     if count > MOST_NAMED:
@@ -201,16 +203,16 @@ def _look(
 
 async def _made(
     tx: Transaction, schedule_id: str, start: datetime, end: datetime, limit: int
-) -> Mapping[datetime, Sequence[Made]]:
-    found: defaultdict[datetime, list[Made]] = defaultdict(list)
+) -> Mapping[datetime, Sequence[InstantRun]]:
+    found: defaultdict[datetime, list[InstantRun]] = defaultdict(list)
     for at, run_id, state in await SqlSchedules(tx).instants(schedule_id, start, end, max(limit, 1)):
-        found[at].append(Made(run_id, state, Origin.INSTANT))
+        found[at].append(InstantRun(run_id, state, Origin.INSTANT))
     for at, run_id, state, origin in await SqlSchedules(tx).fills(schedule_id, start, end):
-        found[at].append(Made(run_id, state, origin))
+        found[at].append(InstantRun(run_id, state, origin))
     return found
 
 
-def _bounded(count: int, request: BackfillRequest) -> None:
+def _bounded(count: int, request: BackfillSpec) -> None:
     if count > request.limit:
         told = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
         raise Invalid("limit", f"{told} (to {MOST_RUNS} at most)", got=request.limit)
@@ -218,20 +220,20 @@ def _bounded(count: int, request: BackfillRequest) -> None:
         raise Conflict(f"it would make {count} runs now, and not {request.expect}: look again before you backfill")
 
 
-def _trial(gap: _Gap, request: BackfillRequest) -> BackfillTrial:
+def _trial(gap: _MissingInstants, request: BackfillSpec) -> BackfillEstimate:
     schedule, wanted = gap.schedule, set(gap.instants)
     sample = [one for one in gap.seen if one.at in wanted][:SAMPLE]
     host = host_in(str(schedule.action.get("url", "")))
-    return BackfillTrial(
+    return BackfillEstimate(
         gap.instants, len(gap.seen), gap.left_out, sample, [host] if host and wanted else [], _warnings(gap, request)
     )
 
 
-def _warnings(gap: _Gap, request: BackfillRequest) -> Sequence[str]:
+def _warnings(gap: _MissingInstants, request: BackfillSpec) -> Sequence[str]:
     found, count = [], len(gap.instants)
     if count > request.limit:
         found.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
-    if count and gap.schedule.status is Status.ACTIVE and gap.schedule.spec.overlap is not Overlap.ALLOW_ALL:
+    if count and gap.schedule.status is ScheduleStatus.ACTIVE and gap.schedule.spec.overlap is not Overlap.ALLOW_ALL:
         policy = gap.schedule.spec.overlap.value
         found.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
     if count > 1:

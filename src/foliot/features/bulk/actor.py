@@ -16,9 +16,9 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
 from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
-from foliot.features.bulk.model.item import BULKS_TOPIC, Item, bulk_topic
+from foliot.features.bulk.model.item import BULKS_TOPIC, BulkItem, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
-from foliot.features.bulk.usecases.item_actions import BulkErrand, BulkHands
+from foliot.features.bulk.usecases.item_actions import BulkItemAction, BulkItemActions
 from foliot.wakeups.feed import Feed
 
 LEASE = timedelta(seconds=15)
@@ -30,12 +30,12 @@ JUDGED = timedelta(seconds=1)
 log = structlog.get_logger("foliot.engine")
 
 
-class _NotOurs(Exception):
+class _LostBulk(Exception):
     """Somebody paused or stopped it, or another process has it: nothing of this item has happened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hauled:
+class ItemsProcessed:
     """What one round did."""
 
     items: int
@@ -43,34 +43,34 @@ class Hauled:
 
 
 @dataclass(slots=True, kw_only=True)
-class Hauler:
+class BulkRunner:
     """Safe on every node: a bulk action is held by one, and an item that is done is done for all."""
 
     clock: Clock
     store: Database
     feed: Feed
-    hands: BulkHands
+    hands: BulkItemActions
     holder: str
     period: float = 1.0
     name: str = "hauler"
     topics: Sequence[str] = (BULKS_TOPIC,)
     _judged: dict[str, datetime] = field(default_factory=dict)
 
-    async def run_once(self) -> Hauled:
+    async def run_once(self) -> ItemsProcessed:
         now = self.clock.now()
         async with self.store.glance() as look:
             due = await SqlBulks(look).next_at()
         if due is None:
             self._judged.clear()
-            return Hauled(0, self.period)
+            return ItemsProcessed(0, self.period)
         if due > now:
-            return Hauled(0, rest_until(due, now, self.period))
+            return ItemsProcessed(0, rest_until(due, now, self.period))
         async with self.store.begin() as tx:
             held = await SqlBulks(tx).claim(self.holder, now, LEASE, AT_ONCE)
         if not held:
             # Another process sees to it; should that one vanish, its lease ends.
-            return Hauled(0, self.period)
-        return Hauled(sum([await self._turn(bulk) for bulk in held]), 0)
+            return ItemsProcessed(0, self.period)
+        return ItemsProcessed(sum([await self._turn(bulk) for bulk in held]), 0)
 
     async def _turn(self, bulk: Bulk) -> int:
         """As many items as are due at its rate."""
@@ -86,17 +86,17 @@ class Hauler:
         except TooMany as refused:
             # The tenant has had its share for now: the item keeps its place.
             seconds = max(seconds, refused.retry_after or 1.0)
-        except _NotOurs:
+        except _LostBulk:
             self.feed.wake(bulk_topic(bulk.id))
             return done
         await self._go_on(bulk, began + timedelta(seconds=seconds))
         self.feed.wake(bulk_topic(bulk.id))
         return done
 
-    async def _act(self, errand: BulkErrand, bulk: Bulk, item: Item) -> None:
+    async def _act(self, errand: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
         try:
             await self._do(errand.caller, errand, bulk, item)
-        except (_NotOurs, TooMany, Unavailable):
+        except (_LostBulk, TooMany, Unavailable):
             raise
         except FoliotError as error:
             failure = str(error)
@@ -112,16 +112,16 @@ class Hauler:
             await self._settle(tx, bulk, item, failure)
 
     @unchecked_command
-    async def _do(self, ctx: CommandContext, errand: BulkErrand, bulk: Bulk, item: Item) -> None:
+    async def _do(self, ctx: CommandContext, errand: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
         tx = await ctx.begin(errand.limiter)
         await self._settle(tx, bulk, item, None)
         run_id = await errand.do(ctx, item.thing_id)
         if run_id is not None:
             await SqlBulks(tx).made(bulk, item, run_id)
 
-    async def _settle(self, tx: Transaction, bulk: Bulk, item: Item, failure: str | None) -> None:
+    async def _settle(self, tx: Transaction, bulk: Bulk, item: BulkItem, failure: str | None) -> None:
         if not await SqlBulks(tx).settle(bulk, self.holder, item, self.clock.now(), failure):
-            raise _NotOurs
+            raise _LostBulk
 
     async def _go_on(self, bulk: Bulk, until: datetime) -> None:
         """Its next turn, or its end."""

@@ -13,9 +13,9 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView
 from foliot.features.bulk import schema
-from foliot.features.bulk.usecases.bulk import Bulks, BulkView, Trial, shown_details
+from foliot.features.bulk.usecases.bulk import BulkEstimate, Bulks, BulkView, shown_details
 from foliot.features.dead_letters.model import MOST_REPLAYS
-from foliot.features.dead_letters.usecases.trial import Rehearsal
+from foliot.features.dead_letters.usecases.dry_run import ReplayEstimate
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
@@ -48,7 +48,7 @@ BulkId = Annotated[str, Depends(_bulk_id)]
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """What it acts on is fixed now; each is acted on once, at the given rate, also across restarts."""
     made = await cases[Bulks].create(caller, asked.document, asked.once(202, view, _located))
-    if isinstance(made, Trial):
+    if isinstance(made, BulkEstimate):
         return encode.answer(_trial(made))
     return encode.answer(view(made), 202, _located(made))
 
@@ -139,7 +139,7 @@ def view(one: BulkView) -> schema.BulkAction:
     )
 
 
-def _trial(one: Trial) -> schema.BulkDryRun:
+def _trial(one: BulkEstimate) -> schema.BulkDryRun:
     return schema.BulkDryRun(
         dry_run=True,
         count=one.count,
@@ -150,7 +150,7 @@ def _trial(one: Trial) -> schema.BulkDryRun:
     )
 
 
-def _rehearsal(one: Rehearsal) -> schema.ReplayDryRun:
+def _rehearsal(one: ReplayEstimate) -> schema.ReplayDryRun:
     return schema.ReplayDryRun(
         looked_at=one.looked_at,
         duplicates=one.duplicates,
@@ -164,7 +164,7 @@ def _rehearsal(one: Rehearsal) -> schema.ReplayDryRun:
     )
 
 
-def _sampled(one: RunView | Schedule, rehearsal: Rehearsal | None) -> schema.BulkSample:
+def _sampled(one: RunView | Schedule, rehearsal: ReplayEstimate | None) -> schema.BulkSample:
     if isinstance(one, Schedule):
         summary = one.spec.trigger.summary
         return {"id": one.id, "kind": one.spec.kind, "name": one.name, "state": one.status, "message": summary}

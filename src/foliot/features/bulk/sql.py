@@ -10,15 +10,15 @@ from typing import Any
 from sqlalchemy import delete, func, insert, literal, or_, select, update
 
 from foliot.db.transaction import Statements
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.bulk.model.bulk import OVER, Act, Bulk, BulkState, Order
-from foliot.features.bulk.model.item import Item
+from foliot.features.bulk.model.bulk import OVER, Bulk, BulkOperation, BulkOrder, BulkState
+from foliot.features.bulk.model.item import BulkItem
 from foliot.features.bulk.tables import bulk_items, bulks
-from foliot.features.filters.model.query import Query
+from foliot.features.filters.model.query import FilterQuery
 from foliot.features.filters.sql import schedules as schedule_sieve
-from foliot.features.filters.sql.runs import Sieve
+from foliot.features.filters.sql.runs import RunConditions
 
 _ITEM = ("bulk_id", "position", "tenant_id", "thing_id", "state")
 MESSAGE = 500
@@ -66,16 +66,16 @@ class SqlBulks(Statements):
         bulk = _bulk(row)
         return replace(bulk, details=self._opened(bulk.tenant_id, bulk.details))
 
-    async def fix_runs(self, bulk: Bulk, query: Query, now: datetime) -> int:
+    async def fix_runs(self, bulk: Bulk, query: FilterQuery, now: datetime) -> int:
         """These runs are its items from now on, whatever becomes of them; with one statement. Says how many."""
-        sieve = await Sieve.of(self.conn, self.dialect, bulk.tenant_id, query, now)
+        sieve = await RunConditions.of(self.conn, self.dialect, bulk.tenant_id, query, now)
         return await self._fix(bulk, runs.c.id, sieve.where())
 
-    async def fix_schedules(self, bulk: Bulk, query: Query) -> int:
+    async def fix_schedules(self, bulk: Bulk, query: FilterQuery) -> int:
         return await self._fix(bulk, schedules.c.id, schedule_sieve.conditions(bulk.tenant_id, query))
 
     async def _fix(self, bulk: Bulk, column: Any, conditions: Sequence[Any]) -> int:
-        order = column.desc() if bulk.order is Order.NEWEST else column.asc()
+        order = column.desc() if bulk.order is BulkOrder.NEWEST else column.asc()
         chosen = select(
             literal(bulk.id),
             func.row_number().over(order_by=order),
@@ -88,7 +88,7 @@ class SqlBulks(Statements):
         return (await self.conn.scalar(total)) or 0
 
     async def fix_ids(self, bulk: Bulk, ids: Sequence[str]) -> int:
-        ordered, count = sorted(ids, reverse=bulk.order is Order.NEWEST), len(ids)
+        ordered, count = sorted(ids, reverse=bulk.order is BulkOrder.NEWEST), len(ids)
         made = ([bulk.id] * count, list(range(1, count + 1)), [bulk.tenant_id] * count, ordered, ["pending"] * count)
         await self.dialect.insert(self.conn, bulk_items, dict(zip(_ITEM, made, strict=True)))
         return count
@@ -98,7 +98,7 @@ class SqlBulks(Statements):
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
         return None if row is None else self._bulk(row)
 
-    async def find(self, tenant_id: str, page: Page) -> list[Bulk]:
+    async def find(self, tenant_id: str, page: PageRequest) -> list[Bulk]:
         """Newest first."""
         query = select(bulks).where(bulks.c.tenant_id == tenant_id).order_by(bulks.c.id.desc()).limit(page.limit)
         if page.cursor is not None:
@@ -158,14 +158,14 @@ class SqlBulks(Statements):
             await self.conn.execute(held, leases.bound(lease, now))
         return found
 
-    async def items(self, bulk_id: str, limit: int) -> list[Item]:
+    async def items(self, bulk_id: str, limit: int) -> list[BulkItem]:
         """The next ones that nobody has acted on."""
         waiting = (bulk_items.c.bulk_id == bulk_id, bulk_items.c.state == "pending")
         query = select(bulk_items.c.position, bulk_items.c.thing_id).where(*waiting)
         rows = await self.conn.execute(query.order_by(bulk_items.c.position).limit(limit))
-        return [Item(position, thing_id) for position, thing_id in rows]
+        return [BulkItem(position, thing_id) for position, thing_id in rows]
 
-    async def settle(self, bulk: Bulk, holder: str, item: Item, now: datetime, failure: str | None) -> bool:
+    async def settle(self, bulk: Bulk, holder: str, item: BulkItem, now: datetime, failure: str | None) -> bool:
         """The item is done, well or badly; False when that is not for us to say: it runs no more, or is another's."""
         pending = (
             bulk_items.c.bulk_id == bulk.id,
@@ -183,7 +183,7 @@ class SqlBulks(Statements):
         counted = await self.conn.execute(update(bulks).where(*ours).values({column: column + 1, "updated_at": now}))
         return counted.rowcount == 1
 
-    async def made(self, bulk: Bulk, item: Item, run_id: str) -> None:
+    async def made(self, bulk: Bulk, item: BulkItem, run_id: str) -> None:
         place = (bulk_items.c.bulk_id == bulk.id, bulk_items.c.position == item.position)
         await self.conn.execute(update(bulk_items).where(*place).values(run_id=run_id))
 
@@ -209,11 +209,11 @@ def _bulk(row: Any) -> Bulk:
         user_id=row.user_id,
         key_id=row.key_id,
         door=row.door,
-        act=Act(row.action),
+        act=BulkOperation(row.action),
         filter=row.filter,
         details=row.details,
         ids_given=row.ids_given,
-        order=Order(row.sequence),
+        order=BulkOrder(row.sequence),
         rate=row.rate,
         stop_after=row.stop_after,
         state=BulkState(row.state),

@@ -6,7 +6,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, St
 
 from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.metadata import metadata, one_of, tenant, where_set
-from foliot.features.bulk.model.bulk import Act, BulkState, Order
+from foliot.features.bulk.model.bulk import BulkOperation, BulkOrder, BulkState
 
 bulks = Table(
     "bulks",
@@ -37,8 +37,8 @@ bulks = Table(
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
     Column("finished_at", Moment),
-    CheckConstraint(one_of("action", Act), name="action"),
-    CheckConstraint(one_of("sequence", Order), name="sequence"),
+    CheckConstraint(one_of("action", BulkOperation), name="action"),
+    CheckConstraint(one_of("sequence", BulkOrder), name="sequence"),
     CheckConstraint(one_of("state", BulkState), name="state"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     CheckConstraint("ok + failed <= total", name="sum"),

@@ -9,12 +9,12 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.bulk.actor import Hauler
-from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.bulk.actor import BulkRunner
+from foliot.features.bulk.usecases.item_actions import BulkItemActions
 from foliot.wakeups.feed import Feed
 
 
-def build_bulk_runner(store: Database, clock: Clock, feed: Feed, usecases: UseCases) -> Hauler:
+def build_bulk_runner(store: Database, clock: Clock, feed: Feed, usecases: UseCases) -> BulkRunner:
     """One for each process that fires schedules; each bulk action is held by one of them."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('h')[-6:]}"
-    return Hauler(clock=clock, store=store, feed=feed, hands=usecases[BulkHands], holder=holder)
+    return BulkRunner(clock=clock, store=store, feed=feed, hands=usecases[BulkItemActions], holder=holder)

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from foliot.features.crawls import schema
-from foliot.features.crawls.usecases import Crawled, Crawls
+from foliot.features.crawls.usecases import CrawlAnswer, Crawls
 from foliot.features.jobs.rest.logs import LOGS
 from foliot.servers.http import encode, sse
-from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, wants_stream
 from foliot.servers.http.schema import body
 
-router = APIRouter(tags=["Crawls"], route_class=Swift)
+router = APIRouter(tags=["Crawls"], route_class=FastRoute)
 
 IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new crawl in any case.")]
 
@@ -49,7 +49,7 @@ async def crawl(
     made = await cases[Crawls].request(caller, asked.document, asked.once(status, crawled), ignore_cache=ignore_cache)
     if streamed and made.run is not None:
         where = {"Content-Location": f"/jobs/{made.job_id}/logs"}
-        return await sse.follow(request.app, cases, caller, sse.Followed(made.run, 0, LOGS), where)
+        return await sse.follow(request.app, cases, caller, sse.FollowedEvents(made.run, 0, LOGS), where)
     return encode.answer(crawled(made), status)
 
 
@@ -57,7 +57,7 @@ def _planned(document: Any) -> bool:
     return isinstance(document, Mapping) and any(document.get(name) is not None for name in ("schedule_at", "interval"))
 
 
-def crawled(made: Crawled) -> schema.FreshCrawl | schema.CachedCrawl | schema.PlannedCrawl:
+def crawled(made: CrawlAnswer) -> schema.FreshCrawl | schema.CachedCrawl | schema.PlannedCrawl:
     """The answer in its three shapes: planned, asked for before, begun."""
     if made.schedule is not None:
         planned: schema.PlannedCrawl = {"job_id": made.job_id, "scheduled": True, "next_run": made.schedule.next_at}

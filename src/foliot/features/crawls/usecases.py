@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from foliot.commands.audit import Change, entry
-from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit import AuditedChange, entry
+from foliot.commands.audit_entry import AuditEntry
 from foliot.commands.audit_sql import audit_rows
 from foliot.commands.envelope import CommandContext, requires, unchecked_command
-from foliot.commands.group_commit import Together, small
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.group_commit import GroupCommit, small
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.credential import kept
 from foliot.core.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.core.ids import RUN, SCHEDULE
 from foliot.core.json_limits import check_plain
-from foliot.core.limits import PAYLOAD, Limits
+from foliot.core.limits import PAYLOAD, TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
@@ -31,10 +31,10 @@ from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.crawls.model.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
-from foliot.features.crawls.model.job import CrawlRequest, KnownJob
+from foliot.features.crawls.model.crawl import CRAWL, CRAWL_QUEUE, CrawlSpec, fingerprint, in_own_words, read_crawl
+from foliot.features.crawls.model.job import KnownJob, PendingCrawl
 from foliot.features.crawls.sql.requests import SqlCrawls
-from foliot.features.schedules.usecases.schedules import Owner, Schedules, find_schedule
+from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedules, find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 CACHED_FOR = timedelta(hours=1)
@@ -43,7 +43,7 @@ REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crawled:
+class CrawlAnswer:
     """What a request was answered with."""
 
     job_id: str
@@ -56,7 +56,7 @@ class Crawled:
 
 
 @dataclass(slots=True)
-class _Line:
+class _EqualRequests:
     """Those who wait for the same."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -70,19 +70,19 @@ class _Line:
 
 
 @dataclass(slots=True)
-class Turns:
+class RequestTurns:
     """Lets equal requests of this process wait for one another here, where it is cheap, and not in the database.
 
     When the database is away for one of them, it is away for all who wait: nobody tries again for each.
     """
 
-    _lines: dict[tuple[str, str], _Line] = field(default_factory=dict)
+    _lines: dict[tuple[str, str], _EqualRequests] = field(default_factory=dict)
     _lately: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
 
     @asynccontextmanager
     async def of(self, tenant_id: str, print_: str) -> AsyncIterator[bool]:
         """Whether the same was not asked for here lately. It is a guess: whoever trusts it asks the database anyway."""
-        line = self._lines.setdefault((tenant_id, print_), _Line())
+        line = self._lines.setdefault((tenant_id, print_), _EqualRequests())
         line.count += 1
         try:
             async with line.lock:
@@ -107,30 +107,30 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _ParsedCrawl:
     """A request that the action has read."""
 
-    crawl: Crawl
+    crawl: CrawlSpec
     user_id: str
     config: dict[str, Any]
     fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _CrawlOrder:
     """Who wants it, and what their tenant may have."""
 
     caller: Caller
-    wanted: _Wanted
-    limits: Limits
+    wanted: _ParsedCrawl
+    limits: TenantLimits
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _StartedCrawl:
     """What is written down of a crawl that begins."""
 
     run: RunRequest
-    told: TrailEntry
+    told: AuditEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,13 +144,13 @@ class Crawls:
     schedules: Schedules
     new_id: Callable[[str], str]
     cached_for: timedelta = CACHED_FOR
-    turns: Turns = field(default_factory=Turns)
-    together: Together[_Asked, Crawled] = field(default_factory=Together)
+    turns: RequestTurns = field(default_factory=RequestTurns)
+    together: GroupCommit[_CrawlOrder, CrawlAnswer] = field(default_factory=GroupCommit)
 
     @requires(Verb.RUN, Thing.CRAWL)
     async def request(
-        self, caller: Caller, raw: object, once: Once = EACH_TIME, *, ignore_cache: bool = False
-    ) -> Crawled:
+        self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME, *, ignore_cache: bool = False
+    ) -> CrawlAnswer:
         """A new job, or the one that the same request was given lately, if it did not fail and was not cancelled.
 
         Whoever may ask for crawls may ask for them in another user's name: users of a tenant see each other's jobs
@@ -158,7 +158,7 @@ class Crawls:
         """
         crawl = read_crawl(raw, ignore_cache=ignore_cache)
         if crawl.trigger is not None:
-            demand(caller, Verb.WRITE, Thing.SCHEDULE)
+            require(caller, Verb.WRITE, Thing.SCHEDULE)
         wanted = self._read(caller, crawl)
         async with self.turns.of(caller.tenant_id, wanted.fingerprint) as new:
             if once.key is None and not crawl.ignore_cache:
@@ -168,34 +168,36 @@ class Crawls:
                     return made
             return await self._ask(caller, wanted, once)
 
-    def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
+    def _read(self, caller: Caller, crawl: CrawlSpec) -> _ParsedCrawl:
         check_plain("body", crawl.config)
         config = self.schedules.check_for(caller.tenant_id)(CRAWL, kept("", crawl.config))
         user_id = crawl.user_id or caller.user_id
         trigger = crawl.trigger
         if trigger is not None:
             check_plain("interval" if "run_at" not in trigger else "schedule_at", trigger)
-        return _Wanted(crawl, user_id, config, fingerprint(user_id, config, trigger))
+        return _ParsedCrawl(crawl, user_id, config, fingerprint(user_id, config, trigger))
 
-    async def _known(self, caller: Caller, wanted: _Wanted) -> Crawled | None:
+    async def _known(self, caller: Caller, wanted: _ParsedCrawl) -> CrawlAnswer | None:
         """The job of an equal request; most of those who ask twice need not wait for anybody."""
         async with self.store.read(caller.tenant_id) as tx:
             known = await SqlCrawls(tx).known(caller.tenant_id, wanted.fingerprint, self.clock.now())
             return None if known is None else await self._cached(tx, caller, known)
 
-    async def _begin(self, caller: Caller, wanted: _Wanted) -> Crawled | None:
+    async def _begin(self, caller: Caller, wanted: _ParsedCrawl) -> CrawlAnswer | None:
         """A crawl that nobody has asked for, written together with what others ask for now; None when somebody has."""
         if not small(wanted.config):
             return None
-        asked = _Asked(caller, wanted, await self.limiter.of(caller.tenant_id))
+        asked = _CrawlOrder(caller, wanted, await self.limiter.of(caller.tenant_id))
         if asked.limits.stored_bytes is not None and not small(wanted.config, PAYLOAD):
             return None
         return await self.together.ask(caller.tenant_id, asked, self._begin_all)
 
-    async def _begin_all(self, tenant_id: str, group: Sequence[_Asked]) -> Sequence[Crawled | Exception | None]:
+    async def _begin_all(
+        self, tenant_id: str, group: Sequence[_CrawlOrder]
+    ) -> Sequence[CrawlAnswer | Exception | None]:
         """First claimed, then counted: whoever is given another's crawl has asked for none, and no limit minds it."""
-        begun: list[_Begun] = []
-        answers: list[Crawled | Exception | None] = []
+        begun: list[_StartedCrawl] = []
+        answers: list[CrawlAnswer | Exception | None] = []
         refused: list[str] = []
         try:
             async with self.store.begin(tenant_id) as tx:
@@ -213,7 +215,7 @@ class Crawls:
                         refused.append(request.fingerprint)
                         continue
                     begun.append(_begun(asked.caller, asked.wanted, request))
-                    answers.append(Crawled(job_id=request.job_id, run=begun[-1].run.made(now)))
+                    answers.append(CrawlAnswer(job_id=request.job_id, run=begun[-1].run.made(now)))
                 if refused:
                     await SqlCrawls(tx).unclaim(tenant_id, refused)
                 if begun:
@@ -225,8 +227,8 @@ class Crawls:
             self.feed.wake(RUNS_TOPIC)
         return answers
 
-    def _request(self, tenant_id: str, wanted: _Wanted, now: datetime, prefix: str) -> CrawlRequest:
-        return CrawlRequest(
+    def _request(self, tenant_id: str, wanted: _ParsedCrawl, now: datetime, prefix: str) -> PendingCrawl:
+        return PendingCrawl(
             tenant_id=tenant_id,
             fingerprint=wanted.fingerprint,
             job_id=self.new_id(prefix),
@@ -235,7 +237,7 @@ class Crawls:
         )
 
     @unchecked_command
-    async def _ask(self, ctx: CommandContext, wanted: _Wanted, once: Once) -> Crawled:
+    async def _ask(self, ctx: CommandContext, wanted: _ParsedCrawl, once: IdempotentRequest) -> CrawlAnswer:
         tx = await ctx.begin(self.limiter)
         planned = wanted.crawl.trigger is not None
         request = self._request(ctx.tenant_id, wanted, ctx.now, SCHEDULE if planned else RUN)
@@ -244,15 +246,15 @@ class Crawls:
         if known.job_id != job_id:
             return await self._cached(tx, ctx.caller, known)
         if planned:
-            return Crawled(job_id=job_id, schedule=await self._plan(ctx, wanted, job_id))
-        return Crawled(job_id=job_id, run=await self._start(ctx, wanted, request))
+            return CrawlAnswer(job_id=job_id, schedule=await self._plan(ctx, wanted, job_id))
+        return CrawlAnswer(job_id=job_id, run=await self._start(ctx, wanted, request))
 
-    async def _cached(self, tx: Transaction, caller: Caller, known: KnownJob) -> Crawled:
+    async def _cached(self, tx: Transaction, caller: Caller, known: KnownJob) -> CrawlAnswer:
         scheduled = known.job_id.startswith(f"{SCHEDULE}_")
         schedule = await find_schedule(tx, caller, known.job_id) if scheduled else None
-        return Crawled(job_id=known.job_id, schedule=schedule, cached_at=known.since)
+        return CrawlAnswer(job_id=known.job_id, schedule=schedule, cached_at=known.since)
 
-    async def _start(self, ctx: CommandContext, wanted: _Wanted, request: CrawlRequest) -> RunView:
+    async def _start(self, ctx: CommandContext, wanted: _ParsedCrawl, request: PendingCrawl) -> RunView:
         self.limiter.run(ctx.caller, ctx.limits)
         begun = _begun(ctx.caller, wanted, request)
         await SqlRuns(ctx.tx).add([begun.run], request.now, audit_rows([begun.told]))
@@ -260,7 +262,7 @@ class Crawls:
         ctx.wake(RUNS_TOPIC)
         return begun.run.made(request.now)
 
-    async def _plan(self, ctx: CommandContext, wanted: _Wanted, schedule_id: str) -> Schedule:
+    async def _plan(self, ctx: CommandContext, wanted: _ParsedCrawl, schedule_id: str) -> Schedule:
         draft = {
             **(wanted.crawl.trigger or {}),
             "name": f"crawl-{schedule_id}",
@@ -270,12 +272,12 @@ class Crawls:
             "priority": wanted.crawl.priority,
         }
         try:
-            return await self.schedules.add(ctx, draft, Owner(schedule_id, wanted.user_id))
+            return await self.schedules.add(ctx, draft, ScheduleOwner(schedule_id, wanted.user_id))
         except Invalid as error:
             raise in_own_words(error) from None
 
 
-def _begun(caller: Caller, wanted: _Wanted, request: CrawlRequest) -> _Begun:
+def _begun(caller: Caller, wanted: _ParsedCrawl, request: PendingCrawl) -> _StartedCrawl:
     action = _performed(wanted)
     run = RunRequest(
         id=request.job_id,
@@ -290,10 +292,10 @@ def _begun(caller: Caller, wanted: _Wanted, request: CrawlRequest) -> _Begun:
         action=action,
     )
     became = {"user_id": wanted.user_id, "action": {"kind": CRAWL, **action}}
-    return _Begun(run, entry(caller, request.now, Change("create", Thing.CRAWL, run.id, became=became)))
+    return _StartedCrawl(run, entry(caller, request.now, AuditedChange("create", Thing.CRAWL, run.id, became=became)))
 
 
-def _performed(wanted: _Wanted) -> dict[str, Any]:
+def _performed(wanted: _ParsedCrawl) -> dict[str, Any]:
     """The action; a spider that keeps pages in a cache of its own is told not to use it."""
     if not wanted.crawl.ignore_cache:
         return wanted.config

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.engine.model.views import RunView
-from foliot.features.mutes.model import Mute
+from foliot.features.mutes.model import MuteRecord
 
 MOST_REPLAYS = 10
 """So often a letter is sent again; then something else is to be mended."""
@@ -18,7 +18,7 @@ DISCARDED = "discarded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LetterGroup:
+class FailureGroupView:
     """Dead letters that failed alike."""
 
     fingerprint: str
@@ -33,12 +33,12 @@ class LetterGroup:
     """How many came in each of the last hours, oldest first."""
     counted_from: datetime
     """Where the first of those hours begins."""
-    mute: Mute | None = None
+    mute: MuteRecord | None = None
     """Who wants to hear nothing of it, and until when."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pile:
+class DeadLetterTotals:
     """All the letters that a filter matches."""
 
     groups: int
@@ -52,10 +52,10 @@ AGES = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1), timedelta(day
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class FailureGroups:
     """A page of groups of dead letters, and what there is in all."""
 
-    groups: Sequence[LetterGroup]
-    pile: Pile
+    groups: Sequence[FailureGroupView]
+    pile: DeadLetterTotals
     hosts: Mapping[str, str]
     """By the id of a group's sample."""

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from foliot.engine.model.views import DeadGroup
+from foliot.engine.model.views import DeadLetterGroupView
 from foliot.features.dead_letters.usecases.dead_letters import Replayed
 from foliot.features.mutes.schema import MutedGroup
-from foliot.features.runs.model.replay import AsOf
+from foliot.features.runs.model.replay import ReplayVersion
 from foliot.features.runs.schema import AS_OF, PATCH, Run
 from foliot.servers.http.schema import declared
 
@@ -29,7 +29,7 @@ class DeadLettersByError:
     ids: Sequence[str]
 
     @classmethod
-    def of(cls, one: DeadGroup) -> DeadLettersByError:
+    def of(cls, one: DeadLetterGroupView) -> DeadLettersByError:
         return cls(
             code=one.code,
             message=one.message,
@@ -76,7 +76,7 @@ class ReplayRequest:
 
     ids: Annotated[list[str] | None, Field(min_length=1, max_length=500)] = None
     filter: DeadLetterFilter | None = None
-    as_of: Annotated[AsOf, Field(description=AS_OF)] = AsOf.NOW
+    as_of: Annotated[ReplayVersion, Field(description=AS_OF)] = ReplayVersion.NOW
     patch: Annotated[dict[str, Any] | None, Field(description=PATCH)] = None
 
 

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed
 from foliot.db.transaction import Transaction
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.dead_letters.model import AGES, LetterGroup, Pile
-from foliot.features.filters.sql.runs import Sieve
+from foliot.features.dead_letters.model import AGES, DeadLetterTotals, FailureGroupView
+from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.mutes.sql import SqlMutes
 
 HOURS = 24
@@ -27,7 +27,9 @@ MOST_SCHEDULES = 10
 _HOUR = 3_600_000
 
 
-async def groups(tx: Transaction, sieve: Sieve, page: Page) -> tuple[list[LetterGroup], Pile]:
+async def groups(
+    tx: Transaction, sieve: RunConditions, page: PageRequest
+) -> tuple[list[FailureGroupView], DeadLetterTotals]:
     """Those with the newest letter first, and what there is altogether."""
     conn, dialect = tx.conn, tx.dialect
     newest = func.max(runs.c.id).label("newest")
@@ -53,7 +55,7 @@ async def groups(tx: Transaction, sieve: Sieve, page: Page) -> tuple[list[Letter
     arrivals = await _arrivals(conn, sieve, [*where, alike])
     silent = await SqlMutes(tx).standing(sieve.tenant_id, sieve.now)
     return [
-        LetterGroup(
+        FailureGroupView(
             fingerprint=row.fingerprint or "",
             count=row.letters,
             first_at=row.first_at,
@@ -69,7 +71,7 @@ async def groups(tx: Transaction, sieve: Sieve, page: Page) -> tuple[list[Letter
     ], pile
 
 
-async def _pile(conn: AsyncConnection, sieve: Sieve) -> Pile:
+async def _pile(conn: AsyncConnection, sieve: RunConditions) -> DeadLetterTotals:
     """One look at all of them: how many groups and letters, and how old."""
     bounds = [literal(sieve.now - age, Moment()) for age in AGES]
     older = [func.sum(case((runs.c.finished_at < bound, 1), else_=0)) for bound in bounds]
@@ -77,10 +79,10 @@ async def _pile(conn: AsyncConnection, sieve: Sieve) -> Pile:
     query = select(groups, func.count(), func.min(runs.c.finished_at), *older).where(*sieve.where())
     total, letters, oldest, *counts = (await conn.execute(query)).one()
     left = [letters, *(int(count or 0) for count in counts), 0]
-    return Pile(total, letters, oldest, [more - fewer for more, fewer in pairwise(left)])
+    return DeadLetterTotals(total, letters, oldest, [more - fewer for more, fewer in pairwise(left)])
 
 
-def _first_hour(sieve: Sieve) -> datetime:
+def _first_hour(sieve: RunConditions) -> datetime:
     """Full hours, of which the last one is going on."""
     return sieve.now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
 
@@ -112,7 +114,9 @@ async def _names(conn: AsyncConnection, ids: set[str]) -> dict[str, str]:
     return {row.id: row.name for row in await conn.execute(query)} if ids else {}
 
 
-async def _arrivals(conn: AsyncConnection, sieve: Sieve, where: Sequence[ColumnElement[bool]]) -> dict[str, list[int]]:
+async def _arrivals(
+    conn: AsyncConnection, sieve: RunConditions, where: Sequence[ColumnElement[bool]]
+) -> dict[str, list[int]]:
     """How many letters of each group came in each of the last hours."""
     start = _first_hour(sieve)
     hour = (Elapsed(literal(start, Moment()), runs.c.finished_at) // _HOUR).label("hour")

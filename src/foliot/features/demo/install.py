@@ -13,34 +13,34 @@ from urllib.parse import urlsplit
 import orjson
 
 from foliot.commands.envelope import CommandContext, unchecked_command
-from foliot.core.access import KEEPER, Caller, Door, Role
+from foliot.core.access import KEEPER, Caller, Interface, Role
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.demo.model import pipeline
-from foliot.features.demo.model.past import Account
-from foliot.features.demo.model.run_history import lives
-from foliot.features.demo.model.schedules import ECHO, SITE, cast
+from foliot.features.demo.model.past import PastAccount
+from foliot.features.demo.model.run_history import run_histories
+from foliot.features.demo.model.schedules import ECHO, SITE, demo_schedules
 from foliot.features.demo.model.site import PRODUCTS, SHOP, price
-from foliot.features.demo.model.week import WEEK, Night, lived
+from foliot.features.demo.model.week import WEEK, Outage, settled_week
 from foliot.features.demo.sql import SqlPast
 from foliot.features.demo.usecases import SOURCE
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
-from foliot.features.prices.model import Observation
+from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import cancel_run
 from foliot.features.schedules.model.audit_view import edited
-from foliot.features.schedules.model.declared import Declared
+from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import turn
-from foliot.features.schedules.usecases.declared import Declaring, Fate, Made
+from foliot.features.schedules.usecases.declared import DeclarationOutcome, DeclarationResult, Declarations
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.wakeups.feed import Feed
 
-DEMO = Caller(KEEPER, SOURCE, Role.SYSTEM, Door.CODE)
+DEMO = Caller(KEEPER, SOURCE, Role.SYSTEM, Interface.CODE)
 PAUSED = "partner-sync"
 PAUSED_FOR = timedelta(hours=3)
 WHY_PAUSED = "the partner's system is away; wait until they say that it is back"
@@ -52,7 +52,7 @@ AT_ONCE = ("news-articles", "shop-prices", "own-jobs", pipeline.SCHEDULE)
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class PastClock:
     """A clock that stands at a moment of the past."""
 
     moment: datetime
@@ -83,16 +83,16 @@ class DemoInstaller:
     async def install(self) -> int:
         """Make what is missing; answers how many schedules are new."""
         made, left = await self._make(DEMO)
-        new = {one.name: one.schedule for one in made if one.fate is Fate.CREATED}
+        new = {one.name: one.schedule for one in made if one.fate is DeclarationOutcome.CREATED}
         begun = {**{name: schedule.id for name, schedule in new.items() if name in AT_ONCE}, **left}
         for schedule_id in begun.values():
             await self.schedules.run_now(DEMO, schedule_id)
         return len(new)
 
     @unchecked_command
-    async def _make(self, ctx: CommandContext) -> tuple[Sequence[Made], Mapping[str, str]]:
+    async def _make(self, ctx: CommandContext) -> tuple[Sequence[DeclarationResult], Mapping[str, str]]:
         """What became of each schedule, and whose articles are to be asked for again."""
-        told = lives(urlsplit(self.base).hostname or "localhost")
+        told = run_histories(urlsplit(self.base).hostname or "localhost")
         tx = await ctx.begin(self.schedules.limiter)
         # Schedules are made in the past; the audit log says when that was done.
         now = ctx.audit_time = ctx.now
@@ -102,7 +102,7 @@ class DemoInstaller:
         for name in self._wanted(now):
             # What has a past was made a week ago; what stands is looked at by today's clock.
             since = _since(name, now) if name in told and name not in known else now
-            declaring = Declaring(schedules=replace(self.schedules, clock=Then(since)))
+            declaring = Declarations(schedules=replace(self.schedules, clock=PastClock(since)))
 
             def wanted(schedule: Schedule | None, name: str = name) -> Mapping[str, Any]:
                 # Whoever is there was asked for when it came to be.
@@ -110,14 +110,14 @@ class DemoInstaller:
 
             made.append(await declaring.make(ctx, (SOURCE, name), wanted))
         for one in made:
-            if one.name == pipeline.SCHEDULE and one.fate is not Fate.DELETED:
+            if one.name == pipeline.SCHEDULE and one.fate is not DeclarationOutcome.DELETED:
                 schedule = one.schedule
                 site = f"{self.base}{SITE}"
                 await SqlPipelines(tx).put(pipeline.kept(self.base, site, KEEPER, schedule.id, schedule.created_at))
-        await self._live(ctx, [one for one in made if one.fate is Fate.CREATED], now)
+        await self._live(ctx, [one for one in made if one.fate is DeclarationOutcome.CREATED], now)
         return made, await self._move(ctx, declared)
 
-    async def _move(self, ctx: CommandContext, declared: Sequence[Declared]) -> Mapping[str, str]:
+    async def _move(self, ctx: CommandContext, declared: Sequence[DeclaredSchedule]) -> Mapping[str, str]:
         """At another port than before, everything that calls us follows: what runs, what is repeated, what was edited.
 
         Articles wait for pages by their address, and are given up; answers the schedules that asked for some.
@@ -130,17 +130,17 @@ class DemoInstaller:
 
     def _wanted(self, now: datetime) -> Mapping[str, Mapping[str, Any]]:
         kinds: Collection[str] = self.schedules.actions.kinds()
-        return cast(self.base, kinds, now, grpc=self.grpc, pipelines=self.pipelines)
+        return demo_schedules(self.base, kinds, now, grpc=self.grpc, pipelines=self.pipelines)
 
-    async def _live(self, ctx: CommandContext, new: Sequence[Made], now: datetime) -> None:
-        told = lives(urlsplit(self.base).hostname or "localhost")
+    async def _live(self, ctx: CommandContext, new: Sequence[DeclarationResult], now: datetime) -> None:
+        told = run_histories(urlsplit(self.base).hostname or "localhost")
         # Two nights ago nobody was there for half an hour.
-        night = Night(now - timedelta(hours=50), now - timedelta(hours=50) + timedelta(minutes=33))
+        night = Outage(now - timedelta(hours=50), now - timedelta(hours=50) + timedelta(minutes=33))
         accounts = {
             one.name: account
             for one in new
             if one.name in told
-            and (account := lived(one.schedule, told[one.name], _until(one.name, now), night)) is not None
+            and (account := settled_week(one.schedule, told[one.name], _until(one.name, now), night)) is not None
         }
         await SqlPast(ctx.tx).write(list(accounts.values()))
         if SCRAPED in accounts:
@@ -149,10 +149,10 @@ class DemoInstaller:
             if one.name == PAUSED:
                 await _pause(ctx, one.schedule.id, _until(PAUSED, now))
 
-    def _observed(self, account: Account) -> list[Observation]:
+    def _observed(self, account: PastAccount) -> list[PriceObservation]:
         """What its runs brought home."""
         return [
-            Observation(
+            PriceObservation(
                 tenant_id=KEEPER,
                 competitor=SHOP,
                 product=sku,
@@ -191,7 +191,9 @@ def _until(name: str, now: datetime) -> datetime:
 
 async def _pause(ctx: CommandContext, schedule_id: str, at: datetime) -> None:
     schedule = await SqlSchedules(ctx.tx).get(KEEPER, schedule_id, lock=True)
-    if schedule is not None and schedule.status is Status.ACTIVE:
-        asleep = replace(schedule, status=Status.PAUSED, paused_reason=WHY_PAUSED, paused_at=at, paused_by=DEMO.user_id)
+    if schedule is not None and schedule.status is ScheduleStatus.ACTIVE:
+        asleep = replace(
+            schedule, status=ScheduleStatus.PAUSED, paused_reason=WHY_PAUSED, paused_at=at, paused_by=DEMO.user_id
+        )
         paused = await turn(ctx.tx, asleep, at)
         ctx.audit(edited("pause", schedule, paused), at=at)

@@ -13,7 +13,7 @@ from foliot.features.demo.usecases import Demo
 from foliot.servers.http import encode
 from foliot.servers.http.permission import PUBLIC, Who, permits
 from foliot.servers.http.request import Cases
-from foliot.servers.http.sse import Streams
+from foliot.servers.http.sse import OpenStreams
 
 router = APIRouter()
 
@@ -62,7 +62,7 @@ async def site(request: Request, cases: Cases, path: str) -> Response:
     if request.app.state.identity is not None or demo.site is None:
         raise NotFound("site", "demo")
     page = demo.site(path, demo.clock.now())
-    streams: Streams = request.app.state.streams
+    streams: OpenStreams = request.app.state.streams
     if page.seconds:
         with suppress(TimeoutError):
             async with asyncio.timeout(page.seconds):

@@ -14,11 +14,11 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.run import FAILURES, RunState, order_key
 from foliot.engine.sql import metric_counters
 from foliot.engine.sql.item_tables import crawl_items
-from foliot.engine.sql.log_chunks import Scribe
+from foliot.engine.sql.log_chunks import LogChunkWriter
 from foliot.engine.sql.tables import attempts, ledger, log_chunks, runs, schedules, spans, versions
 from foliot.features.articles.tables import article_jobs, articles, items
 from foliot.features.bulk.tables import bulk_items, bulks
-from foliot.features.demo.model.past import Account, Erased, PastAttempt, PastRun
+from foliot.features.demo.model.past import ErasedRows, PastAccount, PastAttempt, PastRun
 from foliot.features.prices.tables import prices
 from foliot.features.schedules.tables import declared
 
@@ -26,7 +26,7 @@ BATCH = 1000
 
 
 @dataclass(slots=True)
-class _Row:
+class _RunPosition:
     """Where a run stands between two of its attempts, as the scribe of its log wants to know it."""
 
     id: str
@@ -41,7 +41,7 @@ class _Row:
 class SqlPast(Statements):
     """A demo's view of the store."""
 
-    async def write(self, accounts: Sequence[Account]) -> None:
+    async def write(self, accounts: Sequence[PastAccount]) -> None:
         """The rows that living through it all would have left, with a handful of statements."""
         await self._settle(accounts)
         lived = [run for account in accounts for run in account.runs]
@@ -50,7 +50,7 @@ class SqlPast(Statements):
         ended = [run.attempts[-1].ending.state for run in lived]
         await metric_counters.add_ended(self.conn, self.dialect, ended)
 
-    async def _settle(self, accounts: Sequence[Account]) -> None:
+    async def _settle(self, accounts: Sequence[PastAccount]) -> None:
         plans = [account.last for account in accounts]
         if not plans:
             return
@@ -82,11 +82,11 @@ class SqlPast(Statements):
             await self.dialect.update(self.conn, spans, {"open_of": [plan.due.id for plan in done]}, ended)
 
     async def _write(self, lived: Sequence[PastRun]) -> None:
-        scribe = Scribe.new()
+        scribe = LogChunkWriter.new()
         tried: dict[str, list[Any]] = {name: [] for name in _TRIED}
         made: dict[str, list[Any]] = {name: [] for name in _RUN}
         for run in lived:
-            row, seqs = _Row(run.id, run.schedule.tenant_id), (0, 0)
+            row, seqs = _RunPosition(run.id, run.schedule.tenant_id), (0, 0)
             for attempt in run.attempts:
                 seqs = _live(row, attempt, scribe)
                 _add(tried, _attempt(row, attempt, seqs))
@@ -115,10 +115,10 @@ class SqlPast(Statements):
             )
             await self.conn.execute(update(table).where(*where).values(action=moved))
 
-    async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> Erased:
+    async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> ErasedRows:
         """The schedules, and everything that came of them. What people did to them stays in the trail."""
         if not schedule_ids:
-            return Erased(0, 0)
+            return ErasedRows(0, 0)
         gone = (schedules.c.tenant_id == tenant_id, self.dialect.among(schedules.c.id, schedule_ids))
         # First of all, as whoever fires does: a run that is made meanwhile is seen below, and none is made after.
         await self.conn.execute(self.dialect.lock(select(schedules.c.id).where(*gone).order_by(schedules.c.id)))
@@ -137,7 +137,7 @@ class SqlPast(Statements):
             await self.conn.execute(delete(table).where(*ours))
         removed = await self.conn.execute(delete(schedules).where(*gone))
         await self._forget_bulks(acted)
-        return Erased(removed.rowcount, erased)
+        return ErasedRows(removed.rowcount, erased)
 
     async def _lived(
         self, tenant_id: str, schedule_ids: Sequence[str]
@@ -183,7 +183,7 @@ class SqlPast(Statements):
             await self.conn.execute(delete(articles).where(*own))
 
 
-def _live(row: _Row, attempt: PastAttempt, scribe: Scribe) -> tuple[int, int]:
+def _live(row: _RunPosition, attempt: PastAttempt, scribe: LogChunkWriter) -> tuple[int, int]:
     """The numbers of its beginning and its end; its lines have those between."""
     row.event_seq, row.attempt = row.event_seq + 1, row.attempt + 1
     began = row.event_seq
@@ -198,7 +198,7 @@ _TRIED = (
 )  # fmt: skip
 
 
-def _attempt(row: _Row, attempt: PastAttempt, seqs: tuple[int, int]) -> Iterator[Any]:
+def _attempt(row: _RunPosition, attempt: PastAttempt, seqs: tuple[int, int]) -> Iterator[Any]:
     ending = attempt.ending
     yield from (row.id, ending.fence.epoch, row.tenant_id, row.attempt, attempt.worker, ending.outcome)
     yield from (ending.state.value, attempt.started_at, ending.at, *seqs)
@@ -213,7 +213,7 @@ _RUN = (
 )  # fmt: skip
 
 
-def _run(run: PastRun, row: _Row, seqs: tuple[int, int]) -> Iterator[Any]:
+def _run(run: PastRun, row: _RunPosition, seqs: tuple[int, int]) -> Iterator[Any]:
     schedule, spec, last = run.schedule, run.schedule.spec, run.attempts[-1]
     ending, ready_at = last.ending, _ready(run)
     alike = fingerprint(spec.kind, ending.error, ending.host) if ending.state in FAILURES else None

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.demo.model.past import Erased
+from foliot.features.demo.model.past import ErasedRows
 from foliot.features.demo.sql import SqlPast
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 if TYPE_CHECKING:
-    from foliot.features.demo.model.site import Page
+    from foliot.features.demo.model.site import DemoPage
 
 SOURCE = "demo"
 """Under which name the demo's schedules are declared; nothing else is declared under it."""
@@ -27,12 +27,12 @@ SERVICE = "foliot"
 """What the address book calls this Foliot's own gRPC door."""
 
 
-Site = Callable[[str, datetime], "Page"]
+Site = Callable[[str, datetime], "DemoPage"]
 """The demo's own site: the page at a path, at a moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class DemoContents:
     """What there is of the demo."""
 
     schedules: int
@@ -60,13 +60,13 @@ class Demo:
             return len(await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE))
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def about(self, ctx: QueryContext) -> About:
+    async def about(self, ctx: QueryContext) -> DemoContents:
         async with ctx.read() as tx:
             ids = [one.schedule_id or "" for one in await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)]
-            return About(len(ids), await SqlPast(tx).count_runs(ctx.tenant_id, ids))
+            return DemoContents(len(ids), await SqlPast(tx).count_runs(ctx.tenant_id, ids))
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def remove(self, ctx: CommandContext) -> Erased:
+    async def remove(self, ctx: CommandContext) -> ErasedRows:
         """Its schedules with all that came of them, whoever asked for it; the trail keeps that it happened."""
         tx = await ctx.begin()
         declared = await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)
@@ -75,7 +75,7 @@ class Demo:
             if kept.file == SOURCE:
                 await SqlPipelines(tx).drop(ctx.tenant_id, kept.name)
         gone = [
-            Change("delete", Thing.SCHEDULE, one.schedule_id or "", was={"name": one.name, "source": SOURCE})
+            AuditedChange("delete", Thing.SCHEDULE, one.schedule_id or "", was={"name": one.name, "source": SOURCE})
             for one in declared
         ]
         ctx.audit(*gone)

@@ -25,7 +25,7 @@ Interaction = discord.Interaction[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class DiscordReply:
     """What somebody is told."""
 
     text: str = ""
@@ -49,18 +49,20 @@ class Answer:
         return made
 
 
-Follow = Callable[[Interaction, Answer, int], None]
+Follow = Callable[[Interaction, DiscordReply, int], None]
 """Takes over a message that is to follow a run."""
 
 
 @dataclass(slots=True)
-class Answering:
+class DiscordReplies:
     """Gives every interaction its answer. What has begun goes on to its end, whoever stops waiting."""
 
     follow: Follow
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    async def give(self, interaction: Interaction, asked: Coroutine[Any, Any, Answer], *, private: bool = True) -> None:
+    async def give(
+        self, interaction: Interaction, asked: Coroutine[Any, Any, DiscordReply], *, private: bool = True
+    ) -> None:
         """A message of its own. `private`: what is promised while the answer takes its time."""
         work = self._begin(asked)
         await asyncio.wait({work}, timeout=PATIENCE)
@@ -76,7 +78,7 @@ class Answering:
         if answer.run is not None and message_id is not None and not answer.private:
             self.follow(interaction, answer, message_id)
 
-    async def change(self, interaction: Interaction, asked: Coroutine[Any, Any, Answer]) -> None:
+    async def change(self, interaction: Interaction, asked: Coroutine[Any, Any, DiscordReply]) -> None:
         """In place of the message whose button was pressed; what went wrong comes beside it."""
         work = self._begin(asked)
         await asyncio.wait({work}, timeout=PATIENCE)
@@ -101,14 +103,14 @@ class Answering:
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=seconds)
 
-    def _begin(self, asked: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
+    def _begin(self, asked: Coroutine[Any, Any, DiscordReply]) -> asyncio.Task[DiscordReply]:
         task = asyncio.create_task(_settled(asked))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
 
     @staticmethod
-    async def _later(interaction: Interaction, answer: Answer, private: bool) -> int | None:  # noqa: FBT001
+    async def _later(interaction: Interaction, answer: DiscordReply, private: bool) -> int | None:  # noqa: FBT001
         if answer.private and not private:
             # Promised to all, and now for one: the promise is taken back.
             await interaction.delete_original_response()
@@ -117,12 +119,12 @@ class Answering:
         return (await interaction.edit_original_response(**answer.shown())).id
 
 
-async def _at_once(interaction: Interaction, answer: Answer) -> int | None:
+async def _at_once(interaction: Interaction, answer: DiscordReply) -> int | None:
     sent = await interaction.response.send_message(**answer.shown(), ephemeral=answer.private)
     return sent.message_id
 
 
-async def _settled(asked: Coroutine[Any, Any, Answer]) -> Answer:
+async def _settled(asked: Coroutine[Any, Any, DiscordReply]) -> DiscordReply:
     """The answer, or why there is none."""
     try:
         async with asyncio.timeout(LONGEST):
@@ -131,7 +133,7 @@ async def _settled(asked: Coroutine[Any, Any, Answer]) -> Answer:
         said = words.refusal(error)
         if words.is_surprise(error):
             log.exception("a command failed", action="discord_command_failed")
-        return Answer(text=said, failed=True)
+        return DiscordReply(text=said, failed=True)
 
 
 def _lost(interaction: Interaction, lost: Exception) -> None:

@@ -12,12 +12,12 @@ import structlog
 from discord import app_commands
 
 from foliot.core.errors import Forbidden
-from foliot.features.discord import place
-from foliot.features.discord.answer import Answer, Answering, Interaction
-from foliot.features.discord.buttons import FoliotButton, Press
+from foliot.features.discord import api_base
+from foliot.features.discord.answer import DiscordReplies, DiscordReply, Interaction
+from foliot.features.discord.buttons import ButtonAction, FoliotButton
 from foliot.features.discord.commands import commands
-from foliot.features.discord.members import Members
-from foliot.features.discord.requests import Desk, draft_of
+from foliot.features.discord.members import DiscordMembers
+from foliot.features.discord.requests import DiscordRequests, draft_of
 
 log = structlog.get_logger("foliot.discord")
 
@@ -26,10 +26,10 @@ for _noisy in ("discord.client", "discord.state"):
     logging.getLogger(_noisy).setLevel(logging.CRITICAL)
 
 
-class Tree(app_commands.CommandTree[Any]):
+class CommandTree(app_commands.CommandTree[Any]):
     """Lets nobody through who may nothing, and is silent while they type."""
 
-    members: Members
+    members: DiscordMembers
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
         if interaction.type is not discord.InteractionType.autocomplete:
@@ -52,7 +52,9 @@ class Tree(app_commands.CommandTree[Any]):
 class Bot(discord.Client):
     """Makes no use of a token until it is started."""
 
-    def __init__(self, desk: Desk, answering: Answering, *, guild: int | None, asks_where: bool) -> None:
+    def __init__(
+        self, desk: DiscordRequests, answering: DiscordReplies, *, guild: int | None, asks_where: bool
+    ) -> None:
         # Interactions come without any intent, and nothing else is wanted.
         super().__init__(
             intents=discord.Intents.none(), allowed_mentions=discord.AllowedMentions.none(), max_messages=None
@@ -61,7 +63,7 @@ class Bot(discord.Client):
         self.answering = answering
         self.guild = None if guild is None else discord.Object(guild)
         self.asks_where = asks_where
-        self.tree = Tree(self)
+        self.tree = CommandTree(self)
         self.tree.members = desk.members
         for command in commands(desk, answering):
             self.tree.add_command(command, guild=self.guild)
@@ -69,7 +71,7 @@ class Bot(discord.Client):
 
     async def setup_hook(self) -> None:
         if self.asks_where:
-            await place.enter(self.http)
+            await api_base.enter(self.http)
         try:
             await self.tree.sync(guild=self.guild)
         except discord.HTTPException as failed:
@@ -98,22 +100,22 @@ class Bot(discord.Client):
             exc_info=sys.exc_info(),
         )
 
-    async def pressed(self, interaction: Interaction, press: Press, of: int) -> None:
+    async def pressed(self, interaction: Interaction, press: ButtonAction, of: int) -> None:
         """A button of ours, on a message of ours."""
         match press:
-            case Press.SAVE:
+            case ButtonAction.SAVE:
                 await self.answering.change(interaction, self.desk.save(interaction, of))
-            case Press.CANCEL:
+            case ButtonAction.CANCEL:
                 await self.answering.change(interaction, self.desk.cancel(interaction))
-            case Press.SCHEDULE:
+            case ButtonAction.SCHEDULE:
                 await self.answering.change(interaction, self._schedule(interaction, of))
-            case Press.RUN:
+            case ButtonAction.RUN:
                 await self.answering.give(interaction, self._run(interaction, of), private=False)
 
-    async def _schedule(self, interaction: Interaction, of: int) -> Answer:
+    async def _schedule(self, interaction: Interaction, of: int) -> DiscordReply:
         return await self.desk.schedule(interaction, draft_of(interaction), of)
 
-    async def _run(self, interaction: Interaction, of: int) -> Answer:
+    async def _run(self, interaction: Interaction, of: int) -> DiscordReply:
         return await self.desk.run(interaction, draft_of(interaction).pipeline, of)
 
     @property

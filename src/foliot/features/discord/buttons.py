@@ -11,7 +11,7 @@ from typing import Any, Self
 import discord
 
 
-class Press(StrEnum):
+class ButtonAction(StrEnum):
     """What a button does."""
 
     SAVE = "save"
@@ -27,7 +27,7 @@ class Button:
     """`of` is the interaction that it belongs to: pressed twice, it has one effect."""
 
     label: str
-    press: Press
+    press: ButtonAction
     of: int
     main: bool = False
 
@@ -48,7 +48,7 @@ class FoliotButton(
     async def from_custom_id(
         cls, _interaction: discord.Interaction[Any], item: discord.ui.Item[Any], match: re.Match[str], /
     ) -> Self:
-        return cls(Button(getattr(item, "label", None) or "", Press(match["press"]), int(match["of"])))
+        return cls(Button(getattr(item, "label", None) or "", ButtonAction(match["press"]), int(match["of"])))
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
         await interaction.client.pressed(interaction, self.button.press, self.button.of)

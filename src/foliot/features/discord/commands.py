@@ -10,9 +10,9 @@ import discord
 from discord import app_commands
 
 from foliot.core.errors import FoliotError
-from foliot.features.discord.answer import Answering
-from foliot.features.discord.draft_message import LONGEST, Draft
-from foliot.features.discord.requests import Desk
+from foliot.features.discord.answer import DiscordReplies
+from foliot.features.discord.draft_message import LONGEST, ScheduleDraftMessage
+from foliot.features.discord.requests import DiscordRequests
 
 Choice = app_commands.Choice
 PIPELINE = "The pipeline's name"
@@ -35,7 +35,7 @@ async def _offered(found: Coroutine[Any, Any, Sequence[T]]) -> Sequence[T]:
         return ()
 
 
-def commands(desk: Desk, answering: Answering) -> Sequence[app_commands.Command[Any, ..., Any]]:
+def commands(desk: DiscordRequests, answering: DiscordReplies) -> Sequence[app_commands.Command[Any, ..., Any]]:
     """Every command there is. What members may not use they see all the same: who may what is decided here."""
 
     async def pipelines_named(asked: Asked, typed: str) -> list[Choice[str]]:
@@ -59,7 +59,7 @@ def commands(desk: Desk, answering: Answering) -> Sequence[app_commands.Command[
     )
     @app_commands.autocomplete(pipeline=pipelines_named)
     async def schedule(asked: Asked, pipeline: NAME, cron: EXPRESSION, timezone: NAME | None = None) -> None:
-        draft = Draft(pipeline, cron.strip(), (timezone or "").strip())
+        draft = ScheduleDraftMessage(pipeline, cron.strip(), (timezone or "").strip())
         await answering.give(asked, desk.schedule(asked, draft, asked.id))
 
     @app_commands.command(description="List the scheduled jobs")

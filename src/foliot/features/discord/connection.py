@@ -13,12 +13,12 @@ import structlog
 from foliot.commands.use_cases import UseCases
 from foliot.core.ports import Clock
 from foliot.engine.loop import Actor
-from foliot.features.discord import place
-from foliot.features.discord.answer import Answering
+from foliot.features.discord import api_base
+from foliot.features.discord.answer import DiscordReplies
 from foliot.features.discord.bot import Bot
-from foliot.features.discord.members import Members
-from foliot.features.discord.requests import Desk
-from foliot.features.discord.run_messages import Did, Follower
+from foliot.features.discord.members import DiscordMembers
+from foliot.features.discord.requests import DiscordRequests
+from foliot.features.discord.run_messages import MessagesUpdated, RunMessages
 from foliot.wakeups.feed import Feed
 
 API = "https://discord.com/api/v10"
@@ -38,7 +38,7 @@ class DiscordConnection:
     """Without a token it can be made and looked at, and does nothing."""
 
     cases: UseCases
-    members: Members
+    members: DiscordMembers
     clock: Clock
     feed: Feed
     token: str | None = field(default=None, repr=False)
@@ -47,16 +47,16 @@ class DiscordConnection:
     topics: Sequence[str] = ()
     trouble: str | None = None
     """What went wrong last."""
-    _follower: Follower = field(init=False)
-    _answering: Answering = field(init=False)
+    _follower: RunMessages = field(init=False)
+    _answering: DiscordReplies = field(init=False)
     _bot: Bot | None = field(init=False, default=None)
     _link: asyncio.Task[None] | None = field(init=False, default=None)
     _failures: int = field(init=False, default=0)
     _stopping: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self._follower = Follower(cases=self.cases, members=self.members, clock=self.clock, feed=self.feed)
-        self._answering = Answering(self._follower.follow)
+        self._follower = RunMessages(cases=self.cases, members=self.members, clock=self.clock, feed=self.feed)
+        self._answering = DiscordReplies(self._follower.follow)
 
     def actors(self) -> Sequence[Actor]:
         """What must run for it."""
@@ -64,7 +64,7 @@ class DiscordConnection:
 
     def bot(self) -> Bot:
         """A new one, not connected: for each connection its own."""
-        desk = Desk(cases=self.cases, members=self.members)
+        desk = DiscordRequests(cases=self.cases, members=self.members)
         return Bot(desk, self._answering, guild=self.members.guild, asks_where=self.api != API)
 
     @property
@@ -77,11 +77,11 @@ class DiscordConnection:
             return None
         return f"Discord: {self.trouble}"
 
-    async def run_once(self) -> Did:
+    async def run_once(self) -> MessagesUpdated:
         """Stay connected as long as it goes; says when to try again."""
         if self.token is None or self._stopping:
-            return Did(REFUSED_REST)
-        place.settle(self.api)
+            return MessagesUpdated(REFUSED_REST)
+        api_base.settle(self.api)
         began, bot = self.clock.monotonic(), self.bot()
         # A task of its own: what hangs in there can be left behind.
         link = asyncio.create_task(bot.start(self.token), name="foliot-discord-link")
@@ -90,7 +90,7 @@ class DiscordConnection:
         self._bot = self._link = None
         await _hang_up(bot)
         failed = None if link.cancelled() else link.exception()
-        return Did(FIRST_REST) if failed is None else self._failed(failed, self.clock.monotonic() - began)
+        return MessagesUpdated(FIRST_REST) if failed is None else self._failed(failed, self.clock.monotonic() - began)
 
     async def stop(self) -> None:
         """Finish what has begun, and hang up."""
@@ -102,11 +102,11 @@ class DiscordConnection:
         if link is not None:
             link.cancel()
 
-    def _failed(self, failed: BaseException, lasted: float) -> Did:
+    def _failed(self, failed: BaseException, lasted: float) -> MessagesUpdated:
         if _refused(failed):
             self.trouble = "it refuses the token: see DISCORD_TOKEN, and start again with the right one"
             log.error(self.trouble, action="discord_refused")
-            return Did(REFUSED_REST)
+            return MessagesUpdated(REFUSED_REST)
         self._failures = 1 if lasted > STEADY else self._failures + 1
         rest = min(FIRST_REST * 2.0 ** min(self._failures - 1, 10), LONGEST_REST)
         self.trouble = f"no connection ({type(failed).__name__}); the next try is in {rest:.0f} s"
@@ -116,7 +116,7 @@ class DiscordConnection:
             error=f"{type(failed).__name__}: {failed}"[:300],
             again_in=rest,
         )
-        return Did(rest)
+        return MessagesUpdated(rest)
 
 
 async def _hang_up(bot: Bot) -> None:

@@ -16,7 +16,7 @@ _NAMES = {"pipeline": "Pipeline", "cron": "Cron", "timezone": "Time zone"}
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ScheduleDraftMessage:
     """A pipeline, and perhaps when."""
 
     pipeline: str

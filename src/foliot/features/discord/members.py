@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from foliot.core.access import Caller, Door, Role
+from foliot.core.access import Caller, Interface, Role
 from foliot.core.errors import Forbidden
 
 USER = "user:"
@@ -16,7 +16,7 @@ _ORDER = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class DiscordMembers:
     """Who may do what, by the ids of their roles or their own."""
 
     roles: Mapping[str, Role]
@@ -41,7 +41,7 @@ class Members:
                 "none of your roles may use Foliot here. Its operator grants that by FOLIOT_DISCORD_ROLES; "
                 f"the ids of your roles: {listed}"
             )
-        return Caller(self.tenant_id, f"discord:{member.id}", granted, Door.DISCORD)
+        return Caller(self.tenant_id, f"discord:{member.id}", granted, Interface.DISCORD)
 
     def _granted(self, roles: Iterable[int], user: int) -> Role | None:
         found = [self.roles.get(str(role)) for role in roles] + [self.roles.get(f"{USER}{user}")]

@@ -10,20 +10,20 @@ from typing import Any
 
 import foliot
 from foliot.commands.envelope import permission_of
-from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, demand
+from foliot.core.access import Caller, require
 from foliot.core.errors import Conflict, FoliotError, Invalid, NotFound
 from foliot.core.ids import RUN
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.discord import text as words
-from foliot.features.discord.answer import Answer, Interaction
-from foliot.features.discord.buttons import Button, Press
-from foliot.features.discord.draft_message import Draft
-from foliot.features.discord.members import Members
+from foliot.features.discord.answer import DiscordReply, Interaction
+from foliot.features.discord.buttons import Button, ButtonAction
+from foliot.features.discord.draft_message import ScheduleDraftMessage
+from foliot.features.discord.members import DiscordMembers
 from foliot.features.pipelines.model.definition import PIPELINE
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
@@ -39,11 +39,11 @@ OPEN = (RunState.RUNNING, RunState.QUEUED, RunState.RETRYING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class DiscordRequests:
     """Run, schedule, list, remove, look."""
 
     cases: UseCases
-    members: Members
+    members: DiscordMembers
 
     async def admit(self, interaction: Interaction) -> Caller:
         caller = self.members.caller(interaction)
@@ -52,28 +52,28 @@ class Desk:
 
     # --- commands ---
 
-    async def run(self, interaction: Interaction, pipeline: str, of: int) -> Answer:
+    async def run(self, interaction: Interaction, pipeline: str, of: int) -> DiscordReply:
         """Run it now; the answer follows the run."""
         caller = await self.admit(interaction)
-        demand(caller, *permission_of(Pipelines.run))
+        require(caller, *permission_of(Pipelines.run))
         try:
             _sound("pipeline", pipeline)
             run = await self.cases[Pipelines].run(caller, pipeline, None, _once(of, "run", pipeline, _id))
         except AnsweredBefore as before:
             run = await self.cases[Runs].get(caller, before.body)
         except NotFound as unknown:
-            return await self._meant(caller, unknown, Draft(pipeline=pipeline), Press.RUN, of)
-        return Answer(text=words.run_message(pipeline, run, None), private=False, run=run, what=pipeline)
+            return await self._meant(caller, unknown, ScheduleDraftMessage(pipeline=pipeline), ButtonAction.RUN, of)
+        return DiscordReply(text=words.run_message(pipeline, run, None), private=False, run=run, what=pipeline)
 
-    async def schedule(self, interaction: Interaction, draft: Draft, of: int) -> Answer:
+    async def schedule(self, interaction: Interaction, draft: ScheduleDraftMessage, of: int) -> DiscordReply:
         """What it would do, before anything is saved."""
         caller = await self.admit(interaction)
-        demand(caller, *permission_of(Schedules.create))
+        require(caller, *permission_of(Schedules.create))
         try:
             _sound("pipeline", draft.pipeline)
             await self.cases[Pipelines].get(caller, draft.pipeline)
         except NotFound as unknown:
-            return await self._meant(caller, unknown, draft, Press.SCHEDULE, of)
+            return await self._meant(caller, unknown, draft, ButtonAction.SCHEDULE, of)
         draft = draft.in_zone(self.cases[Previews].default_zone)
         try:
             seen = await self.cases[Previews].preview(caller, {**draft.when(), "count": FIRES})
@@ -86,10 +86,10 @@ class Desk:
         if standing := [one for one in await self._jobs(caller, PIPELINE) if _pipeline(one) == draft.pipeline]:
             lines = "\n".join(words.job_line(one) for one in standing[:3])
             embed.add_field(name="Scheduled already", value=lines, inline=False)
-        buttons = (Button("Save", Press.SAVE, of, main=True), Button("Cancel", Press.CANCEL, of))
-        return Answer(text="Nothing is saved yet.", embed=embed, buttons=buttons)
+        buttons = (Button("Save", ButtonAction.SAVE, of, main=True), Button("Cancel", ButtonAction.CANCEL, of))
+        return DiscordReply(text="Nothing is saved yet.", embed=embed, buttons=buttons)
 
-    async def save(self, interaction: Interaction, of: int) -> Answer:
+    async def save(self, interaction: Interaction, of: int) -> DiscordReply:
         """Make the schedule that the message shows."""
         caller = await self.admit(interaction)
         draft = draft_of(interaction)
@@ -104,56 +104,62 @@ class Desk:
             made = await self.cases[Schedules].create(caller, raw, once)
         except AnsweredBefore as before:
             made = await self.cases[Schedules].get(caller, before.body)
-        return Answer(text=f"✓ Saved.\n{words.job_line(made)}")
+        return DiscordReply(text=f"✓ Saved.\n{words.job_line(made)}")
 
-    async def cancel(self, interaction: Interaction) -> Answer:
+    async def cancel(self, interaction: Interaction) -> DiscordReply:
         self.members.caller(interaction)
-        return Answer(text="Nothing was saved.")
+        return DiscordReply(text="Nothing was saved.")
 
-    async def jobs(self, interaction: Interaction) -> Answer:
+    async def jobs(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
         found = await self._jobs(caller)
         if not found:
-            return Answer(text="There are no scheduled jobs. /schedule makes one.")
+            return DiscordReply(text="There are no scheduled jobs. /schedule makes one.")
         found = sorted(found, key=lambda one: (one.next_run_at is None, one.next_run_at))
         lines = [words.job_line(one) for one in found[:SHOWN]]
         more = len(found) - len(lines)
-        return Answer(text=words.listed(f"**{_count(len(found), 'job')}**", lines, more, "see foliot schedule list"))
+        return DiscordReply(
+            text=words.listed(f"**{_count(len(found), 'job')}**", lines, more, "see foliot schedule list")
+        )
 
-    async def remove(self, interaction: Interaction, job_id: str) -> Answer:
+    async def remove(self, interaction: Interaction, job_id: str) -> DiscordReply:
         caller = await self.admit(interaction)
         _sound("schedule", job_id)
         schedule = await self.cases[Schedules].get(caller, job_id)
-        if schedule.status is Status.DELETED:
+        if schedule.status is ScheduleStatus.DELETED:
             raise Conflict(f"job {job_id} is removed already")
         await self.cases[Schedules].delete(caller, job_id)
-        return Answer(text=f"✓ Removed {words.code(schedule.name)} · {words.code(job_id)}. It fires no more.")
+        return DiscordReply(text=f"✓ Removed {words.code(schedule.name)} · {words.code(job_id)}. It fires no more.")
 
-    async def pipelines(self, interaction: Interaction) -> Answer:
+    async def pipelines(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
         found = await self.cases[Pipelines].list(caller)
         if not found:
-            return Answer(text="There are no pipelines: they are defined in the file that PIPELINES_CONFIG names.")
+            return DiscordReply(
+                text="There are no pipelines: they are defined in the file that PIPELINES_CONFIG names."
+            )
         when: dict[str, list[str]] = {}
         for one in await self._jobs(caller, PIPELINE):
-            if one.fault is None and one.status is Status.ACTIVE:
+            if one.fault is None and one.status is ScheduleStatus.ACTIVE:
                 when.setdefault(_pipeline(one), []).append(words.plain(one.spec.trigger.summary, 150))
         lines = [words.pipeline_line(one, when.get(one.kept.name, [])) for one in found]
-        return Answer(text=words.listed(f"**{_count(len(found), 'pipeline')}**", lines, 0, "see foliot pipeline list"))
+        return DiscordReply(
+            text=words.listed(f"**{_count(len(found), 'pipeline')}**", lines, 0, "see foliot pipeline list")
+        )
 
-    async def status(self, interaction: Interaction, job_id: str | None) -> Answer:
+    async def status(self, interaction: Interaction, job_id: str | None) -> DiscordReply:
         """Of a run, of a job's newest run, or of everything."""
         caller = await self.admit(interaction)
         if job_id is None:
-            return Answer(text=await self._overview(caller))
+            return DiscordReply(text=await self._overview(caller))
         _sound("schedule", job_id)
         if job_id.startswith(f"{RUN}_"):
             run = await self.cases[Runs].get(caller, job_id)
-            return Answer(text=words.run_message(run.schedule_name or run.kind, run, None))
+            return DiscordReply(text=words.run_message(run.schedule_name or run.kind, run, None))
         schedule = await self.cases[Schedules].get(caller, job_id)
-        found = await self.cases[Runs].of_schedule(caller, job_id, Page(1), None)
+        found = await self.cases[Runs].of_schedule(caller, job_id, PageRequest(1), None)
         newest = [words.run_message(schedule.name, run, None) for run in found] or ["It has not run yet."]
-        return Answer(text="\n".join([words.job_line(schedule), *newest]))
+        return DiscordReply(text="\n".join([words.job_line(schedule), *newest]))
 
     # --- while somebody types ---
 
@@ -173,34 +179,36 @@ class Desk:
         return sorted(one.kept.name for one in await self.cases[Pipelines].list(caller))
 
     async def _jobs(self, caller: Caller, kind: str | None = None) -> Sequence[Schedule]:
-        return await self.cases[Schedules].list(caller, Page(SHOWN), kind=kind)
+        return await self.cases[Schedules].list(caller, PageRequest(SHOWN), kind=kind)
 
     async def _overview(self, caller: Caller) -> str:
         found = await self._jobs(caller)
-        active = [one for one in found if one.status is Status.ACTIVE]
+        active = [one for one in found if one.status is ScheduleStatus.ACTIVE]
         lines = [f"**Foliot {foliot.__version__}** · {_count(len(found), 'job')}, {len(active)} active"]
         upcoming = [(one.next_run_at, one.name) for one in active if one.next_run_at is not None]
         if upcoming:
             at, name = min(upcoming)
             lines.append(f"Next: {words.code(name)} {words.moment(at, 'R')}")
         for state in OPEN:
-            runs = await self.cases[Runs].list(caller, Page(SHOWN), state=state.value)
+            runs = await self.cases[Runs].list(caller, PageRequest(SHOWN), state=state.value)
             lines += [f"{_count(len(runs), 'run')} {state.value}"] if runs else []
-        recent = await self.cases[Runs].list(caller, Page(5))
+        recent = await self.cases[Runs].list(caller, PageRequest(5))
         lines += [words.run_message(run.schedule_name or _of(run), run, None).splitlines()[0] for run in recent]
         return "\n".join(lines)[: words.LONGEST]
 
-    async def _meant(self, caller: Caller, unknown: NotFound, draft: Draft, press: Press, of: int) -> Answer:
+    async def _meant(
+        self, caller: Caller, unknown: NotFound, draft: ScheduleDraftMessage, press: ButtonAction, of: int
+    ) -> DiscordReply:
         """A name that is nearly right is offered."""
         names = await self._names(caller)
         near = difflib.get_close_matches(draft.pipeline, names, n=1, cutoff=0.5)
         said = words.refusal(unknown)
         if not near:
-            return Answer(text=f"{said}. /pipelines lists what there is.", failed=True)
+            return DiscordReply(text=f"{said}. /pipelines lists what there is.", failed=True)
         text = f"{said}. Did you mean {words.code(near[0])}?"
         return _offer(text, draft.of(near[0]), press, of)
 
-    async def _mended(self, caller: Caller, wrong: Invalid, draft: Draft, of: int) -> Answer:
+    async def _mended(self, caller: Caller, wrong: Invalid, draft: ScheduleDraftMessage, of: int) -> DiscordReply:
         """So is an expression."""
         meant = draft.mended(wrong.field, wrong.suggestion) if wrong.suggestion else None
         if meant is None:
@@ -210,12 +218,12 @@ class Desk:
         except FoliotError:
             raise wrong from None
         said = f"{words.code(wrong.suggestion)} – {words.plain(seen.summary, 200)}"
-        return _offer(f"{words.refusal(wrong)}. Did you mean {said}?", meant, Press.SCHEDULE, of)
+        return _offer(f"{words.refusal(wrong)}. Did you mean {said}?", meant, ButtonAction.SCHEDULE, of)
 
 
-def _offer(text: str, draft: Draft, press: Press, of: int) -> Answer:
+def _offer(text: str, draft: ScheduleDraftMessage, press: ButtonAction, of: int) -> DiscordReply:
     button = Button("Use it", press, of, main=True)
-    return Answer(text=text, embed=draft.embed(None), buttons=(button,))
+    return DiscordReply(text=text, embed=draft.embed(None), buttons=(button,))
 
 
 def _sound(kind: str, key: str) -> None:
@@ -229,14 +237,16 @@ def _id(made: Any) -> str:
     return str(made.id)
 
 
-def _once(of: int, what: str, asked: str, render: Callable[[Any], str]) -> Once:
+def _once(of: int, what: str, asked: str, render: Callable[[Any], str]) -> IdempotentRequest:
     """However often Discord delivers an interaction, and to however many processes."""
-    return Once(f"discord:{of}", hashlib.sha256(f"discord {what}\n{asked}".encode()).hexdigest(), 200, render)
+    return IdempotentRequest(
+        f"discord:{of}", hashlib.sha256(f"discord {what}\n{asked}".encode()).hexdigest(), 200, render
+    )
 
 
-def draft_of(interaction: Interaction) -> Draft:
+def draft_of(interaction: Interaction) -> ScheduleDraftMessage:
     """What the message of a pressed button is about."""
-    found = None if interaction.message is None else Draft.read(interaction.message.embeds)
+    found = None if interaction.message is None else ScheduleDraftMessage.read(interaction.message.embeds)
     if found is None:
         raise Conflict("this message no longer says what it is about: give the command again")
     return found

@@ -16,8 +16,8 @@ from foliot.core.errors import FoliotError
 from foliot.core.ports import Clock
 from foliot.engine.model.event import EventType
 from foliot.features.discord import text as words
-from foliot.features.discord.answer import Answer, Interaction
-from foliot.features.discord.members import Members
+from foliot.features.discord.answer import DiscordReply, Interaction
+from foliot.features.discord.members import DiscordMembers
 from foliot.features.runs.usecases.runs import Runs
 from foliot.wakeups.feed import Feed
 
@@ -36,7 +36,7 @@ log = structlog.get_logger("foliot.discord")
 
 
 @dataclass(slots=True)
-class Followed:
+class FollowedRun:
     """A message and its run."""
 
     caller: Caller
@@ -53,38 +53,38 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Did:
+class MessagesUpdated:
     """How long the follower rests."""
 
     rest: float
 
 
 @dataclass(slots=True, kw_only=True)
-class Follower:
+class RunMessages:
     """Looks at every followed run about once a second, and writes its message anew when there is something new."""
 
     cases: UseCases
-    members: Members
+    members: DiscordMembers
     clock: Clock
     feed: Feed
-    followed: list[Followed] = field(default_factory=list)
+    followed: list[FollowedRun] = field(default_factory=list)
     name: str = "discord-follower"
     topics: Sequence[str] = (TOPIC,)
 
-    def follow(self, interaction: Interaction, answer: Answer, message_id: int) -> None:
+    def follow(self, interaction: Interaction, answer: DiscordReply, message_id: int) -> None:
         if answer.run is None:
             return
         caller, since = self.members.caller(interaction), self.clock.monotonic()
-        one = Followed(caller, answer.what, answer.run.id, interaction, message_id, since, answer.text)
+        one = FollowedRun(caller, answer.what, answer.run.id, interaction, message_id, since, answer.text)
         self.followed = [*self.followed[-MOST + 1 :], one]
         self.feed.wake(TOPIC)
 
-    async def run_once(self) -> Did:
+    async def run_once(self) -> MessagesUpdated:
         await asyncio.gather(*(self._look(one) for one in self.followed))
         self.followed = [one for one in self.followed if not one.ended]
-        return Did(PACE if self.followed else IDLE)
+        return MessagesUpdated(PACE if self.followed else IDLE)
 
-    async def _look(self, one: Followed) -> None:
+    async def _look(self, one: FollowedRun) -> None:
         try:
             run, events = await self.cases[Runs].events(one.caller, one.run_id, one.after, EVENTS)
         except FoliotError:
@@ -98,7 +98,7 @@ class Follower:
         if text != one.shown:
             await self._write(one, text)
 
-    async def _write(self, one: Followed, text: str) -> None:
+    async def _write(self, one: FollowedRun, text: str) -> None:
         nobody = discord.AllowedMentions.none()
         try:
             if self.clock.monotonic() - one.since < TOKEN_SECONDS:
@@ -116,7 +116,7 @@ class Follower:
             one.shown, one.failures = text, 0
 
     @staticmethod
-    def _once_more(one: Followed) -> bool:
+    def _once_more(one: FollowedRun) -> bool:
         """Whether to give up on it."""
         one.failures += 1
         return one.failures >= TRIES

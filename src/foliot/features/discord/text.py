@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from foliot.core.errors import FoliotError, Invalid, InvalidMany, NotFound, TooMany, Unavailable
-from foliot.core.time.preview import Preview
+from foliot.core.time.preview import TriggerOutlook
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import RunView
-from foliot.features.pipelines.usecases.pipelines import Standing
+from foliot.features.pipelines.usecases.pipelines import PipelineStatus
 
 LONGEST = 1900
 """Characters of a message, with some to spare: Discord takes 2,000."""
@@ -103,11 +103,15 @@ def job_line(schedule: Schedule) -> str:
     """A schedule, which this door calls a job."""
     if schedule.fault is not None:
         return f"- {code(schedule.name)} is damaged · {code(schedule.id)}"
-    when = f"next {moment(schedule.next_run_at, 'R')}" if schedule.status is Status.ACTIVE else str(schedule.status)
+    when = (
+        f"next {moment(schedule.next_run_at, 'R')}"
+        if schedule.status is ScheduleStatus.ACTIVE
+        else str(schedule.status)
+    )
     return f"- {code(schedule.name)} {plain(schedule.spec.trigger.summary, 200)} · {when} · {code(schedule.id)}"
 
 
-def pipeline_line(standing: Standing, when: Sequence[str]) -> str:
+def pipeline_line(standing: PipelineStatus, when: Sequence[str]) -> str:
     """A pipeline: when it runs, and how it went last."""
     kept, last = standing.kept, standing.last
     if kept.fault is not None:
@@ -128,7 +132,7 @@ def listed(title: str, lines: Sequence[str], more: int, where: str) -> str:
     return "\n".join([*kept, *([f"and {left} more: {where}"] if left else [])])
 
 
-def fires(seen: Preview) -> str:
+def fires(seen: TriggerOutlook) -> str:
     """When it would fire, each on the clock of its zone and on the reader's."""
     zone = [f"{fire.local[:10]} {fire.local[11:16]} ({moment(fire.at, 'R')})" for fire in seen.fires]
     return "\n".join(zone) or "never"

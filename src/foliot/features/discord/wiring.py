@@ -24,9 +24,9 @@ def is_installed() -> bool:
 def build_connection(settings: Settings, usecases: UseCases, clock: Clock, feed: Feed) -> DiscordConnection:
     """The bot, with the members that it obeys; nothing is opened before it is started."""
     from foliot.features.discord.connection import DiscordConnection
-    from foliot.features.discord.members import Members
+    from foliot.features.discord.members import DiscordMembers
 
-    members = Members(
+    members = DiscordMembers(
         roles=dict(settings.discord_roles),
         tenant_id=settings.discord_tenant or settings.pipelines_tenant,
         guild=settings.discord_guild,

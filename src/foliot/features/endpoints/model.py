@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class TargetCall:
     """One attempt to call a target."""
 
     url: str
@@ -49,7 +49,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class EndpointSender:
     """A schedule, and whom it calls now."""
 
     name: str
@@ -60,11 +60,11 @@ class Sender:
 
 
 @dataclass(slots=True, kw_only=True)
-class Endpoint:
+class EndpointStats:
     """One target: what was called under one address, whatever its query."""
 
     url: str
-    calls: list[Call] = field(default_factory=list)
+    calls: list[TargetCall] = field(default_factory=list)
     """The oldest first."""
 
     @property
@@ -86,11 +86,11 @@ class Endpoint:
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
     @property
-    def last(self) -> Call:
+    def last(self) -> TargetCall:
         return self.calls[-1]
 
     @property
-    def failing(self) -> Sequence[Call]:
+    def failing(self) -> Sequence[TargetCall]:
         """The calls since the last that succeeded, the oldest first."""
         good = [place for place, call in enumerate(self.calls) if call.good]
         return self.calls[good[-1] + 1 :] if good else self.calls
@@ -127,10 +127,10 @@ def tried(action: Mapping[str, object], about: Mapping[str, object], now: dateti
     return {**sent, TEST: True}
 
 
-def endpoints(calls: Iterable[Call]) -> list[Endpoint]:
+def endpoints(calls: Iterable[TargetCall]) -> list[EndpointStats]:
     """Those that fail now first, then by how much fails, then by how much they are called."""
-    found: dict[str, Endpoint] = {}
+    found: dict[str, EndpointStats] = {}
     for call in sorted(calls, key=lambda each: (each.ended_at, each.run_id)):
         if call.outcome not in SILENT:
-            found.setdefault(call.url, Endpoint(url=call.url)).calls.append(call)
+            found.setdefault(call.url, EndpointStats(url=call.url)).calls.append(call)
     return sorted(found.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))

@@ -6,10 +6,10 @@ from typing import cast
 
 from fastapi import APIRouter, Response
 
-from foliot.engine.model.breaker import OpenBreaker
+from foliot.engine.model.breaker import OpenBreakerReport
 from foliot.features.endpoints import schema
-from foliot.features.endpoints.model import Endpoint
-from foliot.features.endpoints.usecases import NAMED, Called, Endpoints
+from foliot.features.endpoints.model import EndpointStats
+from foliot.features.endpoints.usecases import NAMED, CalledEndpoints, Endpoints
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
@@ -59,7 +59,7 @@ async def send_test(cases: Cases, caller: Who, asked: Body) -> Response:
     return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
 
 
-def _breaker(one: OpenBreaker) -> schema.CircuitBreaker:
+def _breaker(one: OpenBreakerReport) -> schema.CircuitBreaker:
     return schema.CircuitBreaker(
         target=one.target,
         state=cast("schema.BreakerIsOpen", one.state),
@@ -70,7 +70,7 @@ def _breaker(one: OpenBreaker) -> schema.CircuitBreaker:
     )
 
 
-def _endpoint(found: Called, one: Endpoint) -> schema.EndpointHealth:
+def _endpoint(found: CalledEndpoints, one: EndpointStats) -> schema.EndpointHealth:
     error = one.last.error or {}
     return schema.EndpointHealth(
         url=one.url,

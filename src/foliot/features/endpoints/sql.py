@@ -16,7 +16,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import attempts, runs, schedules, versions
-from foliot.features.endpoints.model import Call, Sender
+from foliot.features.endpoints.model import EndpointSender, TargetCall
 from foliot.features.webhooks.model import WEBHOOK, address
 
 URL_ENDS = 20 * 1024
@@ -29,7 +29,7 @@ _URL = re.compile(r'\{"url":("(?:[^"\\]|\\.)*")')
 class SqlEndpoints(Statements):
     """Few statements, and no body of a request or of an answer among what they read."""
 
-    async def calls(self, tenant_id: str, since: datetime, runs: int) -> tuple[Sequence[Call], bool]:
+    async def calls(self, tenant_id: str, since: datetime, runs: int) -> tuple[Sequence[TargetCall], bool]:
         """Attempts of the newest so many runs that were made since; and whether these were all of them."""
         made, whole = await self._runs(tenant_id, since, runs)
         urls = await self._urls(tenant_id, made)
@@ -45,7 +45,7 @@ class SqlEndpoints(Statements):
             return [], whole
         query = select(*columns).where(self.dialect.among(attempts.c.run_id, list(called)))
         found = [
-            Call(
+            TargetCall(
                 url=urls[row.run_id],
                 schedule_id=called[row.run_id].schedule_id,
                 run_id=row.run_id,
@@ -95,14 +95,16 @@ class SqlEndpoints(Statements):
         read = {run_id: _address(head) for run_id, head in where.items()}
         return {run_id: url for run_id, url in read.items() if url is not None}
 
-    async def senders(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, Sender]:
+    async def senders(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, EndpointSender]:
         """Those of the schedules that are the tenant's, by their ids."""
         query = select(schedules.c.id, schedules.c.name, _head(schedules.c.action, HEADERS_END)).where(
             self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
         )
         rows = (await self.conn.execute(query)).all() if schedule_ids else []
         # No URL and no body can name a secret: whatever does is a header.
-        return {row.id: Sender(row.name, _address(row.head), frozenset(TEMPLATE.findall(row.head))) for row in rows}
+        return {
+            row.id: EndpointSender(row.name, _address(row.head), frozenset(TEMPLATE.findall(row.head))) for row in rows
+        }
 
 
 def _head(column: Any, ends: int = URL_ENDS) -> Label[str]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.document import Fields
@@ -18,18 +18,18 @@ from foliot.core.ports import Clock
 from foliot.core.secret_names import SIGNING
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.breaker import BREAKERS, OpenBreaker
+from foliot.engine.model.breaker import BREAKERS, OpenBreakerReport
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.run import MANUAL_QUEUE, Origin
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import Page, RunRequest, RunView
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunRequest, RunView
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.endpoints.model import Endpoint, Sender, endpoints, tried
+from foliot.features.endpoints.model import EndpointSender, EndpointStats, endpoints, tried
 from foliot.features.endpoints.sql import SqlEndpoints
-from foliot.features.filters.model.query import Query, Term
-from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.webhooks.model import WEBHOOK, address, place
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
@@ -47,7 +47,7 @@ SETTING = "FOLIOT_WEBHOOK_SECRET"
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class SecretUse:
     """A secret that goes into calls, and since when it has its value; None where nobody knows."""
 
     name: str
@@ -56,22 +56,22 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class CalledEndpoints:
     """Those who were called, the worst first."""
 
     since: datetime
     whole: bool
     """Whether all calls since then were looked at, or only those of the newest runs."""
     total: int
-    items: Sequence[Endpoint]
+    items: Sequence[EndpointStats]
     names: Mapping[str, str]
     """Of schedules, by id."""
-    secrets: Mapping[str, Sequence[Used]] | None = None
+    secrets: Mapping[str, Sequence[SecretUse]] | None = None
     """By address: what signs its calls first, then what their headers hold. None: not for the caller to know."""
-    breakers: Sequence[OpenBreaker] = ()
+    breakers: Sequence[OpenBreakerReport] = ()
     """Those that are open, of whatever the tenant's runs call, the longest open first."""
 
-    def breaker(self, url: str) -> OpenBreaker | None:
+    def breaker(self, url: str) -> OpenBreakerReport | None:
         """The one that this address is behind."""
         return next((one for one in self.breakers if one.target == place(url)), None)
 
@@ -89,7 +89,7 @@ class Endpoints:
     """Whether a setting signs where there is no signing secret."""
 
     @query(Verb.READ, Thing.RUN)
-    async def list(self, ctx: QueryContext) -> Called:
+    async def list(self, ctx: QueryContext) -> CalledEndpoints:
         since = self.clock.now() - OVER
         async with ctx.read() as tx:
             calls, whole = await SqlEndpoints(tx).calls(ctx.tenant_id, since, MOST_RUNS)
@@ -99,7 +99,7 @@ class Endpoints:
             senders = await SqlEndpoints(tx).senders(ctx.tenant_id, ids)
             secrets = await self._secrets(tx, ctx.caller, shown, senders)
         names = {one: sender.name for one, sender in senders.items()}
-        return Called(
+        return CalledEndpoints(
             since=since,
             whole=whole,
             total=len(found),
@@ -109,20 +109,20 @@ class Endpoints:
             breakers=await self._breakers(ctx),
         )
 
-    async def _breakers(self, ctx: QueryContext) -> Sequence[OpenBreaker]:
+    async def _breakers(self, ctx: QueryContext) -> Sequence[OpenBreakerReport]:
         """As the processes that execute report them; each learns by itself."""
         async with ctx.read(across_tenants=True) as tx:
-            nodes = await SqlUpkeep(tx).nodes(self.clock.now() - SEEN)
-        found: dict[str, OpenBreaker] = {}
+            nodes = await SqlRetention(tx).nodes(self.clock.now() - SEEN)
+        found: dict[str, OpenBreakerReport] = {}
         for node in nodes:
             told = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
-            for one in map(OpenBreaker.from_dict, told or ()):
+            for one in map(OpenBreakerReport.from_dict, told or ()):
                 if one.tenant_id == ctx.tenant_id:
                     found[one.target] = one.beside(found[one.target]) if one.target in found else one
         return sorted(found.values(), key=lambda one: (one.since, one.target))
 
     @command(Verb.RUN, Thing.SCHEDULE)
-    async def test(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> RunView:
+    async def test(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> RunView:
         """One request now, marked as a test, by the settings of a schedule that calls this target. Never retried."""
         url, schedule_id = _read(raw)
         tx = await ctx.begin(self.limiter)
@@ -142,29 +142,29 @@ class Endpoints:
         )
         await SqlRuns(tx).add([run], ctx.now)
         became = {"run_id": run.id, "url": url}
-        ctx.audit(Change("test", Thing.SCHEDULE, schedule.id, became=became))
+        ctx.audit(AuditedChange("test", Thing.SCHEDULE, schedule.id, became=became))
         view = run.made(ctx.now)
         self.limiter.run(ctx.caller, ctx.limits)
         ctx.wake(RUNS_TOPIC)
         return view
 
     async def _secrets(
-        self, tx: Transaction, caller: Caller, shown: Sequence[Endpoint], senders: Mapping[str, Sender]
-    ) -> Mapping[str, Sequence[Used]] | None:
+        self, tx: Transaction, caller: Caller, shown: Sequence[EndpointStats], senders: Mapping[str, EndpointSender]
+    ) -> Mapping[str, Sequence[SecretUse]] | None:
         """By what those schedules that are named send now."""
         if not may(caller, Verb.READ, Thing.SECRET):
             return None
         known = {
-            one.name: Used(one.name, one.created_at, one.version)
+            one.name: SecretUse(one.name, one.created_at, one.version)
             for one in await SqlSecrets(tx).views(caller.tenant_id)
         }
-        standing = [Used(SETTING)] if self.signs_by_setting else []
+        standing = [SecretUse(SETTING)] if self.signs_by_setting else []
         signing = [known[SIGNING]] if SIGNING in known else standing
         found = {}
         for one in shown:
             using = [senders[each] for each in one.schedule_ids[:NAMED] if each in senders]
             names = {name for each in using if each.url == one.url for name in each.secrets}
-            found[one.url] = [*signing, *(known.get(name, Used(name)) for name in sorted(names))]
+            found[one.url] = [*signing, *(known.get(name, SecretUse(name)) for name in sorted(names))]
         return found
 
 
@@ -191,14 +191,14 @@ async def _caller_of(
     tx: Transaction, caller: Caller, url: str, schedule_id: str | None, now: datetime
 ) -> tuple[Schedule, dict[str, object]]:
     """The schedule whose settings are used, and what they make of a test: an active one, rather than another."""
-    calls = Query((Term("target", (url,)), *([Term("id", (schedule_id,))] if schedule_id else [])))
-    found = await SqlSearching(tx).schedules(caller.tenant_id, calls, Page(MOST_CALLERS))
+    calls = FilterQuery((FilterTerm("target", (url,)), *([FilterTerm("id", (schedule_id,))] if schedule_id else [])))
+    found = await SqlSearch(tx).schedules(caller.tenant_id, calls, PageRequest(MOST_CALLERS))
     # A filter takes the beginning of an id for the whole.
     found = [one for one in found if schedule_id in {None, one.id}]
     if not found:
         # Whoever may start runs does not thereby choose where they go.
         raise NotFound("schedule that calls", url)
-    for one in sorted(found, key=lambda each: each.status is not Status.ACTIVE):
+    for one in sorted(found, key=lambda each: each.status is not ScheduleStatus.ACTIVE):
         action = tried(one.action, {"schedule_id": one.id, "schedule": one.name}, now)
         if action is not None and one.fault is None:
             await _keep_still(tx, one)

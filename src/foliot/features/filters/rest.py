@@ -12,11 +12,11 @@ from foliot.core.document import moment
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
 from foliot.features.dead_letters import schema as dead_letters_schema
-from foliot.features.dead_letters.model import AGES, LetterGroup
+from foliot.features.dead_letters.model import AGES, FailureGroupView
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.filters import schema
 from foliot.features.filters.schema import Filter
-from foliot.features.filters.usecases import MOST_POINTS, Bucket, Scattered, Searching
+from foliot.features.filters.usecases import MOST_POINTS, RunScatter, Search, TimeBucket
 from foliot.features.mutes import schema as mutes_schema
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
@@ -31,7 +31,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 
 @router.get(
     "/runs/count",
-    dependencies=[permits(Searching.count)],
+    dependencies=[permits(Search.count)],
     response_model=schema.RunCount,
     tags=["Runs"],
     operation_id="runs.count",
@@ -39,7 +39,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 )
 async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
     """Exact, altogether and by state."""
-    found = await cases[Searching].count(caller, cases[Searching].read_runs(q))
+    found = await cases[Search].count(caller, cases[Search].read_runs(q))
     return encode.answer(
         schema.RunCount(
             count=found.count,
@@ -50,7 +50,7 @@ async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
 
 @router.get(
     "/schedules/count",
-    dependencies=[permits(Searching.count_schedules)],
+    dependencies=[permits(Search.count_schedules)],
     response_model=schema.ScheduleCount,
     tags=["Schedules"],
     operation_id="schedules.count",
@@ -60,14 +60,14 @@ async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Respon
     """Exact. Deleted ones are counted only if the filter names them."""
     return encode.answer(
         schema.ScheduleCount(
-            count=await cases[Searching].count_schedules(caller, cases[Searching].read_schedules(q)),
+            count=await cases[Search].count_schedules(caller, cases[Search].read_schedules(q)),
         )
     )
 
 
 @router.get(
     "/runs/series",
-    dependencies=[permits(Searching.series)],
+    dependencies=[permits(Search.series)],
     response_model=schema.RunSeries,
     tags=["Runs"],
     operation_id="runs.series",
@@ -83,9 +83,9 @@ async def series(
 ) -> Response:
     """By when they were made. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
     50,000 runs, durations and lateness are those of a sample by chance, and `timed` says how large it is."""
-    query = cases[Searching].read_runs(q)
+    query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
-    found = await cases[Searching].series(caller, query, *bounds, bucket_seconds)
+    found = await cases[Search].series(caller, query, *bounds, bucket_seconds)
     return encode.answer(
         {
             "from": found.window.start,
@@ -99,7 +99,7 @@ async def series(
 
 @router.get(
     "/runs/points",
-    dependencies=[permits(Searching.points)],
+    dependencies=[permits(Search.points)],
     response_model=schema.RunPoints,
     tags=["Runs"],
     operation_id="runs.points",
@@ -115,9 +115,9 @@ async def points(
 ) -> Response:
     """By when they were made; without bounds, the last 24 hours. Of more than there is room for, the rare states are
     whole and the common ones a sample: `counts` and `shown` say of each how many there are, and how many are here."""
-    query = cases[Searching].read_runs(q)
+    query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
-    return encode.answer(_scattered(await cases[Searching].points(caller, query, *bounds, limit)))
+    return encode.answer(_scattered(await cases[Search].points(caller, query, *bounds, limit)))
 
 
 @router.get(
@@ -130,7 +130,7 @@ async def points(
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses stand together, by host."""
-    found = await cases[DeadLetters].alike(caller, page.more(), cases[Searching].read_runs(q))
+    found = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
     shown = found.groups[: page.page.limit]
     more = len(found.groups) > page.page.limit
     following = page.cursors.seal(shown[-1].sample.id) if more else None
@@ -154,7 +154,7 @@ async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> R
     )
 
 
-def _scattered(found: Scattered) -> schema.RunPoints:
+def _scattered(found: RunScatter) -> schema.RunPoints:
     states = list(RunState)
     places = {state.value: place for place, state in enumerate(states)}
     return {
@@ -171,7 +171,7 @@ def _scattered(found: Scattered) -> schema.RunPoints:
     }
 
 
-def _bar(one: Bucket) -> schema.RunSeriesBucket:
+def _bar(one: TimeBucket) -> schema.RunSeriesBucket:
     return schema.RunSeriesBucket(
         at=one.at,
         counts={RunState(state): number for state, number in one.counts.items()},
@@ -182,7 +182,7 @@ def _bar(one: Bucket) -> schema.RunSeriesBucket:
     )
 
 
-def _group(one: LetterGroup, host: str | None) -> dead_letters_schema.FailureGroup:
+def _group(one: FailureGroupView, host: str | None) -> dead_letters_schema.FailureGroup:
     code, message = told(one.sample.error)
     return dead_letters_schema.FailureGroup(
         fingerprint=one.fingerprint,

@@ -18,13 +18,13 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.ports import Actions
 from foliot.engine.sql.runs import with_attempts
 from foliot.features.filters.model.keys import of_runs, of_schedules
-from foliot.features.filters.model.query import FIELD, Query, Term
-from foliot.features.filters.model.results import Cell, Points, Timing, Window
-from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.filters.model.query import FIELD, FilterQuery, FilterTerm
+from foliot.features.filters.model.results import BucketWindow, RunColumns, StateCount, TimingCount
+from foliot.features.filters.sql.lists import SqlSearch
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
 """Those that a run can have even where this process does not know how to perform them."""
@@ -35,7 +35,7 @@ USUAL_SPAN = timedelta(hours=24)
 MOST_POINTS = 50_000
 MOST_TIMED = 50_000
 """Runs of one chart whose durations are read; of more, a share by chance."""
-UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("true",), negated=True))
+UNANSWERED = (FilterTerm("state", (RunState.DEAD_LETTER.value,)), FilterTerm("resolved", ("true",), negated=True))
 """Dead letters that nobody has answered."""
 
 Parameters = Mapping[str, str | None]
@@ -44,7 +44,7 @@ _PARAMETERS = {"state": "state", "schedule_id": "schedule", "kind": "kind", "que
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RunCounts:
     """How many runs match, altogether and by state."""
 
     by_state: Mapping[RunState, int]
@@ -55,7 +55,7 @@ class Counted:
 
 
 @dataclass(slots=True)
-class Bucket:
+class TimeBucket:
     """What happened to the runs that were made in one stretch of time."""
 
     at: datetime
@@ -63,10 +63,10 @@ class Bucket:
     took: Counter[int] = field(default_factory=Counter)
     late: int = 0
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: StateCount) -> None:
         self.counts[cell.state.value] += cell.count
 
-    def time(self, timing: Timing, share: float) -> None:
+    def time(self, timing: TimingCount, share: float) -> None:
         """Of a share of them, the late ones stand for the others too."""
         self.late += round(timing.count / share) if timing.late else 0
         if timing.took_ms is not None:
@@ -84,21 +84,21 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class BucketSeries:
     """Runs over time; empty buckets are there too."""
 
-    window: Window
-    buckets: Sequence[Bucket]
+    window: BucketWindow
+    buckets: Sequence[TimeBucket]
     timed: float
     """The share of the runs that durations and lateness were read from: 1 is all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scattered:
+class RunScatter:
     """Single runs over time: all of them, or, of states with very many, as many as there is room for."""
 
-    window: Window
-    points: Points
+    window: BucketWindow
+    points: RunColumns
     counts: Mapping[RunState, int]
     """All that have begun, drawn or not."""
     not_begun: int
@@ -106,93 +106,100 @@ class Scattered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searching:
+class Search:
     """Every list of the dashboard, and every number above one."""
 
     store: Database
     clock: Clock
     actions: Actions
 
-    def read_runs(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
+    def read_runs(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> FilterQuery:
         """A filter of runs; `parameters` (state, schedule_id, kind, queue) narrow it further."""
         query = of_runs(self._kinds()).read(text or "", self.clock.now(), field)
         terms = [
-            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "state" else (same_queue(value),))
+            FilterTerm(_PARAMETERS[name], tuple(value.split(",")) if name == "state" else (same_queue(value),))
             for name, value in parameters.items()
             if value
         ]
         return query.also(*terms)
 
-    def read_schedules(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
+    def read_schedules(
+        self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD
+    ) -> FilterQuery:
         """A filter of schedules; `parameters` (status, type, kind, tag) narrow it further."""
         query = of_schedules(self._kinds()).read(text or "", self.clock.now(), field)
-        return query.also(*(Term(name, (value,)) for name, value in parameters.items() if value))
+        return query.also(*(FilterTerm(name, (value,)) for name, value in parameters.items() if value))
 
     @query(Verb.READ, Thing.RUN)
-    async def runs(self, ctx: QueryContext, page: Page, query: Query) -> Sequence[RunView]:
+    async def runs(self, ctx: QueryContext, page: PageRequest, query: FilterQuery) -> Sequence[RunView]:
         """Newest first."""
         async with ctx.read() as tx:
-            found = await SqlSearching(tx).runs(ctx.tenant_id, query, page, self.clock.now())
+            found = await SqlSearch(tx).runs(ctx.tenant_id, query, page, self.clock.now())
             return await with_attempts(tx, found)
 
     @query(Verb.READ, Thing.RUN)
-    async def count(self, ctx: QueryContext, query: Query) -> Counted:
+    async def count(self, ctx: QueryContext, query: FilterQuery) -> RunCounts:
         """Exact, however many there are."""
         async with ctx.read() as tx:
-            return Counted(await SqlSearching(tx).count(ctx.tenant_id, query, self.clock.now()))
+            return RunCounts(await SqlSearch(tx).count(ctx.tenant_id, query, self.clock.now()))
 
     @query(Verb.READ, Thing.RUN)
     async def series(
-        self, ctx: QueryContext, query: Query, start: datetime | None, end: datetime | None, seconds: int | None
-    ) -> Series:
+        self, ctx: QueryContext, query: FilterQuery, start: datetime | None, end: datetime | None, seconds: int | None
+    ) -> BucketSeries:
         """By when the runs were made; without bounds, the last 24 hours."""
         now = self.clock.now()
         window = window_of(start, end, seconds, now)
-        within = query.also(Term("since", at=window.start), Term("until", at=window.end))
+        within = query.also(FilterTerm("since", at=window.start), FilterTerm("until", at=window.end))
         async with ctx.read() as tx:
-            cells = await SqlSearching(tx).series(ctx.tenant_id, within, window, now)
+            cells = await SqlSearch(tx).series(ctx.tenant_id, within, window, now)
             share = min(MOST_TIMED / max(sum(cell.count for cell in cells), 1), 1.0)
-            timings = await SqlSearching(tx).timings(ctx.tenant_id, within, window, share, now)
-        buckets = [Bucket(window.start + place * window.width) for place in range(window.buckets)]
+            timings = await SqlSearch(tx).timings(ctx.tenant_id, within, window, share, now)
+        buckets = [TimeBucket(window.start + place * window.width) for place in range(window.buckets)]
         for cell in cells:
             if 0 <= cell.bucket < len(buckets):
                 buckets[cell.bucket].add(cell)
         for timing in timings:
             if 0 <= timing.bucket < len(buckets):
                 buckets[timing.bucket].time(timing, share)
-        return Series(window, buckets, share)
+        return BucketSeries(window, buckets, share)
 
     @query(Verb.READ, Thing.RUN)
     async def points(
-        self, ctx: QueryContext, query: Query, start: datetime | None, end: datetime | None, most: int = MOST_POINTS
-    ) -> Scattered:
+        self,
+        ctx: QueryContext,
+        query: FilterQuery,
+        start: datetime | None,
+        end: datetime | None,
+        most: int = MOST_POINTS,
+    ) -> RunScatter:
         """By when they were made; without bounds, the last 24 hours. About so many, rare states before common ones."""
         now = self.clock.now()
         window = window_of(start, end, None, now)
-        within = query.also(Term("since", at=window.start), Term("until", at=window.end))
+        within = query.also(FilterTerm("since", at=window.start), FilterTerm("until", at=window.end))
         async with ctx.read() as tx:
-            found = await SqlSearching(tx).begun(ctx.tenant_id, within, now)
+            found = await SqlSearch(tx).begun(ctx.tenant_id, within, now)
             counts = {state: begun for state, (_, begun) in found.items() if begun}
-            drawn = await SqlSearching(tx).points(ctx.tenant_id, within, window.start, shares(counts, most), now)
-        return Scattered(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
+            drawn = await SqlSearch(tx).points(ctx.tenant_id, within, window.start, shares(counts, most), now)
+        return RunScatter(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def schedules(self, ctx: QueryContext, page: Page, query: Query) -> Sequence[Schedule]:
+    async def schedules(self, ctx: QueryContext, page: PageRequest, query: FilterQuery) -> Sequence[Schedule]:
         """Newest first."""
         async with ctx.read() as tx:
-            return await SqlSearching(tx).schedules(ctx.tenant_id, query, page)
+            return await SqlSearch(tx).schedules(ctx.tenant_id, query, page)
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def several_schedules(self, ctx: QueryContext, ids: Sequence[str]) -> Sequence[Schedule]:
         """Those of them that are the caller's."""
         async with ctx.read() as tx:
-            return await SqlSearching(tx).several_schedules(ctx.tenant_id, ids)
+            return await SqlSearch(tx).several_schedules(ctx.tenant_id, ids)
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def count_schedules(self, ctx: QueryContext, query: Query) -> int:
+    async def count_schedules(self, ctx: QueryContext, query: FilterQuery) -> int:
         """Exact; deleted ones only if the filter names them."""
         async with ctx.read() as tx:
-            return await SqlSearching(tx).count_schedules(ctx.tenant_id, query)
+            return await SqlSearch(tx).count_schedules(ctx.tenant_id, query)
 
     def _kinds(self) -> frozenset[str]:
         return frozenset([*KINDS, *self.actions.kinds()])
@@ -208,7 +215,7 @@ def shares(counts: Mapping[RunState, int], most: int) -> dict[RunState, float]:
     return found
 
 
-def window_of(start: datetime | None, end: datetime | None, seconds: int | None, now: datetime) -> Window:
+def window_of(start: datetime | None, end: datetime | None, seconds: int | None, now: datetime) -> BucketWindow:
     """The stretch that is asked for, with buckets of a width that people can read."""
     until = end or max(now, start or now)
     begins = start or until - USUAL_SPAN
@@ -223,7 +230,7 @@ def window_of(start: datetime | None, end: datetime | None, seconds: int | None,
     if end is None:
         # The bar that is growing now is drawn whole.
         until = begins + ((until - begins) // step + 1) * step
-    window = Window(begins, until, step)
+    window = BucketWindow(begins, until, step)
     span = (until - begins).total_seconds()
     if window.buckets > MOST_BUCKETS:
         least = int(span / MOST_BUCKETS) + 1
@@ -236,7 +243,7 @@ async def hosts_of(tx: Transaction, tenant_id: str, runs: Sequence[RunView]) -> 
     """The hosts that runs spoke to, by the runs' ids: as their errors name them, or else their actions."""
     actions = {run.id: run.action for run in runs}
     senders = {run.schedule_id for run in runs if run.action is None and run.schedule_id is not None}
-    schedules = {one.id: one for one in await SqlSearching(tx).several_schedules(tenant_id, sorted(senders))}
+    schedules = {one.id: one for one in await SqlSearch(tx).several_schedules(tenant_id, sorted(senders))}
     found = {}
     for run in runs:
         schedule = schedules.get(run.schedule_id or "")

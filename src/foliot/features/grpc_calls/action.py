@@ -12,15 +12,15 @@ import structlog
 from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.ports import Clock
-from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
-from foliot.engine.ports import Context, Target
+from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
+from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.grpc_calls.config import read_config
-from foliot.features.grpc_calls.errors import Trouble
+from foliot.features.grpc_calls.errors import ServiceError
 from foliot.features.grpc_calls.verdict import describe, judge, sentence
 from foliot.net.grpc_call import AnswerTooLarge, CallFailed
 
 if TYPE_CHECKING:
-    from foliot.features.grpc_calls.call import Calling
+    from foliot.features.grpc_calls.call import GrpcCaller
     from foliot.net.grpc_client import GrpcEgress
 
 log = structlog.get_logger("foliot.grpc_calls")
@@ -42,7 +42,7 @@ class GrpcCall:
     def __init__(self, *, calls: GrpcEgress, clock: Clock) -> None:
         self._calls = calls
         self._clock = clock
-        self._made: Calling | None = None
+        self._made: GrpcCaller | None = None
 
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The configuration in its stored form, or `Invalid` naming the field; as the operator's own tenant sees it."""
@@ -63,7 +63,7 @@ class GrpcCall:
             if not self._calls.book.entries:
                 return f"no service is known here yet. {refused}"
             raise Invalid("target_service", f"must be a service that may be called. {refused}", got=service) from None
-        except Trouble as trouble:
+        except ServiceError as trouble:
             raise Invalid("target_service", f"must be a service that can be asked; it {trouble}", got=service) from None
         except TimeoutError:
             return f"{service} did not say in time what it can do"
@@ -72,14 +72,14 @@ class GrpcCall:
         return None
 
     async def methods(self, service: str) -> Sequence[str]:
-        """What a service can be asked; raises like `GrpcEgress.call`, and `Trouble`."""
+        """What a service can be asked; raises like `GrpcEgress.call`, and `ServiceError`."""
         return (await self._calling.catalogues.of(service)).names
 
-    def target(self, config: Mapping[str, Any]) -> Target:
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget:
         """The service that it calls."""
-        return Target(f"grpc:{config.get('target_service')}", SILENT)
+        return AttemptTarget(f"grpc:{config.get('target_service')}", SILENT)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         """Call once, and read the service's verdict from the status."""
         loop = asyncio.get_running_loop()
         service, began = str(ctx.config["target_service"]), loop.time()
@@ -91,7 +91,7 @@ class GrpcCall:
             failed = _never("address_refused", str(refused))
         except Invalid as wrong:
             failed = _never("invalid_call", f"{service} cannot be called like this: {_all(wrong)}")
-        except Trouble as trouble:
+        except ServiceError as trouble:
             failed = _never(trouble.code, f"{service} {trouble}.")
         except AnswerTooLarge:
             failed = _never("answer_too_large", f"The call of {service} carries too much: {TOO_LARGE}.")
@@ -105,13 +105,13 @@ class GrpcCall:
         return failed
 
     @property
-    def _calling(self) -> Calling:
+    def _calling(self) -> GrpcCaller:
         if self._made is None:
             # Protocol buffers take their time to import: not for whoever never calls.
-            from foliot.features.grpc_calls.call import Calling
-            from foliot.features.grpc_calls.service_catalogues import Catalogues
+            from foliot.features.grpc_calls.call import GrpcCaller
+            from foliot.features.grpc_calls.service_catalogues import ServiceCatalogues
 
-            self._made = Calling(self._calls, Catalogues(self._calls, self._clock))
+            self._made = GrpcCaller(self._calls, ServiceCatalogues(self._calls, self._clock))
         return self._made
 
 
@@ -120,4 +120,4 @@ def _all(wrong: Invalid) -> str:
 
 
 def _never(code: str, message: str) -> Failed:
-    return Failed(Problem(code, message), permanent=True)
+    return Failed(AttemptError(code, message), permanent=True)

@@ -12,8 +12,8 @@ from google.protobuf.json_format import MessageToDict, SerializeToJsonError
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from foliot.features.grpc_calls.errors import BadAnswer, TooLarge
-from foliot.features.grpc_calls.service_catalogue import Method
+from foliot.features.grpc_calls.errors import BadAnswer, ServiceAnswerTooLarge
+from foliot.features.grpc_calls.service_catalogue import ServiceMethod
 
 MOST_RESULT = 1024 * 1024
 """Bytes of a result, as JSON."""
@@ -24,7 +24,7 @@ _EXACT = 2**53
 """Beyond this, a double no longer tells neighbours apart."""
 
 
-def decode(method: Method, answers: Sequence[bytes]) -> Any:
+def decode(method: ServiceMethod, answers: Sequence[bytes]) -> Any:
     """The result: one object, or a list of them where the method streams."""
     if not method.streams and len(answers) != 1:
         raise BadAnswer(f"{len(answers)} messages came where one was due")
@@ -35,11 +35,11 @@ def decode(method: Method, answers: Sequence[bytes]) -> Any:
     result = read if method.streams else read[0]
     size = len(orjson.dumps(result))
     if size > MOST_RESULT:
-        raise TooLarge(f"its answer has {size} bytes as JSON; at most {MOST_RESULT} are kept")
+        raise ServiceAnswerTooLarge(f"its answer has {size} bytes as JSON; at most {MOST_RESULT} are kept")
     return result
 
 
-def _read(method: Method, answer: bytes) -> Any:
+def _read(method: ServiceMethod, answer: bytes) -> Any:
     written = MessageToDict(
         GetMessageClass(method.gives).FromString(answer),
         preserving_proto_field_name=True,

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
 from foliot.core.threads import WORK
-from foliot.engine.ports import Context
+from foliot.engine.ports import ActionContext
 from foliot.features.grpc_calls.answer import decode
 from foliot.features.grpc_calls.config import MethodName
 from foliot.features.grpc_calls.errors import BadAnswer
 from foliot.features.grpc_calls.parameters import encode
-from foliot.features.grpc_calls.service_catalogue import Catalogue, Method
-from foliot.features.grpc_calls.service_catalogues import Catalogues
-from foliot.net.grpc_call import Answers, Call, CallFailed, CallStatus
+from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue, ServiceMethod
+from foliot.features.grpc_calls.service_catalogues import ServiceCatalogues
+from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
@@ -29,22 +29,22 @@ _BULKY = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """A call that fits what the service says of itself."""
 
-    catalogue: Catalogue
-    method: Method
+    catalogue: ServiceCatalogue
+    method: ServiceMethod
     request: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class GrpcCaller:
     """Knows how services are called."""
 
     calls: GrpcEgress
-    catalogues: Catalogues
+    catalogues: ServiceCatalogues
 
-    async def prepare(self, config: Mapping[str, Any]) -> Prepared:
+    async def prepare(self, config: Mapping[str, Any]) -> PreparedCall:
         """`Invalid` when the service, asked now, does not know the method or a field."""
         service = str(config["target_service"])
         catalogue = await self.catalogues.of(service)
@@ -56,13 +56,13 @@ class Calling:
                 raise
         return self._prepared(newer, config)
 
-    def _prepared(self, catalogue: Catalogue, config: Mapping[str, Any]) -> Prepared:
+    def _prepared(self, catalogue: ServiceCatalogue, config: Mapping[str, Any]) -> PreparedCall:
         entry = self.calls.book.address_of(str(config["target_service"]))
         seen = catalogue if entry is None or entry.methods is None else catalogue.only(entry.allows)
         method = seen.find(MethodName.read(str(config["target_method"])))
-        return Prepared(catalogue, method, encode(method, config.get("parameters") or {}))
+        return PreparedCall(catalogue, method, encode(method, config.get("parameters") or {}))
 
-    async def perform(self, ctx: Context) -> tuple[Any, Answers]:
+    async def perform(self, ctx: ActionContext) -> tuple[Any, GrpcAnswers]:
         """The result, and what came over the wire."""
         ends = asyncio.get_running_loop().time() + ctx.timeout.total_seconds()
         prepared = await self.prepare(ctx.config)
@@ -79,12 +79,12 @@ class Calling:
             answers = await self._call(ctx, prepared, ends)
         return await self._result(ctx, prepared, answers.messages), answers
 
-    async def _call(self, ctx: Context, prepared: Prepared, ends: float) -> Answers:
+    async def _call(self, ctx: ActionContext, prepared: PreparedCall, ends: float) -> GrpcAnswers:
         service, path = str(ctx.config["target_service"]), prepared.method.path
         ctx.log(f"{path} of {service}, attempt {ctx.attempt} of {ctx.max_attempts}")
         left = timedelta(seconds=ends - asyncio.get_running_loop().time())
         return await self.calls.call(
-            Call(
+            GrpcRequest(
                 service=service,
                 path=path,
                 messages=[prepared.request],
@@ -94,7 +94,7 @@ class Calling:
             )
         )
 
-    async def _result(self, ctx: Context, prepared: Prepared, messages: Sequence[bytes]) -> Any:
+    async def _result(self, ctx: ActionContext, prepared: PreparedCall, messages: Sequence[bytes]) -> Any:
         try:
             return await _decoded(prepared.method, messages)
         except BadAnswer:
@@ -103,19 +103,19 @@ class Calling:
                 raise
         return await _decoded(newer.method, messages)
 
-    async def _changed(self, ctx: Context, prepared: Prepared) -> Prepared | None:
+    async def _changed(self, ctx: ActionContext, prepared: PreparedCall) -> PreparedCall | None:
         """The call as it is made now, if the service has changed since it was asked last."""
         newer = await self.catalogues.anew(str(ctx.config["target_service"]))
         return None if newer is prepared.catalogue else self._prepared(newer, ctx.config)
 
 
-async def _decoded(method: Method, messages: Sequence[bytes]) -> Any:
+async def _decoded(method: ServiceMethod, messages: Sequence[bytes]) -> Any:
     if sum(map(len, messages)) < _BULKY:
         return decode(method, messages)
     return await WORK.run(decode, method, messages)
 
 
-def metadata(ctx: Context) -> dict[str, str]:
+def metadata(ctx: ActionContext) -> dict[str, str]:
     """Which run it is: the service can tell a repeated attempt from a new run."""
     found = {
         "foliot-run-id": ctx.run_id,

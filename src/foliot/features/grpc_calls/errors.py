@@ -12,13 +12,13 @@ None of them passes by itself: an attempt that meets one is not repeated.
 from __future__ import annotations
 
 
-class Trouble(Exception):
+class ServiceError(Exception):
     """The message is a sentence that begins with the service."""
 
     code = "trouble"
 
 
-class NoReflection(Trouble):
+class NoReflection(ServiceError):
     """The service does not say what it can do."""
 
     code = "no_reflection"
@@ -27,7 +27,7 @@ class NoReflection(Trouble):
         super().__init__("has no server reflection, by which its methods and messages are found; switch it on there")
 
 
-class BadDescriptors(Trouble):
+class BadDescriptors(ServiceError):
     """What the service says of itself cannot be read, or is too much."""
 
     code = "bad_descriptors"
@@ -36,7 +36,7 @@ class BadDescriptors(Trouble):
         super().__init__(f"describes itself by reflection in a way that cannot be read: {what}")
 
 
-class BadAnswer(Trouble):
+class BadAnswer(ServiceError):
     """What came back is not the message that the method answers."""
 
     code = "bad_answer"
@@ -45,7 +45,7 @@ class BadAnswer(Trouble):
         super().__init__(f"answered OK, but {what}")
 
 
-class TooLarge(Trouble):
+class ServiceAnswerTooLarge(ServiceError):
     """The answer is more than a run keeps."""
 
     code = "answer_too_large"

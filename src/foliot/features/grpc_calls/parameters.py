@@ -15,7 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from foliot.core.document import MOST_COMPLAINTS, Complaints
 from foliot.core.errors import Invalid
-from foliot.features.grpc_calls.service_catalogue import Method
+from foliot.features.grpc_calls.service_catalogue import ServiceMethod
 
 WHERE = "parameters"
 _NAMED = 20
@@ -46,7 +46,7 @@ _KNOWN_TYPES = {
 """Messages that JSON writes in a way of their own, and how."""
 
 
-def encode(method: Method, parameters: Mapping[str, Any]) -> bytes:
+def encode(method: ServiceMethod, parameters: Mapping[str, Any]) -> bytes:
     """The request in its wire form; `Invalid`, or several, when a field is unknown or holds the wrong thing."""
     found = islice(_complaints(method.takes, parameters, WHERE, method.pool), MOST_COMPLAINTS)
     Complaints(list(found)).speak()

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 from foliot.features.grpc_calls.errors import BadDescriptors, NoReflection
-from foliot.net.grpc_call import Answers, Call, CallFailed, CallStatus
+from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
@@ -30,7 +30,7 @@ _ROUNDS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ServiceDescription:
     """What a service said of itself: the files of its interface, each in its wire form, and its services' names."""
 
     services: tuple[str, ...]
@@ -38,7 +38,7 @@ class Described:
 
 
 @dataclass(slots=True)
-class Asking:
+class ReflectionClient:
     """One round of questions to one service."""
 
     calls: GrpcEgress
@@ -50,7 +50,7 @@ class Asking:
     wanted: set[str] = field(default_factory=set)
     size: int = 0
 
-    async def describe(self) -> Described:
+    async def describe(self) -> ServiceDescription:
         """Every service there is, with the files that say what its messages look like."""
         (listed,) = await self._ask([ServerReflectionRequest(list_services="*")])
         found = [each.name for each in listed.list_services_response.service]
@@ -61,7 +61,7 @@ class Asking:
         for _ in range(_ROUNDS):
             missing = sorted(self.wanted - self.files.keys())
             if not missing:
-                return Described(names, self.files)
+                return ServiceDescription(names, self.files)
             self._keep(await self._ask([ServerReflectionRequest(file_by_filename=name) for name in missing]))
         raise BadDescriptors("its files import each other without an end")
 
@@ -78,11 +78,13 @@ class Asking:
         self.line = answers.line
         return read
 
-    async def _call(self, questions: Sequence[bytes]) -> Answers:
+    async def _call(self, questions: Sequence[bytes]) -> GrpcAnswers:
         for path in self.paths:
             try:
                 answers = await self.calls.call(
-                    Call(service=self.service, path=path, messages=questions, timeout=self.timeout, most=MOST_BYTES)
+                    GrpcRequest(
+                        service=self.service, path=path, messages=questions, timeout=self.timeout, most=MOST_BYTES
+                    )
                 )
             except CallFailed as failed:
                 if failed.status is not CallStatus.UNIMPLEMENTED:

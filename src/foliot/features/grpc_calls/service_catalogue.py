@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from foliot.core.errors import Invalid
 from foliot.features.grpc_calls.config import MethodName
 from foliot.features.grpc_calls.errors import BadDescriptors
-from foliot.features.grpc_calls.reflection import Described
+from foliot.features.grpc_calls.reflection import ServiceDescription
 
 HOUSEKEEPING = "grpc."
 """How services begin that every server has; a method without its service never means theirs."""
@@ -22,7 +22,7 @@ _NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class ServiceMethod:
     """One method that can be called."""
 
     path: str
@@ -34,15 +34,15 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class ServiceCatalogue:
     """Every method of a service, by the full name of its service and its own."""
 
-    described: Described
+    described: ServiceDescription
     pool: DescriptorPool
     methods: Mapping[tuple[str, str], Any]
 
     @classmethod
-    def of(cls, described: Described) -> Catalogue:
+    def of(cls, described: ServiceDescription) -> ServiceCatalogue:
         pool = DescriptorPool()
         for name in _in_order(described.files):
             try:
@@ -60,14 +60,14 @@ class Catalogue:
 
     @property
     def names(self) -> list[str]:
-        """Every method, as `package.Service/Method`."""
+        """Every method, as `package.Service/ServiceMethod`."""
         return sorted(f"{service}/{name}" for service, name in self.methods if not service.startswith(HOUSEKEEPING))
 
-    def only(self, allows: Callable[[str], bool]) -> Catalogue:
-        """Without the methods that may not be called, given as `/package.Service/Method`."""
+    def only(self, allows: Callable[[str], bool]) -> ServiceCatalogue:
+        """Without the methods that may not be called, given as `/package.Service/ServiceMethod`."""
         return replace(self, methods={one: it for one, it in self.methods.items() if allows(f"/{one[0]}/{one[1]}")})
 
-    def find(self, wanted: MethodName) -> Method:
+    def find(self, wanted: MethodName) -> ServiceMethod:
         """`Invalid` when there is no such method, or more than one that could be meant."""
         found = [
             (service, name)
@@ -86,12 +86,12 @@ class Catalogue:
                 known = ", ".join(f"{service}/{name}" for service, name in sorted(several)[:_NAMED])
                 raise Invalid("target_method", f"must say of which service: {known}", got=_text(wanted))
 
-    def _method(self, service: str, name: str) -> Method:
+    def _method(self, service: str, name: str) -> ServiceMethod:
         descriptor = self.methods[service, name]
         if descriptor.client_streaming:
             rule = "must be a method that takes one message; this one takes a stream of them"
             raise Invalid("target_method", rule, got=f"{service}/{name}")
-        return Method(
+        return ServiceMethod(
             path=f"/{service}/{name}",
             takes=descriptor.input_type,
             gives=descriptor.output_type,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from foliot.core.ports import Clock
 from foliot.core.threads import WORK
-from foliot.features.grpc_calls.reflection import Asking
-from foliot.features.grpc_calls.service_catalogue import Catalogue
+from foliot.features.grpc_calls.reflection import ReflectionClient
+from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
@@ -24,29 +24,29 @@ PATIENCE = timedelta(seconds=10)
 
 
 @dataclass(slots=True)
-class _Entry:
-    catalogue: Catalogue
+class _CachedCatalogue:
+    catalogue: ServiceCatalogue
     line: int
     asked_at: float
 
 
 @dataclass(slots=True)
-class Catalogues:
+class ServiceCatalogues:
     """One catalogue per service. Whoever asks while another asks already gets the same answer."""
 
     calls: GrpcEgress
     clock: Clock
-    _kept: dict[str, _Entry] = field(default_factory=dict)
-    _asking: dict[str, asyncio.Task[Catalogue]] = field(default_factory=dict)
+    _kept: dict[str, _CachedCatalogue] = field(default_factory=dict)
+    _asking: dict[str, asyncio.Task[ServiceCatalogue]] = field(default_factory=dict)
 
-    async def of(self, service: str) -> Catalogue:
+    async def of(self, service: str) -> ServiceCatalogue:
         """The one that is kept, or a new one when it is old or the connection was another."""
         entry = self._kept.get(service)
         if entry is not None and self._is_fresh(service, entry):
             return entry.catalogue
         return await self.anew(service)
 
-    async def newer(self, service: str, than: Catalogue) -> Catalogue | None:
+    async def newer(self, service: str, than: ServiceCatalogue) -> ServiceCatalogue | None:
         """For whoever does not find what he looks for: what the service says now, if that is something else."""
         entry = self._kept.get(service)
         if entry is not None and entry.catalogue is than and self._age(entry) < RECENT.total_seconds():
@@ -54,7 +54,7 @@ class Catalogues:
         found = await self.anew(service)
         return None if found is than else found
 
-    async def anew(self, service: str) -> Catalogue:
+    async def anew(self, service: str) -> ServiceCatalogue:
         """Asks the service; the same catalogue as before when nothing has changed."""
         if service not in self._asking:
             asking = asyncio.create_task(self._ask(service))
@@ -63,25 +63,25 @@ class Catalogues:
         # It goes on when one of those who wait gives up.
         return await asyncio.shield(self._asking[service])
 
-    def _is_fresh(self, service: str, entry: _Entry) -> bool:
+    def _is_fresh(self, service: str, entry: _CachedCatalogue) -> bool:
         return self._age(entry) < KEPT.total_seconds() and self.calls.line_of(service) == entry.line
 
-    def _age(self, entry: _Entry) -> float:
+    def _age(self, entry: _CachedCatalogue) -> float:
         return self.clock.monotonic() - entry.asked_at
 
-    async def _ask(self, service: str) -> Catalogue:
+    async def _ask(self, service: str) -> ServiceCatalogue:
         asked_at = self.clock.monotonic()
-        asking = Asking(self.calls, service, PATIENCE)
+        asking = ReflectionClient(self.calls, service, PATIENCE)
         described = await asking.describe()
         before = self._kept.get(service)
         if before is not None and before.catalogue.described == described:
             catalogue = before.catalogue
         else:
-            catalogue = await WORK.run(Catalogue.of, described)
-        self._kept[service] = _Entry(catalogue, asking.line, asked_at)
+            catalogue = await WORK.run(ServiceCatalogue.of, described)
+        self._kept[service] = _CachedCatalogue(catalogue, asking.line, asked_at)
         return catalogue
 
-    def _asked(self, service: str, asking: asyncio.Task[Catalogue]) -> None:
+    def _asked(self, service: str, asking: asyncio.Task[ServiceCatalogue]) -> None:
         del self._asking[service]
         if not asking.cancelled():
             asking.exception()  # seen, even if nobody waits for it any more

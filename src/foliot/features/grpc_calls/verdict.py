@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from foliot.engine.model.run import Failed, Problem
+from foliot.engine.model.run import AttemptError, Failed
 from foliot.net.grpc_call import CallFailed, CallStatus
 
 
@@ -40,7 +40,7 @@ def judge(service: str, failed: CallFailed, elapsed: timedelta) -> Failed:
     """The status decides whether it is tried again, the service says when."""
     permanent = is_permanent(failed.status)
     return Failed(
-        Problem(f"grpc_{failed.status.lower()}", sentence(service, failed)),
+        AttemptError(f"grpc_{failed.status.lower()}", sentence(service, failed)),
         permanent=permanent,
         retry_after=None if permanent else failed.retry_after,
         response=describe(failed.status, elapsed, failed),

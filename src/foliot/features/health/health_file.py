@@ -24,7 +24,7 @@ READY = "ready"
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class HealthFileWritten:
     """What one round did."""
 
     rest: float
@@ -42,18 +42,18 @@ class HealthFile:
     _said: str | None = field(init=False, default=None)
     _over: bool = field(init=False, default=False)
 
-    async def run_once(self) -> Touched:
+    async def run_once(self) -> HealthFileWritten:
         try:
             why = await asyncio.wait_for(self.database.check(), PATIENCE)
         except TimeoutError:
             why = "the database did not answer in time"
         word = READY if why is None else f"not ready: {why}"
         if self._over:
-            return Touched(self.period)
+            return HealthFileWritten(self.period)
         if word != self._said or not self.path.exists():
             self._write(word)
         os.utime(self.path)
-        return Touched(self.period)
+        return HealthFileWritten(self.period)
 
     def _write(self, word: str) -> None:
         """Whole or not at all: a reader never sees half a word."""

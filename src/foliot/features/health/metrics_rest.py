@@ -13,7 +13,7 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Unavailable
-from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.health.usecases.health import HealthChecks
 from foliot.servers.http.permission import bearer_of, identify, permits
 from foliot.servers.http.request import Cases
 
@@ -40,17 +40,17 @@ async def identify_scraper(request: Request) -> Caller:
 
 @router.get(
     "/metrics",
-    dependencies=[permits(Wellbeing.numbers, Wellbeing.silent, by=identify_scraper)],
+    dependencies=[permits(HealthChecks.numbers, HealthChecks.silent, by=identify_scraper)],
     response_class=Response,
     summary="Prometheus metrics",
 )
 async def metrics(request: Request, cases: Cases, caller: Annotated[Caller, Depends(identify_scraper)]) -> Response:
-    scrape: Scrape = request.app.state.scrape
+    scrape: MetricsScrape = request.app.state.scrape
     return Response(await scrape.text(cases, caller), media_type=PLAIN)
 
 
 @dataclass(slots=True)
-class Scrape:
+class MetricsScrape:
     """The last answer, while it is fresh."""
 
     made: tuple[float, bytes] | None = None
@@ -61,12 +61,12 @@ class Scrape:
             # The client of Prometheus takes its time to import, and many are never scraped.
             from foliot.features.health.prometheus import expose, expose_standstills
 
-            now = cases[Wellbeing].clock.monotonic()
+            now = cases[HealthChecks].clock.monotonic()
             if self.made is None or not 0 <= now - self.made[0] < FRESH:
                 try:
-                    self.made = now, expose(await cases[Wellbeing].numbers(caller), cases[Limiter].refused)
+                    self.made = now, expose(await cases[HealthChecks].numbers(caller), cases[Limiter].refused)
                 except Unavailable:
-                    if not (known := await cases[Wellbeing].silent(caller)):
+                    if not (known := await cases[HealthChecks].silent(caller)):
                         raise
                     return expose_standstills(known)
             return self.made[1]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Protocol
 
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 
 
 class ServiceFailed(Exception):
@@ -17,10 +17,10 @@ class ServiceFailed(Exception):
         self.permanent = permanent
 
 
-class Service(Protocol):
+class JsonService(Protocol):
     """One service of the address book, called by JSON in and out."""
 
-    async def call(self, method: str, parameters: Mapping[str, Any], attempt: Attempt, patience: timedelta) -> Any:
+    async def call(self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta) -> Any:
         """Raises `ServiceFailed`."""
         ...
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from foliot.core.address_book import ServiceAddress
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
-from foliot.engine.sql.retention import SqlUpkeep
-from foliot.net.grpc_call import Call, CallFailed, CallStatus
+from foliot.engine.sql.retention import SqlRetention
+from foliot.net.grpc_call import CallFailed, CallStatus, GrpcRequest
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
@@ -37,7 +37,7 @@ class DatabaseProbe:
     async def check(self) -> str | None:
         try:
             async with self.store.read() as tx:
-                await SqlUpkeep(tx).time()
+                await SqlRetention(tx).time()
         except Unavailable as away:
             return away.told
         return None
@@ -74,7 +74,9 @@ class HttpProbe:
         return self.address.name
 
     async def check(self) -> str | None:
-        request = Outgoing(method="GET", url=self.address.url + ("" if self.address.path else "/"), timeout=PATIENCE)
+        request = OutgoingRequest(
+            method="GET", url=self.address.url + ("" if self.address.path else "/"), timeout=PATIENCE
+        )
         try:
             reply = await self.egress.send(request)
         except EgressRefused:
@@ -97,7 +99,7 @@ class GrpcProbe:
         return self.address.name
 
     async def check(self) -> str | None:
-        question = Call(service=self.name, path=HEALTH, messages=[b""], timeout=PATIENCE, most=1024)
+        question = GrpcRequest(service=self.name, path=HEALTH, messages=[b""], timeout=PATIENCE, most=1024)
         try:
             answers = await self.calls.call(question)
         except EgressRefused:

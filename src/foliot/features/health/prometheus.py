@@ -13,31 +13,31 @@ from prometheus_client.registry import Collector
 from foliot.core.histogram import Histogram
 from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Status
-from foliot.engine.model.stall import Why
-from foliot.features.health.usecases.health import Numbers
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.stall import StandstillReason
+from foliot.features.health.usecases.health import MetricNumbers
 
 MOST_QUEUES = 100
 OTHERS = "(others)"
 """No queue can be called this."""
 
 
-def expose(numbers: Numbers, refused: Mapping[str, int] | None = None) -> bytes:
+def expose(numbers: MetricNumbers, refused: Mapping[str, int] | None = None) -> bytes:
     """`refused` is of this process alone: how often each limit said no."""
     registry = CollectorRegistry()
-    registry.register(_Snapshot(numbers, refused or {}))
+    registry.register(_SnapshotCollector(numbers, refused or {}))
     return generate_latest(registry)
 
 
 def expose_standstills(seconds: Mapping[str, float]) -> bytes:
     """All that a process can tell when its store tells nothing."""
     registry = CollectorRegistry()
-    registry.register(_Standing(seconds))
+    registry.register(_StandstillCollector(seconds))
     return generate_latest(registry)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Standing(Collector):
+class _StandstillCollector(Collector):
     """For how long work has stood still, by reason; every reason has its series."""
 
     seconds: Mapping[str, float]
@@ -45,16 +45,16 @@ class _Standing(Collector):
     def collect(self) -> Iterator[Metric]:
         told = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
         family = GaugeMetricFamily("foliot_standstill_seconds", told, labels=["reason"])
-        for why in Why:
+        for why in StandstillReason:
             family.add_metric([why.value], self.seconds.get(why.value, 0.0))
         yield family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Snapshot(Collector):
+class _SnapshotCollector(Collector):
     """Numbers taken at one moment, as metric families."""
 
-    numbers: Numbers
+    numbers: MetricNumbers
     refused: Mapping[str, int]
 
     def collect(self) -> Iterator[Metric]:
@@ -81,11 +81,11 @@ class _Snapshot(Collector):
             "foliot_breakers_open", "Circuit breakers that are not closed, over all tenants.", numbers.breakers
         )
         yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
-        yield from _Standing(numbers.standstills).collect()
+        yield from _StandstillCollector(numbers.standstills).collect()
 
     def _schedules(self) -> Iterator[Metric]:
         schedules = GaugeMetricFamily("foliot_schedules", "Schedules by status.", labels=["status"])
-        for status in Status:
+        for status in ScheduleStatus:
             schedules.add_metric([status.value], self.numbers.schedules.get(status, 0))
         yield schedules
         total = sum(self.numbers.schedules.values())
@@ -129,7 +129,7 @@ class _Snapshot(Collector):
         yield paused
 
 
-def _named(numbers: Numbers) -> dict[str, Mapping[str, Any]]:
+def _named(numbers: MetricNumbers) -> dict[str, Mapping[str, Any]]:
     """The known and the fullest by their names, the rest together: tenants name queues, and no series ever ends."""
     queues: dict[str, dict[str, Any]] = {
         name: {

@@ -13,7 +13,7 @@ from foliot import __version__
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.engine.model.stall import Standstill
 from foliot.features.health import schema
-from foliot.features.health.usecases.health import Health, Node, Wellbeing
+from foliot.features.health.usecases.health import HealthChecks, HealthStatus, NodeReport
 from foliot.servers.http import encode
 from foliot.servers.http.permission import PUBLIC, Who, permits
 from foliot.servers.http.request import Cases
@@ -41,18 +41,18 @@ async def health() -> Response:
 
 @router.get(
     "/health/detailed",
-    dependencies=[permits(Wellbeing.detailed)],
+    dependencies=[permits(HealthChecks.detailed)],
     response_model=schema.HealthReport,
     responses={503: {"model": schema.HealthReport, "description": "The database is gone"}},
     summary="Every dependency, with latency",
 )
 async def detailed(cases: Cases, caller: Who) -> Response:
     """`degraded` when something is missing though the database answers; 503 only when it does not."""
-    seen = await cases[Wellbeing].detailed(caller)
+    seen = await cases[HealthChecks].detailed(caller)
     return encode.answer(_health(seen), 503 if seen.status == "down" else 200)
 
 
-def _health(seen: Health) -> schema.HealthReport:
+def _health(seen: HealthStatus) -> schema.HealthReport:
     return schema.HealthReport(
         status=cast("schema.Overall", seen.status),
         version=__version__,
@@ -107,7 +107,7 @@ def _standstill(one: Standstill) -> schema.StandstillHealth:
     )
 
 
-def _database(seen: Health) -> schema.DatabaseStatus:
+def _database(seen: HealthStatus) -> schema.DatabaseStatus:
     if seen.error is None:
         return "ok"
     return "down" if seen.status == "down" else "refuses"
@@ -118,7 +118,7 @@ def _moment(queue: Mapping[str, Any]) -> datetime | None:
     return oldest
 
 
-def _node(node: Node) -> schema.NodeHealth:
+def _node(node: NodeReport) -> schema.NodeHealth:
     lateness = Histogram(LATENESS_BUCKETS)
     lateness.add(node.report.get("lateness") or {})
     return schema.NodeHealth(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from foliot.engine.model.stall import Why
+from foliot.engine.model.stall import StandstillReason
 from foliot.servers.http.schema import declared
 
 Overall = Literal["ok", "degraded", "down"]
@@ -112,7 +112,7 @@ class HostHealth:
 class StandstillHealth:
     """Why due work does not begin, as far as a process can see."""
 
-    reason: Why
+    reason: StandstillReason
     told: str
     seconds: float
     """For how long, by the clock that no one can step."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from foliot.core.document import rfc3339
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.health.model import Probe
 from foliot.features.tasks.model.context import Partial, TaskContext
@@ -90,7 +90,9 @@ class HealthCheck:
         """What the newest run before this one found: of the same schedule, or of any where there is none."""
         wanted = {"schedule_id": ctx.schedule_id} if ctx.schedule_id is not None else {"kind": "task"}
         async with self.store.read(ctx.tenant_id) as tx:
-            runs = await SqlRuns(tx).find(ctx.tenant_id, Page(limit=LOOKED_AT), state="success,partial", **wanted)
+            runs = await SqlRuns(tx).find(
+                ctx.tenant_id, PageRequest(limit=LOOKED_AT), state="success,partial", **wanted
+            )
         return next((found for run in runs if (found := _services(run, ctx)) is not None), {})
 
     def _tell(self, ctx: TaskContext, changed: Sequence[Mapping[str, Any]]) -> None:

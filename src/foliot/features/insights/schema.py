@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from foliot.core.time.calendar_cells import Granularity
 from foliot.engine.model.run import RunState
-from foliot.features.insights.model.attention import Kind, Severity
+from foliot.features.insights.model.attention import AttentionKind, Severity
 from foliot.features.schedules.schema import LocalTime
 from foliot.servers.http.schema import CLOSED, declared
 
@@ -34,7 +34,7 @@ class AttentionItem:
 
     id: str
     """Stays the same as long as the trouble does."""
-    kind: Kind
+    kind: AttentionKind
     severity: Severity
     title: str
     reason: str

@@ -11,8 +11,8 @@ from foliot.core.ids import RUN, floor_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.articles.model.article import KIND as ARTICLES
-from foliot.features.articles.mongo import SinkAway
-from foliot.features.articles.mongo_copier import Copied
+from foliot.features.articles.mongo import SinkUnavailable
+from foliot.features.articles.mongo_copier import ArticlesCopied
 from foliot.features.crawls.model.crawl import CRAWL
 from foliot.features.crawls.model.job import JobView
 from foliot.features.jobs import mongo_documents
@@ -50,10 +50,10 @@ class JobCopier:
     _known: dict[str, int] = field(default_factory=dict)
     """The number of the last event of each job that was written and may be come across again."""
 
-    async def run_once(self) -> Copied:
+    async def run_once(self) -> ArticlesCopied:
         try:
             copied = await self._copy()
-        except SinkAway as away:
+        except SinkUnavailable as away:
             self.away = away.told
             raise
         self.away = None
@@ -62,7 +62,7 @@ class JobCopier:
     def report(self) -> Mapping[str, Any]:
         return {"mongodb_jobs": {"written": self.written, "refused": self.refused, "error": self.away}}
 
-    async def _copy(self) -> Copied:
+    async def _copy(self) -> ArticlesCopied:
         if self._from is None:
             self._from = await self.sink.mark() or BEGINNING
         began = self.clock.now()
@@ -74,7 +74,7 @@ class JobCopier:
             count += await self._write([run_id for run_id in new if run_id not in self._open])
             after = new[-1]
         await self._go_on(began)
-        return Copied(count, self.period)
+        return ArticlesCopied(count, self.period)
 
     async def _new(self, after: str) -> Sequence[str]:
         async with self.store.read() as tx:

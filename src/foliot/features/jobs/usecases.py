@@ -10,19 +10,19 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from foliot.commands.envelope import QueryContext, query, requires
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.ids import SCHEDULE
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import Page, RunView
-from foliot.engine.sql.run_items import Items
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunView
+from foliot.engine.sql.run_items import RunItems
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
-from foliot.features.articles.model.article import Counts
+from foliot.features.articles.model.article import ArticleCounts
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.crawls.model.crawl import CRAWL
 from foliot.features.jobs.sql import SqlJobs
@@ -82,13 +82,13 @@ _ALIASES = {"in_progress": JobStatus.RUNNING, "completed": JobStatus.FINISHED, "
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobRecord:
     """What stands behind a job's id: a run, or a schedule with its newest run."""
 
     id: str
     run: RunView | None
     schedule: Schedule | None = None
-    counts: Counts | None = None
+    counts: ArticleCounts | None = None
     """How far a job of articles has come."""
 
     @property
@@ -109,7 +109,7 @@ class Job:
     def status(self) -> JobStatus:
         """The newest run's. A schedule that never ran is pending; one that is deleted, cancelled, if nothing runs."""
         runs = self.run is not None and not self.run.state.final
-        if self.schedule is not None and self.schedule.status is Status.DELETED and not runs:
+        if self.schedule is not None and self.schedule.status is ScheduleStatus.DELETED and not runs:
             return JobStatus.CANCELLED
         return JobStatus.PENDING if self.run is None else STATUS[self.run.state]
 
@@ -160,7 +160,7 @@ def _inside(run: RunView | None, name: str, kind: type[T]) -> T | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class CancelledParts:
     """A job that was cancelled: how much of it was waiting, and how much is being stopped."""
 
     job_id: str
@@ -177,14 +177,14 @@ class Jobs:
     schedules: Schedules
 
     @query(Verb.READ, Thing.RUN)
-    async def get(self, ctx: QueryContext, job_id: str) -> Job:
+    async def get(self, ctx: QueryContext, job_id: str) -> JobRecord:
         """A run's id, or a schedule's with its newest run."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
             return await _find(tx, ctx.caller, job_id)
 
     @query(Verb.READ, Thing.RUN)
-    async def whole(self, ctx: QueryContext, job_id: str) -> tuple[Job, Sequence[str] | None]:
+    async def whole(self, ctx: QueryContext, job_id: str) -> tuple[JobRecord, Sequence[str] | None]:
         """The same with the ids of its articles, in the order they were asked for; None of a job of another kind."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
@@ -196,7 +196,7 @@ class Jobs:
     @query(Verb.READ, Thing.RUN)
     async def list(
         self, ctx: QueryContext, status: str | None = None, *, kind: str | None = None, limit: int = 50, skip: int = 0
-    ) -> tuple[Sequence[Job], int]:
+    ) -> tuple[Sequence[JobRecord], int]:
         """Runs, newest first, and how many there are. What is planned is in the list of schedules."""
         states = states_of(status)
         async with ctx.read() as tx:
@@ -204,25 +204,25 @@ class Jobs:
             ids, total = await SqlJobs(tx).find(ctx.tenant_id, kinds, states, limit, skip)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids)
             counts = await _counts(tx, found)
-        return [Job(run.id, run, counts=counts.get(run.id)) for run in found], total
+        return [JobRecord(run.id, run, counts=counts.get(run.id)) for run in found], total
 
     @requires(Verb.READ, Thing.RUN)
-    async def active(self, caller: Caller, limit: int) -> Sequence[Job]:
+    async def active(self, caller: Caller, limit: int) -> Sequence[JobRecord]:
         """Runs that have not ended, newest first."""
         found, _ = await self.list(caller, ",".join(sorted(OPEN)), limit=limit)
         return found
 
     @query(Verb.READ, Thing.RUN)
-    async def after(self, ctx: QueryContext, job_id: str, limit: int) -> Sequence[Job]:
+    async def after(self, ctx: QueryContext, job_id: str, limit: int) -> Sequence[JobRecord]:
         """Runs that were made after this one, the oldest first; also those that have ended meanwhile."""
         async with ctx.read() as tx:
             ids = await SqlJobs(tx).after(ctx.tenant_id, KINDS, job_id, limit)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids) if ids else []
             counts = await _counts(tx, found)
-        return [Job(run.id, run, counts=counts.get(run.id)) for run in found]
+        return [JobRecord(run.id, run, counts=counts.get(run.id)) for run in found]
 
     @query(Verb.READ, Thing.RUN)
-    async def results(self, ctx: QueryContext, job_id: str, skip: int, limit: int) -> tuple[Job, Items]:
+    async def results(self, ctx: QueryContext, job_id: str, skip: int, limit: int) -> tuple[JobRecord, RunItems]:
         """What the newest attempt of the job's newest run has brought home so far."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
@@ -230,20 +230,20 @@ class Jobs:
             return job, await _items(tx, ctx.caller, job, skip, limit)
 
     @query(Verb.READ, Thing.RUN)
-    async def items(self, ctx: QueryContext, job: Job, skip: int, limit: int) -> Items:
+    async def items(self, ctx: QueryContext, job: JobRecord, skip: int, limit: int) -> RunItems:
         """The same of a job that was looked at before: whoever reads page by page is told of one attempt alone."""
         async with ctx.read() as tx:
             return await _items(tx, ctx.caller, job, skip, limit)
 
     @query(Verb.READ, Thing.RUN)
-    async def of_schedule(self, ctx: QueryContext, job: Job, run_id: str) -> Job:
+    async def of_schedule(self, ctx: QueryContext, job: JobRecord, run_id: str) -> JobRecord:
         """The schedule's job with another of its runs in place of the newest; as it was when there is no such run."""
         async with ctx.read() as tx:
             run = await SqlRuns(tx).get(ctx.tenant_id, run_id)
         return job if run is None or run.schedule_id != job.id else replace(job, run=run)
 
     @requires(Verb.WRITE, Thing.RUN)
-    async def cancel(self, caller: Caller, job_id: str) -> Stopped:
+    async def cancel(self, caller: Caller, job_id: str) -> CancelledParts:
         """What waits ends now, what runs is told to stop; a schedule is deleted. `Conflict` when it is over."""
         job = await self.get(caller, job_id)
         if job.schedule is not None:
@@ -255,13 +255,13 @@ class Jobs:
         if run.kind == ARTICLES:
             async with self.store.read(caller.tenant_id) as tx:
                 counts = await SqlArticles(tx).counts([run.id])
-            return Stopped(job_id, counts[run.id].cancelled if run.id in counts else 1, 0)
-        return Stopped(job_id, int(run.state.final), int(not run.state.final))
+            return CancelledParts(job_id, counts[run.id].cancelled if run.id in counts else 1, 0)
+        return CancelledParts(job_id, int(run.state.final), int(not run.state.final))
 
     @requires(Verb.WRITE, Thing.SCHEDULE)
-    async def _cancel_schedule(self, caller: Caller, schedule: Schedule) -> Stopped:
+    async def _cancel_schedule(self, caller: Caller, schedule: Schedule) -> CancelledParts:
         open_runs = await self._open_runs(caller, schedule.id)
-        if schedule.status in {Status.DELETED, Status.COMPLETED} and not open_runs:
+        if schedule.status in {ScheduleStatus.DELETED, ScheduleStatus.COMPLETED} and not open_runs:
             raise Conflict(f"job {schedule.id} is over: its schedule is {schedule.status.value}")
         # First no more of them, then those there are.
         await self.schedules.delete(caller, schedule.id)
@@ -270,7 +270,7 @@ class Jobs:
                 with suppress(Conflict):
                     await self.runs.cancel(caller, run.id)
         waiting = sum(run.state in CLAIMABLE for run in open_runs)
-        return Stopped(schedule.id, waiting, len(open_runs) - waiting)
+        return CancelledParts(schedule.id, waiting, len(open_runs) - waiting)
 
     async def _open_runs(self, caller: Caller, schedule_id: str) -> Sequence[RunView]:
         async with self.store.read(caller.tenant_id) as tx:
@@ -281,37 +281,37 @@ class Jobs:
 def _check_schedule(caller: Caller, job_id: str) -> None:
     """A job that is a schedule needs the permission to read schedules too."""
     if _is_schedule(job_id):
-        demand(caller, Verb.READ, Thing.SCHEDULE)
+        require(caller, Verb.READ, Thing.SCHEDULE)
 
 
 def _is_schedule(job_id: str) -> bool:
     return job_id.startswith(f"{SCHEDULE}_")
 
 
-async def _items(tx: Transaction, caller: Caller, job: Job, skip: int, limit: int) -> Items:
+async def _items(tx: Transaction, caller: Caller, job: JobRecord, skip: int, limit: int) -> RunItems:
     if job.run is None:
-        return Items((), 0)
+        return RunItems((), 0)
     return await SqlJobs(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
 
 
-async def _counts(tx: Transaction, runs: Sequence[RunView]) -> Mapping[str, Counts]:
+async def _counts(tx: Transaction, runs: Sequence[RunView]) -> Mapping[str, ArticleCounts]:
     """How far the jobs of articles among these have come."""
     ids = [run.id for run in runs if run.kind == ARTICLES]
     return await SqlArticles(tx).counts(ids) if ids else {}
 
 
-async def _find(tx: Transaction, caller: Caller, job_id: str) -> Job:
+async def _find(tx: Transaction, caller: Caller, job_id: str) -> JobRecord:
     if _is_schedule(job_id):
         schedule = await SqlSchedules(tx).get(caller.tenant_id, job_id)
         if schedule is not None and schedule.spec.kind in KINDS:
-            newest = await SqlRuns(tx).find(caller.tenant_id, Page(1), schedule_id=job_id)
+            newest = await SqlRuns(tx).find(caller.tenant_id, PageRequest(1), schedule_id=job_id)
             counts = await _counts(tx, newest)
             run = newest[0] if newest else None
-            return Job(job_id, run, schedule, counts=None if run is None else counts.get(run.id))
+            return JobRecord(job_id, run, schedule, counts=None if run is None else counts.get(run.id))
     else:
         run = await SqlRuns(tx).get(caller.tenant_id, job_id)
         if run is not None and run.kind in KINDS:
-            return Job(job_id, run, counts=(await _counts(tx, [run])).get(job_id))
+            return JobRecord(job_id, run, counts=(await _counts(tx, [run])).get(job_id))
     raise NotFound("job", job_id)
 
 

@@ -7,24 +7,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.access import Caller, Thing, Verb, may, require
 from foliot.core.document import rfc3339
 from foliot.core.time.trigger import Trigger
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.ledger import Entry, Span
-from foliot.engine.model.schedule import Schedule, Spec, Status
+from foliot.engine.model.ledger import LedgerEntry, VersionSpan
+from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
 
 TICK = timedelta(microseconds=1)
 PAGE = 2000
-_OPEN_SPAN = {Status.ACTIVE: True, Status.PAUSED: False, Status.COMPLETED: None, Status.DELETED: None}
+_OPEN_SPAN = {
+    ScheduleStatus.ACTIVE: True,
+    ScheduleStatus.PAUSED: False,
+    ScheduleStatus.COMPLETED: None,
+    ScheduleStatus.DELETED: None,
+}
 """Whether the open span of a schedule is active; None when there is none."""
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class LedgerGap:
     """Where a schedule's account does not add up, in words."""
 
     tenant_id: str
@@ -34,20 +39,20 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class LedgerProof:
     """What the audit saw."""
 
     schedules: int
     instants: int
-    holes: Sequence[Hole]
+    holes: Sequence[LedgerGap]
 
 
-class _Found(Exception):
+class _GapFound(Exception):
     """The first hole of a schedule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class LedgerVerifier:
     """Reads each schedule at one moment, so a running engine does not disturb the proof."""
 
     store: Database
@@ -59,12 +64,12 @@ class Audit:
         progress: Callable[[int], None] | None = None,
         first_only: bool = False,
         most: int = 100,
-    ) -> Proof:
+    ) -> LedgerProof:
         """Every schedule, deleted ones too, of all tenants or of the caller's; at most `most` holes are kept."""
         everywhere = may(caller, Verb.READ, Thing.HOUSE)
         if not everywhere:
-            demand(caller, Verb.READ, Thing.SCHEDULE)
-        holes: list[Hole] = []
+            require(caller, Verb.READ, Thing.SCHEDULE)
+        holes: list[LedgerGap] = []
         schedules = instants = 0
         async for tenant_id, schedule_id in self._all(None if everywhere else caller.tenant_id):
             count, hole = await self._prove(tenant_id, schedule_id)
@@ -75,7 +80,7 @@ class Audit:
                 progress(schedules)
             if hole is not None and first_only:
                 break
-        return Proof(schedules, instants, holes)
+        return LedgerProof(schedules, instants, holes)
 
     async def _all(self, tenant_id: str | None) -> AsyncIterator[tuple[str, str]]:
         after = ""
@@ -88,21 +93,21 @@ class Audit:
         async with self.store.read() as tx:
             return await SqlSchedules(tx).ids(after, PAGE, tenant_id)
 
-    async def _prove(self, tenant_id: str, schedule_id: str) -> tuple[int, Hole | None]:
+    async def _prove(self, tenant_id: str, schedule_id: str) -> tuple[int, LedgerGap | None]:
         async with self.store.read() as tx:
             schedule = await SqlSchedules(tx).get(tenant_id, schedule_id)
             if schedule is None:
                 return 0, None
-            prover = _Prover(tx, schedule)
+            prover = _ScheduleVerifier(tx, schedule)
             try:
                 await prover.prove()
-            except _Found as found:
-                return prover.instants, Hole(tenant_id, schedule_id, schedule.name, str(found))
+            except _GapFound as found:
+                return prover.instants, LedgerGap(tenant_id, schedule_id, schedule.name, str(found))
             return prover.instants, None
 
 
 @dataclass(slots=True)
-class _Prover:
+class _ScheduleVerifier:
     """One schedule's account."""
 
     tx: Transaction
@@ -111,7 +116,7 @@ class _Prover:
 
     async def prove(self) -> None:
         if self.schedule.fault is not None:
-            raise _Found(f"it is damaged and silent: {self.schedule.fault}")
+            raise _GapFound(f"it is damaged and silent: {self.schedule.fault}")
         specs = await SqlSchedules(self.tx).specs(self.schedule.id)
         spans = await SqlSchedules(self.tx).spans(self.schedule.id)
         self._check_spans(spans)
@@ -120,29 +125,31 @@ class _Prover:
             await self._nothing_between(done, span.start)
             if span.active:
                 spec = specs.get(span.version)
-                if not isinstance(spec, Spec):
-                    raise _Found(f"version {span.version} is damaged or gone, so its instants cannot be named: {spec}")
+                if not isinstance(spec, ScheduleSpec):
+                    raise _GapFound(
+                        f"version {span.version} is damaged or gone, so its instants cannot be named: {spec}"
+                    )
                 await self._prove_span(span, spec.trigger)
                 done = LAST if span.end is None else span.end
             else:
                 done = span.start
         await self._nothing_between(done, LAST)
 
-    def _check_spans(self, spans: Sequence[Span]) -> None:
+    def _check_spans(self, spans: Sequence[VersionSpan]) -> None:
         """The spans say what the status says, and never overlap."""
         for before, after in pairwise(spans):
             if before.end is None or before.end > after.start:
-                raise _Found(
+                raise _GapFound(
                     f"the span from {_at(before.start)} does not end before the next begins, {_at(after.start)}"
                 )
         open_span = spans[-1] if spans and spans[-1].end is None else None
         says = None if open_span is None else open_span.active
         if says is not _OPEN_SPAN[self.schedule.status]:
-            raise _Found(f"it is {self.schedule.status.value}, but its spans say otherwise")
+            raise _GapFound(f"it is {self.schedule.status.value}, but its spans say otherwise")
         if open_span is not None and open_span.version != self.schedule.version:
-            raise _Found(f"its version is {self.schedule.version}, but its open span follows {open_span.version}")
+            raise _GapFound(f"its version is {self.schedule.version}, but its open span follows {open_span.version}")
 
-    async def _prove_span(self, span: Span, trigger: Trigger) -> None:
+    async def _prove_span(self, span: VersionSpan, trigger: Trigger) -> None:
         """Walk runs and ledger entries in order: each must stand exactly where the next instant is expected."""
         until = self._settled_until(span, trigger)
         expected = trigger.next_after(span.start)
@@ -150,38 +157,38 @@ class _Prover:
             span.start + TICK, LAST if span.end is None else span.end + TICK
         ):
             if first >= until:
-                raise _Found(
+                raise _GapFound(
                     f"{what} lies at or beyond the cursor, {_at(until)}: the cursor was moved back or the run forward"
                 )
             if trigger.next_after(first - TICK) != first:
-                raise _Found(
+                raise _GapFound(
                     f"{what} is not at an instant of its trigger ({trigger.summary}); {_expecting(expected, until)}"
                 )
             if expected is None or first < expected:
-                raise _Found(f"{what} accounts for an instant that is accounted for already")
+                raise _GapFound(f"{what} accounts for an instant that is accounted for already")
             if first > expected:
-                raise _Found(_missing(trigger, expected, first))
+                raise _GapFound(_missing(trigger, expected, first))
             named = trigger.count(first, last + TICK)
             if named != count:
-                raise _Found(f"{what} counts {count}, but the trigger names {named} instants there")
+                raise _GapFound(f"{what} counts {count}, but the trigger names {named} instants there")
             self.instants += count
             expected = trigger.next_after(last)
         if expected is not None and expected < until:
-            raise _Found(_missing(trigger, expected, until))
+            raise _GapFound(_missing(trigger, expected, until))
 
-    def _settled_until(self, span: Span, trigger: Trigger) -> datetime:
+    def _settled_until(self, span: VersionSpan, trigger: Trigger) -> datetime:
         """Up to where, exclusively, everything must be accounted for; the cursor itself must be an instant."""
         if span.end is not None:
             return span.end + TICK
         cursor = self.schedule.next_at
         if cursor is None:
-            raise _Found("it is active, but has no cursor: it will never fire")
+            raise _GapFound("it is active, but has no cursor: it will never fire")
         if trigger.next_after(cursor - TICK) != cursor:
-            raise _Found(
+            raise _GapFound(
                 f"its cursor, {_at(cursor)}, is not at an instant of its trigger ({trigger.summary}): it was shifted"
             )
         if cursor <= span.start:
-            raise _Found(f"its cursor, {_at(cursor)}, lies before its span, which began {_at(span.start)}")
+            raise _GapFound(f"its cursor, {_at(cursor)}, lies before its span, which began {_at(span.start)}")
         return cursor
 
     async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[tuple[datetime, datetime, int, str]]:
@@ -203,10 +210,10 @@ class _Prover:
         if start >= end:
             return
         async for _, _, _, what in self._accounts(start + TICK, min(end + TICK, LAST)):
-            raise _Found(f"{what} lies where the schedule was not active")
+            raise _GapFound(f"{what} lies where the schedule was not active")
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: LedgerEntry) -> str:
     return f"the {entry.fate.value} line ({entry.reason.value}) from {_at(entry.first)} to {_at(entry.last)}"
 
 

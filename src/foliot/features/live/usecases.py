@@ -8,23 +8,23 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.insights.model.history import Stir
+from foliot.features.insights.model.history import RunsRevision
 from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.runs.sql.log_pages import SqlLogs
 from foliot.features.schedules.usecases.schedules import find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glimpses:
+class ChangeMarkers:
     """Each answer differs from the one before if, and only if, a list would."""
 
     store: Database
     clock: Clock
 
     @query(Verb.READ, Thing.RUN)
-    async def runs(self, ctx: QueryContext) -> Stir:
+    async def runs(self, ctx: QueryContext) -> RunsRevision:
         async with ctx.read() as tx:
-            return await SqlHistory(tx).stir(ctx.tenant_id, self.clock.now())
+            return await SqlHistory(tx).change_marker(ctx.tenant_id, self.clock.now())
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def schedules(self, ctx: QueryContext) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ MOST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mute:
+class MuteRecord:
     """Who does not want to hear of it, since when, until when and why."""
 
     fingerprint: str
@@ -24,13 +24,13 @@ class Mute:
     reason: str
 
 
-def read_mute(raw: object, fingerprint: str, user_id: str, now: datetime) -> Mute:
+def read_mute(raw: object, fingerprint: str, user_id: str, now: datetime) -> MuteRecord:
     """`{"hours": 24, "reason": "…"}`, both of which may be left out."""
     fields = Fields.of("", raw)
     hours = fields.integer("hours", USUAL_HOURS, low=1, high=MOST_HOURS)
     reason = fields.text("reason", "", most=MOST_REASON)
     check_prose("reason", reason)
     fields.finish()
-    return Mute(
+    return MuteRecord(
         fingerprint=fingerprint, user_id=user_id, at=now, until=now + timedelta(hours=hours), reason=reason.strip()
     )

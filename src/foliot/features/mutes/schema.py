@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from foliot.features.mutes.model import Mute
+from foliot.features.mutes.model import MuteRecord
 from foliot.servers.http.schema import declared
 
 
@@ -31,7 +31,7 @@ class MutedGroup:
     reason: str
 
     @classmethod
-    def of(cls, one: Mute) -> MutedGroup:
+    def of(cls, one: MuteRecord) -> MutedGroup:
         return cls(fingerprint=one.fingerprint, user_id=one.user_id, at=one.at, until=one.until, reason=one.reason)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs
-from foliot.features.mutes.model import Mute
+from foliot.features.mutes.model import MuteRecord
 from foliot.features.mutes.tables import mutes
 
 
@@ -19,7 +19,7 @@ from foliot.features.mutes.tables import mutes
 class SqlMutes(Statements):
     """What is said about groups of letters."""
 
-    async def put(self, tenant_id: str, mute: Mute) -> None:
+    async def put(self, tenant_id: str, mute: MuteRecord) -> None:
         """Instead of the one that is there. Those of the tenant that are over go with it."""
         over = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until <= mute.at)
         await self.conn.execute(delete(mutes).where(*over))
@@ -34,11 +34,11 @@ class SqlMutes(Statements):
         this = (mutes.c.tenant_id == tenant_id, mutes.c.fingerprint == fingerprint)
         await self.conn.execute(delete(mutes).where(*this))
 
-    async def standing(self, tenant_id: str, now: datetime) -> dict[str, Mute]:
+    async def standing(self, tenant_id: str, now: datetime) -> dict[str, MuteRecord]:
         """Those that hold now, by fingerprint."""
         query = select(mutes).where(mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
         return {
-            row.fingerprint: Mute(
+            row.fingerprint: MuteRecord(
                 fingerprint=row.fingerprint,
                 user_id=row.user_id,
                 at=row.muted_at,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.mutes.model import Mute, read_mute
+from foliot.features.mutes.model import MuteRecord, read_mute
 from foliot.features.mutes.sql import SqlMutes
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
@@ -26,29 +26,31 @@ class Mutes:
     feed: Feed
 
     @command(Verb.WRITE, Thing.DEAD_LETTER)
-    async def mute(self, ctx: CommandContext, fingerprint: str, raw: object = None, once: Once = EACH_TIME) -> Mute:
+    async def mute(
+        self, ctx: CommandContext, fingerprint: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> MuteRecord:
         """For so many hours from now, whatever was said before."""
         mute = read_mute(raw, fingerprint, ctx.caller.user_id, self.clock.now())
         tx = await ctx.begin()
         old = await _standing(ctx, fingerprint)
         await SqlMutes(tx).put(ctx.tenant_id, mute)
-        ctx.audit(Change("mute", Thing.DEAD_LETTER, fingerprint, _told(old), _told(mute)))
+        ctx.audit(AuditedChange("mute", Thing.DEAD_LETTER, fingerprint, _told(old), _told(mute)))
         ctx.wake(RUNS_TOPIC)
         return mute
 
     @command(Verb.WRITE, Thing.DEAD_LETTER)
-    async def unmute(self, ctx: CommandContext, fingerprint: str, once: Once = EACH_TIME) -> str:
+    async def unmute(self, ctx: CommandContext, fingerprint: str, once: IdempotentRequest = EACH_TIME) -> str:
         """Before its time; returns the fingerprint. Unmuting what is not muted changes nothing."""
         tx = await ctx.begin()
         old = await _standing(ctx, fingerprint)
         if old is not None:
             await SqlMutes(tx).drop(ctx.tenant_id, fingerprint)
-            ctx.audit(Change("unmute", Thing.DEAD_LETTER, fingerprint, _told(old)))
+            ctx.audit(AuditedChange("unmute", Thing.DEAD_LETTER, fingerprint, _told(old)))
         ctx.wake(RUNS_TOPIC)
         return fingerprint
 
 
-async def _standing(ctx: CommandContext, fingerprint: str) -> Mute | None:
+async def _standing(ctx: CommandContext, fingerprint: str) -> MuteRecord | None:
     """The mute that holds; a group that the caller's tenant does not have is unknown."""
     found = (await SqlMutes(ctx.tx).standing(ctx.tenant_id, ctx.now)).get(fingerprint)
     if found is None and not await SqlMutes(ctx.tx).known(ctx.tenant_id, fingerprint):
@@ -56,5 +58,5 @@ async def _standing(ctx: CommandContext, fingerprint: str) -> Mute | None:
     return found
 
 
-def _told(mute: Mute | None) -> dict[str, object] | None:
+def _told(mute: MuteRecord | None) -> dict[str, object] | None:
     return None if mute is None else {"until": rfc3339(mute.until), "reason": mute.reason, "by": mute.user_id}

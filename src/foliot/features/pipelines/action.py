@@ -11,15 +11,15 @@ from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
-from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
-from foliot.engine.ports import Context, Target
+from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
+from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.check import build_steps
-from foliot.features.pipelines.chain.context import StepContext, StepFailed, Tally
+from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed
 from foliot.features.pipelines.chain.fetch import FetchFailed
-from foliot.features.pipelines.chain.run import Chain, ChainFailed, is_permanent, told
-from foliot.features.pipelines.model.definition import PIPELINE, Definition
-from foliot.features.pipelines.model.ports import Definitions, Outside, Unreadable
+from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent, told
+from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinition
+from foliot.features.pipelines.model.ports import PipelineDefinitions, StepResources, Unreadable
 
 SOFT = 1500 / 1620
 """The share of its time after which a chain is stopped: 25 of 30 minutes."""
@@ -29,13 +29,15 @@ LONGEST = 1000
 MOST_NAMED = 50
 
 
-class RunPipeline:
+class PipelineAction:
     """Runs a pipeline of the tenant."""
 
     kind = PIPELINE
     timeout = timedelta(minutes=30)
 
-    def __init__(self, *, definitions: Definitions, catalogue: TransformCatalogue, outside: Outside) -> None:
+    def __init__(
+        self, *, definitions: PipelineDefinitions, catalogue: TransformCatalogue, outside: StepResources
+    ) -> None:
         self._definitions = definitions
         self._catalogue = catalogue
         self._outside = outside
@@ -64,28 +66,30 @@ class RunPipeline:
         listed = ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")
         raise Invalid("pipeline", f"is not defined; {hint} {listed}", got=name)
 
-    def target(self, config: Mapping[str, Any]) -> Target:
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget:
         """The pipeline itself: whatever it waits for, it is known by its name."""
-        return Target(f"pipeline:{config.get('pipeline')}")
+        return AttemptTarget(f"pipeline:{config.get('pipeline')}")
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         """Run it once, from the start to its end."""
         name = str(ctx.config.get("pipeline"))
         definition = await self._definitions.find(ctx.tenant_id, name)
         if definition is None:
             said = f"there is no pipeline {name!r} any more: its file does not define it"
-            return Failed(Problem("unknown_pipeline", said), permanent=True)
+            return Failed(AttemptError("unknown_pipeline", said), permanent=True)
         return await self.perform_definition(ctx, definition)
 
-    async def perform_definition(self, ctx: Context, definition: Definition) -> Outcome:
+    async def perform_definition(self, ctx: ActionContext, definition: PipelineDefinition) -> Outcome:
         """Run this one, wherever it comes from."""
         try:
             steps = build_steps(definition.steps, self._catalogue)
         except InvalidMany as wrong:
             # Another worker may have them: this one was started without a module, or with a broken one.
             listed = "; ".join(str(one) for one in wrong.errors)[:LONGEST]
-            return Failed(Problem("bad_pipeline", f"this worker cannot make the steps of {definition.name}: {listed}"))
-        chain = Chain(
+            return Failed(
+                AttemptError("bad_pipeline", f"this worker cannot make the steps of {definition.name}: {listed}")
+            )
+        chain = ChainRun(
             steps=[(step, self._context(ctx, definition, at)) for at, step in enumerate(steps)],
             tell=lambda tallies: _tell(ctx, tallies),
         )
@@ -98,12 +102,12 @@ class RunPipeline:
         except TimeoutError:
             if not limit.expired():
                 raise
-            return Failed(Problem("timeout", f"did not finish within {patience.total_seconds():g} s"))
+            return Failed(AttemptError("timeout", f"did not finish within {patience.total_seconds():g} s"))
         except ChainFailed as failed:
             return _failure(ctx, failed)
         return _success(ctx, definition, chain, count)
 
-    def _context(self, ctx: Context, definition: Definition, at: int) -> StepContext:
+    def _context(self, ctx: ActionContext, definition: PipelineDefinition, at: int) -> StepContext:
         spec = definition.steps[at]
         return StepContext(
             pipeline=definition.name,
@@ -114,22 +118,22 @@ class RunPipeline:
             now=ctx.now,
             on_error=spec.on_error,
             outside=self._outside,
-            tally=Tally(spec.name),
+            tally=StepCounts(spec.name),
             say=ctx.log,
             hide=ctx.hide,
         )
 
 
-def _drawn(definition: Definition) -> str:
+def _drawn(definition: PipelineDefinition) -> str:
     return " → ".join(step.name for step in definition.steps)
 
 
-def _tell(ctx: Context, tallies: Sequence[Mapping[str, Any]]) -> None:
+def _tell(ctx: ActionContext, tallies: Sequence[Mapping[str, Any]]) -> None:
     if ctx.progress is not None:
         ctx.progress(steps=list(tallies))
 
 
-def _success(ctx: Context, definition: Definition, chain: Chain, count: int) -> Succeeded:
+def _success(ctx: ActionContext, definition: PipelineDefinition, chain: ChainRun, count: int) -> Succeeded:
     tallies = chain.tallies
     failed = sum(tally.failed for tally in tallies)
     for tally in tallies:
@@ -145,7 +149,7 @@ def _success(ctx: Context, definition: Definition, chain: Chain, count: int) -> 
     return Succeeded(result=result, partial=failed > 0)
 
 
-def _failure(ctx: Context, failed: ChainFailed) -> Failed:
+def _failure(ctx: ActionContext, failed: ChainFailed) -> Failed:
     cause = failed.cause
     said = f"{failed.step}: {told(cause)}".encode("utf-8", "replace").decode()[:LONGEST]
     if not isinstance(cause, StepFailed | FetchFailed | Unreadable | Invalid | Unavailable):
@@ -154,7 +158,7 @@ def _failure(ctx: Context, failed: ChainFailed) -> Failed:
         ctx.log(trace.encode("utf-8", "replace").decode().rstrip(), level="error")
     after = cause.retry_after if isinstance(cause, StepFailed) else None
     return Failed(
-        Problem("step_failed", said),
+        AttemptError("step_failed", said),
         permanent=is_permanent(cause),
         retry_after=None if after is None else timedelta(seconds=max(after, 0.001)),
     )

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING
 from foliot.config.settings import Settings
 from foliot.db.database import Database
 from foliot.features.pipelines.chain.catalogue import TransformCatalogue
-from foliot.features.pipelines.usecases.reconcile import Reconciler
-from foliot.features.schedules.usecases.declared import Declaring
+from foliot.features.pipelines.usecases.reconcile import PipelineReconciler
+from foliot.features.schedules.usecases.declared import Declarations
 
 if TYPE_CHECKING:
-    from foliot.features.pipelines.file.read import Reader
+    from foliot.features.pipelines.file.read import PipelineFileReader
 
 
-def reader(settings: Settings, catalogue: TransformCatalogue) -> Reader:
+def reader(settings: Settings, catalogue: TransformCatalogue) -> PipelineFileReader:
     """Reads by the transforms of this process, and in its time zone."""
-    from foliot.features.pipelines.file.read import Reader
+    from foliot.features.pipelines.file.read import PipelineFileReader
 
-    return Reader(catalogue=catalogue, zone=settings.timezone)
+    return PipelineFileReader(catalogue=catalogue, zone=settings.timezone)
 
 
 def build_reconciler(
-    settings: Settings, store: Database, declaring: Declaring, catalogue: TransformCatalogue
-) -> Reconciler | None:
+    settings: Settings, store: Database, declaring: Declarations, catalogue: TransformCatalogue
+) -> PipelineReconciler | None:
     """What brings the database in step with the file; None when no file defines any."""
     if settings.pipelines is None:
         return None
-    from foliot.features.pipelines.file.watch import PipelineFile
+    from foliot.features.pipelines.file.watch import WatchedPipelineFile
 
-    return Reconciler(
+    return PipelineReconciler(
         store=store,
-        book=PipelineFile(path=settings.pipelines, reader=reader(settings, catalogue)),
+        book=WatchedPipelineFile(path=settings.pipelines, reader=reader(settings, catalogue)),
         declaring=declaring,
         tenant_id=settings.pipelines_tenant,
     )

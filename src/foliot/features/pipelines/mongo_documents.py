@@ -12,7 +12,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError, ConfigurationError, InvalidURI, OperationFailure, PyMongoError, WriteError
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.pipelines.model.ports import Into
+from foliot.features.pipelines.model.ports import RowTarget
 
 DATABASE = "foliot"
 PATIENCE = 5_000
@@ -25,11 +25,11 @@ _UNWRITABLE = (WriteError, BSONError, UnicodeError, OverflowError)
 Document = dict[str, Any]
 
 
-class MongoShelf:
+class MongoSinkDatabase:
     """Whatever MongoDB a pipeline names; a client for each run that writes to one."""
 
     @asynccontextmanager
-    async def open(self, into: Into) -> AsyncIterator[MongoRows]:
+    async def open(self, into: RowTarget) -> AsyncIterator[MongoRowWriter]:
         try:
             client: AsyncMongoClient[Document] = AsyncMongoClient(
                 into.url,
@@ -44,12 +44,12 @@ class MongoShelf:
             # What it says of a wrong URI names the rule, and no password.
             raise Invalid("uri", f"cannot be used by the driver of MongoDB ({wrong})"[:300]) from None
         try:
-            yield MongoRows(database[into.name], into.key)
+            yield MongoRowWriter(database[into.name], into.key)
         finally:
             await client.close()
 
 
-class MongoRows:
+class MongoRowWriter:
     """One collection."""
 
     def __init__(self, collection: AsyncCollection[Document], key: Sequence[str]) -> None:

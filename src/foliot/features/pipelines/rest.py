@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from foliot.core.errors import NotFound
 from foliot.engine.model.views import RunView
 from foliot.features.pipelines import schema
-from foliot.features.pipelines.model.file import NAME, Kept
-from foliot.features.pipelines.usecases.pipelines import Passed, Pipelines, Standing
+from foliot.features.pipelines.model.file import NAME, StoredPipeline
+from foliot.features.pipelines.usecases.pipelines import PipelineRunView, Pipelines, PipelineStatus
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
@@ -84,7 +84,7 @@ async def run(cases: Cases, caller: Who, pipeline: Name, asked: Body) -> Respons
     return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
 
 
-def _standing(one: Standing) -> schema.PipelineSummary:
+def _standing(one: PipelineStatus) -> schema.PipelineSummary:
     kept, schedule, definition = one.kept, one.schedule, one.kept.definition
     return schema.PipelineSummary(
         name=kept.name,
@@ -104,7 +104,7 @@ def _standing(one: Standing) -> schema.PipelineSummary:
     )
 
 
-def _when(one: Standing) -> schema.PipelineTrigger | None:
+def _when(one: PipelineStatus) -> schema.PipelineTrigger | None:
     if one.schedule is None:
         return None
     trigger = one.schedule.spec.trigger.as_dict()
@@ -116,7 +116,7 @@ def _when(one: Standing) -> schema.PipelineTrigger | None:
     )
 
 
-def _steps(kept: Kept) -> list[schema.PipelineStep]:
+def _steps(kept: StoredPipeline) -> list[schema.PipelineStep]:
     names = ("class", "name", "kwargs", "on_error", "line")
     return [cast("schema.PipelineStep", {name: step.get(name) for name in names}) for step in kept.steps]
 
@@ -131,7 +131,7 @@ def _last(run: RunView | None) -> schema.PipelineLastRun | None:
     )
 
 
-def _passed(one: Passed) -> schema.PipelineRun:
+def _passed(one: PipelineRunView) -> schema.PipelineRun:
     run = runs_schema.Run.of(one.run)
     return schema.PipelineRun(
         id=run.id,

@@ -9,7 +9,7 @@ from pydantic import with_config
 from typing_extensions import TypedDict
 
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.servers.http.schema import CLOSED, declared
 
 
@@ -68,7 +68,7 @@ class PipelineSummary:
     schedule: PipelineTrigger | None
     """Null: it runs once for each of its revisions."""
     schedule_id: str | None
-    status: Status | None
+    status: ScheduleStatus | None
     """Of its schedule."""
     summary: str | None
     """When it runs, in words."""

@@ -12,24 +12,32 @@ from typing import Any
 import structlog
 
 from foliot.cluster import machine, page_reader
-from foliot.cluster.pool_port import Call, Pool, ProcessDied, Told
+from foliot.cluster.pool_port import CallResult, Pool, PoolCall, ProcessDied
 from foliot.cluster.process_pool import ProcessPool
 from foliot.cluster.reader_pool import reader_pool
 from foliot.config.settings import Settings
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
-from foliot.features.pipelines.action import RunPipeline
+from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.files import LocalFiles
 from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import Definition
-from foliot.features.pipelines.model.ports import Apart, DiscordBot, Into, Outside, Rows, Unreadable, Wallet
+from foliot.features.pipelines.model.definition import PipelineDefinition
+from foliot.features.pipelines.model.ports import (
+    DiscordCredentials,
+    IsolatedCall,
+    RowTarget,
+    RowWriter,
+    SecretLookup,
+    StepResources,
+    Unreadable,
+)
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
-from foliot.features.pipelines.sql.sink import SqlShelf
+from foliot.features.pipelines.sql.sink import SqlSinkDatabase
 from foliot.features.pipelines.steps.selectors import read_page
-from foliot.features.tasks.run.trial import Probation
-from foliot.net.slots import Turns
+from foliot.features.tasks.run.probation import Probation
+from foliot.net.slots import FairSlots
 from foliot.pages import article
 from foliot.pages import price as prices
 
@@ -48,52 +56,52 @@ class PipelineParts:
     """Pipelines in one process."""
 
     catalogue: TransformCatalogue
-    action: RunPipeline
-    outside: Outside
+    action: PipelineAction
+    outside: StepResources
     pool: ProcessPool
 
     async def close(self) -> None:
         await self.pool.close()
 
 
-def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet: Wallet) -> PipelineParts:
+def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet: SecretLookup) -> PipelineParts:
     """Load every transform there is; what cannot be loaded is said in the log, and spoils nothing else."""
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():
         log.error(fault, action="transforms_not_loaded")
-    here = machine.Readers.here()
+    here = machine.ReaderCapacity.here()
     pool = reader_pool(here)
-    reached = outside(
+    reached = step_resources(
         egress=egress,
         wallet=wallet,
-        apart=InPool(pool, here.many),
+        apart=PooledCall(pool, here.many),
         out=settings.home / OUT,
         more=settings.sink_dirs,
         own=settings.sqlite_path,
     )
     bot = settings.discord_token
     reached = replace(
-        reached, discord=DiscordBot(api=settings.discord_api, token=None if bot is None else bot.reveal())
+        reached, discord=DiscordCredentials(api=settings.discord_api, token=None if bot is None else bot.reveal())
     )
-    action = RunPipeline(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached)
+    action = PipelineAction(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached)
     return PipelineParts(catalogue=catalogue, action=action, outside=reached, pool=pool)
 
 
-def outside(
+def step_resources(
     *,
     egress: Egress,
-    wallet: Wallet,
-    apart: Apart,
+    wallet: SecretLookup,
+    apart: IsolatedCall,
     out: Path | None,
     more: Sequence[Path],
     own: Path | None = None,
-) -> Outside:
+) -> StepResources:
     """What steps may reach: files below `out` and `more`, and not our own database; without `out`, no file at all."""
-    return Outside(
+    return StepResources(
         egress=egress,
         files=LocalFiles([*([out] if out is not None else []), *more]),
-        tables=SqlShelf(out, own, more),
-        collections=LateMongo(),
+        tables=SqlSinkDatabase(out, own, more),
+        collections=LazyMongo(),
         wallet=wallet,
         apart=apart,
         article=article.extract,
@@ -108,7 +116,7 @@ class StoredDefinitions:
 
     store: Database
 
-    async def find(self, tenant_id: str, name: str) -> Definition | None:
+    async def find(self, tenant_id: str, name: str) -> PipelineDefinition | None:
         async with self.store.read(tenant_id) as tx:
             return await SqlPipelines(tx).find(tenant_id, name)
 
@@ -121,7 +129,7 @@ PAGES: frozenset[Callable[..., Any]] = frozenset({article.extract, prices.price_
 
 
 @dataclass(slots=True)
-class InPool:
+class PooledCall:
     """Reads what strangers wrote in the processes of a pool, tenants in turn."""
 
     pool: Pool
@@ -130,11 +138,11 @@ class InPool:
     reading: timedelta = READING
     page: timedelta = PAGE
     probation: Probation = field(default_factory=Probation)
-    _turns: Turns = field(init=False)
-    _alone: Turns = field(init=False, default_factory=lambda: Turns(1))
+    _turns: FairSlots = field(init=False)
+    _alone: FairSlots = field(init=False, default_factory=lambda: FairSlots(1))
 
     def __post_init__(self) -> None:
-        self._turns = Turns(self.many)
+        self._turns = FairSlots(self.many)
 
     async def __call__(
         self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str
@@ -150,7 +158,7 @@ class InPool:
             raise Unreadable(told.error[:300])
         return told.result
 
-    async def _told(self, call: Call, patience: timedelta, tenant_id: str) -> Told:
+    async def _told(self, call: PoolCall, patience: timedelta, tenant_id: str) -> CallResult:
         try:
             return await self.pool.call(call, page_reader.SILENCE, patience)
         except TimeoutError:
@@ -161,18 +169,18 @@ class InPool:
             raise Unreadable("it brought its reader down") from None
 
 
-class LateMongo:
+class LazyMongo:
     """MongoDB, whose driver takes its time to import and may not be installed."""
 
-    def open(self, into: Into) -> AbstractAsyncContextManager[Rows]:
+    def open(self, into: RowTarget) -> AbstractAsyncContextManager[RowWriter]:
         return _mongo(into)
 
 
 @asynccontextmanager
-async def _mongo(into: Into) -> AsyncIterator[Rows]:
+async def _mongo(into: RowTarget) -> AsyncIterator[RowWriter]:
     try:
-        from foliot.features.pipelines.mongo_documents import MongoShelf
+        from foliot.features.pipelines.mongo_documents import MongoSinkDatabase
     except ModuleNotFoundError:
         raise Invalid("uri", "needs PyMongo, which is not installed: pip install 'foliot[mongo]'") from None
-    async with MongoShelf().open(into) as rows:
+    async with MongoSinkDatabase().open(into) as rows:
         yield rows

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from foliot.features.presets.model import Planned, Preset
+from foliot.features.presets.model import PresetDefinition, PresetEntry
 
 
-def all_presets() -> Mapping[str, Preset]:
+def all_presets() -> Mapping[str, PresetDefinition]:
     """Every preset, by name."""
     documents = [one for one in files("foliot.features.presets").iterdir() if one.name.endswith(".json")]
     found = [_read(json.loads(one.read_text(encoding="utf-8"))) for one in documents]
     return {preset.name: preset for preset in found}
 
 
-def _read(raw: Mapping[str, Any]) -> Preset:
-    return Preset(
+def _read(raw: Mapping[str, Any]) -> PresetDefinition:
+    return PresetDefinition(
         name=raw["name"],
         title=raw["title"],
         description=raw["description"],
         settings=raw.get("settings", {}),
-        schedules=[Planned(name=each["name"], document=each["schedule"]) for each in raw["schedules"]],
+        schedules=[PresetEntry(name=each["name"], document=each["schedule"]) for each in raw["schedules"]],
     )

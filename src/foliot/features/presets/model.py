@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PresetEntry:
     """A schedule that a preset makes."""
 
     name: str
@@ -17,7 +17,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
+class PresetDefinition:
     """Schedules that belong together."""
 
     name: str
@@ -25,4 +25,4 @@ class Preset:
     description: str
     settings: Mapping[str, str] = field(default_factory=dict)
     """Parameters that can be given when it is loaded, each with what it is; every task that takes one gets it."""
-    schedules: Sequence[Planned] = ()
+    schedules: Sequence[PresetEntry] = ()

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Path, Response
 
 from foliot.core.errors import NotFound
 from foliot.features.presets import schema
-from foliot.features.presets.model import Preset
-from foliot.features.presets.usecases import Loaded, Presets
-from foliot.features.schedules.usecases.declared import Fate
+from foliot.features.presets.model import PresetDefinition
+from foliot.features.presets.usecases import PresetApplied, Presets
+from foliot.features.schedules.usecases.declared import DeclarationOutcome
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import Who, permits
@@ -84,7 +84,7 @@ async def unload(cases: Cases, caller: Who, preset: Name, asked: Body) -> Respon
     return encode.answer(_loaded(done))
 
 
-def _preset(one: Preset) -> schema.PresetContents:
+def _preset(one: PresetDefinition) -> schema.PresetContents:
     return schema.PresetContents(
         name=one.name,
         title=one.title,
@@ -100,7 +100,7 @@ def _preset(one: Preset) -> schema.PresetContents:
     )
 
 
-def _loaded(one: Loaded) -> schema.PresetResult:
+def _loaded(one: PresetApplied) -> schema.PresetResult:
     return schema.PresetResult(
         preset=one.preset,
         items=[
@@ -109,8 +109,8 @@ def _loaded(one: Loaded) -> schema.PresetResult:
                 outcome=each.fate,
                 schedule_id=each.schedule.id,
                 schedule=each.schedule.name,
-                status="deleted" if each.fate is Fate.DELETED else each.schedule.status,
-                next_run_at=None if each.fate is Fate.DELETED else each.schedule.next_run_at,
+                status="deleted" if each.fate is DeclarationOutcome.DELETED else each.schedule.status,
+                next_run_at=None if each.fate is DeclarationOutcome.DELETED else each.schedule.next_run_at,
             )
             for each in one.made
         ],

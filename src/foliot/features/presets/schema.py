@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from foliot.features.schedules.usecases.declared import Fate
+from foliot.features.schedules.usecases.declared import DeclarationOutcome
 from foliot.servers.http.schema import declared
 
 
@@ -43,7 +43,7 @@ class PresetScheduleResult:
     """What became of one schedule of a preset."""
 
     name: str
-    outcome: Fate
+    outcome: DeclarationOutcome
     """`kept` when somebody edited it: it stays as they want it."""
     schedule_id: str
     schedule: str

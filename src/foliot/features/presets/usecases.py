@@ -7,28 +7,28 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foliot.commands.envelope import CommandContext, command, requires
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, NotFound
 from foliot.core.json_limits import check_plain
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.presets.model import Planned, Preset
+from foliot.features.presets.model import PresetDefinition, PresetEntry
 from foliot.features.schedules.sql.declared import SqlDeclarations
-from foliot.features.schedules.usecases.declared import Declaring, Fate, Made, edited
+from foliot.features.schedules.usecases.declared import DeclarationOutcome, DeclarationResult, Declarations, edited
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.wakeups.feed import Feed
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class PresetApplied:
     """What a load or an unload did, schedule by schedule."""
 
     preset: str
-    made: Sequence[Made]
+    made: Sequence[DeclarationResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +39,24 @@ class Presets:
     clock: Clock
     feed: Feed
     tasks: TaskCatalogue
-    declaring: Declaring
-    presets: Mapping[str, Preset]
+    declaring: Declarations
+    presets: Mapping[str, PresetDefinition]
 
     @requires(Verb.READ, Thing.SCHEDULE)
-    def list(self, caller: Caller) -> Sequence[Preset]:
+    def list(self, caller: Caller) -> Sequence[PresetDefinition]:
         return [self._seen(caller, self.presets[name]) for name in sorted(self.presets)]
 
     @requires(Verb.READ, Thing.SCHEDULE)
-    def get(self, caller: Caller, name: str) -> Preset:
+    def get(self, caller: Caller, name: str) -> PresetDefinition:
         preset = self.presets.get(name)
         if preset is None:
             raise NotFound("preset", name)
         return self._seen(caller, preset)
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def load(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
+    async def load(
+        self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> PresetApplied:
         """Make its schedules. Loaded again, it makes those that somebody deleted, brings those up to date that nobody
         edited, and leaves the others alone.
         """
@@ -65,17 +67,19 @@ class Presets:
         for planned in preset.schedules:
             of = (_source(preset), planned.name)
 
-            def wanted(stands: Schedule | None, planned: Planned = planned) -> Mapping[str, Any]:
+            def wanted(stands: Schedule | None, planned: PresetEntry = planned) -> Mapping[str, Any]:
                 return self._wanted(ctx.caller, preset, planned, given, stands)
 
             one = await self.declaring.make(ctx, of, wanted)
-            if one.fate is Fate.DELETED:
+            if one.fate is DeclarationOutcome.DELETED:
                 one = await self.declaring.create(ctx, of, wanted(None))
             made.append(one)
-        return Loaded(name, made)
+        return PresetApplied(name, made)
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def unload(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
+    async def unload(
+        self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> PresetApplied:
         """Delete its schedules, except those that somebody edited; `edited: true` deletes those too."""
         preset = self.get(ctx.caller, name)
         fields = Fields.of("", raw)
@@ -85,22 +89,27 @@ class Presets:
         tx = await ctx.begin()
         for declared in await SqlDeclarations(tx).of(ctx.tenant_id, _source(preset)):
             schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id or "", lock=True)
-            if schedule is not None and schedule.status is not Status.DELETED:
+            if schedule is not None and schedule.status is not ScheduleStatus.DELETED:
                 if edited(schedule, declared) and not everything:
-                    made.append(Made(declared.name, Fate.KEPT, schedule))
+                    made.append(DeclarationResult(declared.name, DeclarationOutcome.KEPT, schedule))
                     continue
                 await self.declaring.schedules.remove(ctx, schedule)
-                made.append(Made(declared.name, Fate.DELETED, schedule))
+                made.append(DeclarationResult(declared.name, DeclarationOutcome.DELETED, schedule))
             await SqlDeclarations(tx).drop(ctx.tenant_id, declared.source, declared.name)
-        return Loaded(name, made)
+        return PresetApplied(name, made)
 
-    def _seen(self, caller: Caller, preset: Preset) -> Preset:
+    def _seen(self, caller: Caller, preset: PresetDefinition) -> PresetDefinition:
         """Without the schedules of tasks that are not this tenant's: their runs would only fail."""
         known = {view.name for view in self.tasks.views(caller.tenant_id)}
         return replace(preset, schedules=[one for one in preset.schedules if _task(one.document) in known])
 
     def _wanted(
-        self, caller: Caller, preset: Preset, planned: Planned, given: Mapping[str, Any], stands: Schedule | None
+        self,
+        caller: Caller,
+        preset: PresetDefinition,
+        planned: PresetEntry,
+        given: Mapping[str, Any],
+        stands: Schedule | None,
     ) -> dict[str, Any]:
         """The planned request with the settings that are given, and those that were given before."""
         action = dict(planned.document["action"])
@@ -113,7 +122,7 @@ class Presets:
         return {**planned.document, "action": action}
 
 
-def _settings(preset: Preset, raw: object) -> Mapping[str, Any]:
+def _settings(preset: PresetDefinition, raw: object) -> Mapping[str, Any]:
     fields = Fields.of("", raw)
     settings = Fields.of("settings", fields.value("settings"))
     fields.finish()
@@ -126,7 +135,7 @@ def _settings(preset: Preset, raw: object) -> Mapping[str, Any]:
     return settings.raw
 
 
-def _source(preset: Preset) -> str:
+def _source(preset: PresetDefinition) -> str:
     return f"preset:{preset.name}"
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class PriceObservation:
     """What one visit found: the price of a product at a competitor."""
 
     tenant_id: str

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from foliot.db.transaction import Statements
-from foliot.features.prices.model import Observation
+from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.tables import prices
 from foliot.pages.price import PLACES
 
@@ -20,7 +20,7 @@ from foliot.pages.price import PLACES
 class SqlPrices(Statements):
     """One row per run, competitor and product."""
 
-    async def add(self, observations: Sequence[Observation]) -> None:
+    async def add(self, observations: Sequence[PriceObservation]) -> None:
         # MariaDB refuses a statement with the same key twice only when told to; every database keeps the first.
         """One for each run, competitor and product: a second attempt of the same run changes nothing."""
         first = {(one.tenant_id, one.competitor, one.product, one.run_id): one for one in reversed(observations)}
@@ -36,7 +36,7 @@ class SqlPrices(Statements):
 
     async def history(
         self, tenant_id: str, since: datetime, competitors: Collection[str] = (), limit: int = 100_000
-    ) -> Sequence[Observation]:
+    ) -> Sequence[PriceObservation]:
         """By competitor, product and time, oldest first; of all competitors when none is named."""
         where = [prices.c.tenant_id == tenant_id, prices.c.at >= since]
         if competitors:
@@ -56,8 +56,8 @@ class SqlPrices(Statements):
         return (await self.conn.execute(delete(prices).where(*old, *until))).rowcount
 
 
-def _observation(row: Any) -> Observation:
-    return Observation(
+def _observation(row: Any) -> PriceObservation:
+    return PriceObservation(
         tenant_id=row.tenant_id,
         competitor=row.competitor,
         product=row.product,

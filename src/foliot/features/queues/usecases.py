@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from foliot.commands.audit import Change, differences
+from foliot.commands.audit import AuditedChange, differences
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb, may
 from foliot.core.document import Fields
 from foliot.core.ports import Clock
@@ -18,10 +18,10 @@ from foliot.core.visible_text import check_prose
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.node import NodeState
-from foliot.engine.model.queue import Queue
+from foliot.engine.model.queue import QueuePause
 from foliot.engine.sql.queues import SqlQueues
-from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.workers.usecases import Worker, read_worker
+from foliot.engine.sql.retention import SqlRetention
+from foliot.features.workers.usecases import WorkerView, read_worker
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, Feed
 
 
@@ -56,29 +56,31 @@ class Queues:
         if may(ctx.caller, Verb.READ, Thing.HOUSE):
             return await self._all(ctx)
         async with ctx.read() as tx:
-            waiting = await SqlUpkeep(tx).queues(ctx.tenant_id)
+            waiting = await SqlRetention(tx).queues(ctx.tenant_id)
             in_flight = await SqlQueues(tx).in_flight(ctx.tenant_id)
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
-        return [_view(said.get(name, Queue(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])]
+        return [_view(said.get(name, QueuePause(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])]
 
     async def _all(self, ctx: QueryContext) -> Sequence[QueueView]:
         async with ctx.read(across_tenants=True) as tx:
-            waiting = await SqlUpkeep(tx).queues()
+            waiting = await SqlRetention(tx).queues()
             in_flight = await SqlQueues(tx).in_flight()
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
             workers = await self._workers(tx)
         names = _names([*waiting, *in_flight, *said])
-        return [_whole(said.get(name, Queue(name)), waiting, in_flight, workers) for name in names]
+        return [_whole(said.get(name, QueuePause(name)), waiting, in_flight, workers) for name in names]
 
     @command(Verb.WRITE, Thing.QUEUE)
-    async def pause(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> QueueView:
+    async def pause(
+        self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> QueueView:
         """After the answer no run of this queue starts; those that run go on, and those that come wait."""
         name, reason = queue_name(name), _reason(raw)
         tx = await ctx.begin(across_tenants=True)
-        waiting = await SqlUpkeep(tx).queues()
+        waiting = await SqlRetention(tx).queues()
         await SqlQueues(tx).close(name)
         was = await SqlQueues(tx).get(name)
-        became = Queue(name, ctx.now, ctx.caller.user_id, reason)
+        became = QueuePause(name, ctx.now, ctx.caller.user_id, reason)
         if was.paused_at is not None:
             became = replace(was, reason=reason or was.reason)
         await _change(ctx, "pause", was, became)
@@ -86,37 +88,37 @@ class Queues:
         return _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
 
     @command(Verb.WRITE, Thing.QUEUE)
-    async def resume(self, ctx: CommandContext, name: str, once: Once = EACH_TIME) -> QueueView:
+    async def resume(self, ctx: CommandContext, name: str, once: IdempotentRequest = EACH_TIME) -> QueueView:
         """Its runs start again, the most urgent first."""
         name = queue_name(name)
         tx = await ctx.begin(across_tenants=True)
-        waiting = await SqlUpkeep(tx).queues()
-        was, became = await SqlQueues(tx).get(name, lock=True), Queue(name)
+        waiting = await SqlRetention(tx).queues()
+        was, became = await SqlQueues(tx).get(name, lock=True), QueuePause(name)
         if was.paused_at is not None:
             await SqlQueues(tx).forget_offers(name)
             await _change(ctx, "resume", was, became)
         ctx.wake(QUEUES_TOPIC, RUNS_TOPIC)
         return _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
 
-    async def _workers(self, tx: Transaction) -> Sequence[Worker]:
+    async def _workers(self, tx: Transaction) -> Sequence[WorkerView]:
         now = self.clock.now()
-        found = [read_worker(row, now) for row in await SqlUpkeep(tx).nodes()]
+        found = [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
         return [one for one in found if one.state is NodeState.LIVE and one.takes_runs]
 
 
-async def _change(ctx: CommandContext, verb: str, was: Queue, became: Queue) -> None:
+async def _change(ctx: CommandContext, verb: str, was: QueuePause, became: QueuePause) -> None:
     if became == was:
         return
     await SqlQueues(ctx.tx).put(became)
     before, after = differences(_document(was), _document(became))
-    ctx.audit(Change(verb, Thing.QUEUE, became.name, before, after))
+    ctx.audit(AuditedChange(verb, Thing.QUEUE, became.name, before, after))
 
 
 def _names(others: Iterable[str]) -> Sequence[str]:
     return list(dict.fromkeys([*KNOWN_QUEUES, *sorted(others)]))
 
 
-def _view(queue: Queue, waiting: Mapping[str, Mapping[str, Any]], in_flight: Mapping[str, int]) -> QueueView:
+def _view(queue: QueuePause, waiting: Mapping[str, Mapping[str, Any]], in_flight: Mapping[str, int]) -> QueueView:
     """Without what is the house's own: who paused it, and why."""
     waits = waiting.get(queue.name) or {"depth": 0, "oldest": None}
     return QueueView(
@@ -129,10 +131,10 @@ def _view(queue: Queue, waiting: Mapping[str, Mapping[str, Any]], in_flight: Map
 
 
 def _whole(
-    queue: Queue,
+    queue: QueuePause,
     waiting: Mapping[str, Mapping[str, Any]],
     in_flight: Mapping[str, int],
-    workers: Sequence[Worker],
+    workers: Sequence[WorkerView],
 ) -> QueueView:
     waits = waiting.get(queue.name) or {"depth": 0, "oldest": None}
     return QueueView(
@@ -156,5 +158,5 @@ def _reason(raw: object) -> str:
     return reason
 
 
-def _document(queue: Queue) -> dict[str, Any]:
+def _document(queue: QueuePause) -> dict[str, Any]:
     return {"paused": queue.paused_at is not None, "reason": queue.reason}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from foliot.engine.model.run import RunState
-from foliot.features.schedules.usecases.ranking import Over
+from foliot.features.schedules.usecases.ranks import RankingPeriod
 from foliot.servers.http.schema import declared
 
 
@@ -38,7 +38,7 @@ class ScheduleHealth:
 
 
 @declared
-class ScheduleHealths:
+class ScheduleHealthList:
     """Those that are there, in the order asked for."""
 
     items: list[ScheduleHealth]
@@ -72,7 +72,7 @@ class RankedSchedule:
 class ScheduleRanking:
     """The first few of each, the worst first."""
 
-    over: Over
+    over: RankingPeriod
     since: datetime
     runs: int
     whole: bool

@@ -11,12 +11,12 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from foliot.core.mask import shown
-from foliot.core.time.preview import Preview
-from foliot.core.time.trigger import Once, Type
+from foliot.core.time.preview import TriggerOutlook
+from foliot.core.time.trigger import OneOff, TriggerType
 from foliot.engine.model import schedule as model
-from foliot.engine.model.retry import RetryPolicy, Strategy
-from foliot.engine.model.schedule import Catchup, CatchupMode, ManagedBy, Overlap, Status
-from foliot.features.schedules.usecases.instants import Instant
+from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
+from foliot.engine.model.schedule import Catchup, CatchupMode, ManagedBy, Overlap, ScheduleStatus
+from foliot.features.schedules.usecases.instants import InstantRecord
 from foliot.servers.http.schema import OPEN, Name, Priority, Queue, Tags, declared
 
 InstantOutcome = Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
@@ -34,7 +34,7 @@ class Schedule:
     name: str
     description: str
     tags: Sequence[str]
-    type: Type
+    type: TriggerType
     cron_expr: str | None
     interval_seconds: int | None
     run_at: datetime | None
@@ -50,7 +50,7 @@ class Schedule:
     start_at: datetime | None
     end_at: datetime | None
     max_runs: int | None
-    status: Status
+    status: ScheduleStatus
     paused_reason: str
     paused_at: datetime | None
     paused_by: str | None
@@ -84,7 +84,7 @@ class Schedule:
             type=spec.type,
             cron_expr=trigger.get("cron_expr"),
             interval_seconds=trigger.get("interval_seconds"),
-            run_at=spec.trigger.rule.at if isinstance(spec.trigger.rule, Once) else None,
+            run_at=spec.trigger.rule.at if isinstance(spec.trigger.rule, OneOff) else None,
             timezone=spec.trigger.rule.zone,
             action=cast("ActionConfig", {"kind": spec.kind, **shown(one.action)}),
             retry_policy=RetrySettings.of(spec.retry),
@@ -138,7 +138,7 @@ class ScheduleInstant:
     run_id: str | None
 
     @classmethod
-    def of(cls, one: Instant) -> ScheduleInstant:
+    def of(cls, one: InstantRecord) -> ScheduleInstant:
         return cls(at=one.at, outcome=cast("InstantOutcome", one.outcome), reason=one.reason, run_id=one.run_id)
 
 
@@ -163,7 +163,7 @@ class SchedulePreview:
     """What a trigger would do, and the trigger itself, for whoever gave words."""
 
     summary: str
-    type: Type
+    type: TriggerType
     cron_expr: str | None
     interval_seconds: int | None
     run_at: datetime | None
@@ -172,11 +172,11 @@ class SchedulePreview:
     notes: list[str]
 
     @classmethod
-    def of(cls, one: Preview) -> SchedulePreview:
+    def of(cls, one: TriggerOutlook) -> SchedulePreview:
         trigger = one.trigger.as_dict()
         return cls(
             summary=one.summary,
-            type=Type(trigger["type"]),
+            type=TriggerType(trigger["type"]),
             cron_expr=trigger.get("cron_expr"),
             interval_seconds=trigger.get("interval_seconds"),
             run_at=trigger.get("run_at"),
@@ -219,7 +219,7 @@ class ActionConfig(TypedDict):
 class RetrySettings:
     """Delay before retry n: exponential delay·2^(n-1), linear delay·n, fixed delay."""
 
-    strategy: Strategy = Strategy.EXPONENTIAL
+    strategy: BackoffStrategy = BackoffStrategy.EXPONENTIAL
     max_retries: Annotated[int, Field(ge=0, le=100)] = 3
     """3 means one first attempt and three more."""
     delay_seconds: Annotated[float, Field(ge=0)] = 10
@@ -264,7 +264,7 @@ class CatchupSettings:
 class TriggerFields:
     """When."""
 
-    type: Type
+    type: TriggerType
     cron_expr: Annotated[str | None, Field(examples=["0 2 * * *"])] = None
     """Type cron: 5 fields, 6 with seconds first, @hourly … @yearly, L, #, names, H."""
     interval_seconds: Annotated[int | None, Field(ge=1)] = None
@@ -316,7 +316,7 @@ class SchedulePatch:
     name: Name | None = None
     description: str | None = None
     tags: Tags | None = None
-    type: Type | None = None
+    type: TriggerType | None = None
     cron_expr: str | None = None
     interval_seconds: int | None = None
     timezone: str | None = None
@@ -328,7 +328,7 @@ class SchedulePatch:
 class PreviewRequest(TriggerFields):
     """A trigger, or `words` instead of one; `start_at` is the moment to count from, itself included."""
 
-    type: Type | None = None  # type: ignore[assignment]
+    type: TriggerType | None = None  # type: ignore[assignment]
     """Not beside `words`, which stand for one."""
     words: Annotated[str | None, Field(max_length=200, examples=["every day at 02:30"])] = None
     count: Annotated[int, Field(ge=1, le=500)] = 10

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from foliot.features.search import schema
-from foliot.features.search.usecases import Field, Suggesting
+from foliot.features.search.usecases import Suggester, SuggestField
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, plain_texts
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/suggest", tags=["Runs"])
 
 @router.get(
     "",
-    dependencies=[permits(Suggesting.suggest)],
+    dependencies=[permits(Suggester.suggest)],
     response_model=schema.SuggestionList,
     operation_id="filters.suggest",
     summary="Values that a filter could have",
@@ -25,12 +25,12 @@ router = APIRouter(prefix="/api/suggest", tags=["Runs"])
 async def suggest(
     cases: Cases,
     caller: Who,
-    field: Annotated[Field, Query(description="`any`: everything that has a page.")] = Field.ANY,
+    field: Annotated[SuggestField, Query(description="`any`: everything that has a page.")] = SuggestField.ANY,
     prefix: Annotated[str, Query(max_length=200, description="What was typed so far.")] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
 ) -> Response:
     """Time zones are found by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
-    found = await cases[Suggesting].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
+    found = await cases[Suggester].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
     items = [
         schema.FilterSuggestion(
             field=one.field,

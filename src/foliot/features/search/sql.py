@@ -9,9 +9,9 @@ from sqlalchemy import case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.transaction import Statements
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.results import Suggestion
+from foliot.features.filters.model.results import Completion
 from foliot.features.filters.sql.runs import begins
 from foliot.features.pipelines.tables import pipelines
 
@@ -19,29 +19,29 @@ RECENT = 1000
 """Of the newest runs, which tell what queues and workers there are."""
 
 
-async def scheduled(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Suggestion]:
+async def scheduled(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
     """Schedules whose name holds it, those first whose name begins so, or whose id does."""
     name = func.lower(schedules.c.name)
     holds = or_(name.contains(text.lower(), autoescape=True), begins(schedules.c.id, text.lower()))
     query = (
         select(schedules.c.id, schedules.c.name, schedules.c.kind, schedules.c.status)
-        .where(schedules.c.tenant_id == tenant_id, schedules.c.status != Status.DELETED, holds)
+        .where(schedules.c.tenant_id == tenant_id, schedules.c.status != ScheduleStatus.DELETED, holds)
         .order_by(case((name.startswith(text.lower(), autoescape=True), 0), else_=1), name, schedules.c.id)
         .limit(limit)
     )
-    return [Suggestion("schedule", row.id, row.name, f"{row.kind}, {row.status}") for row in await conn.execute(query)]
+    return [Completion("schedule", row.id, row.name, f"{row.kind}, {row.status}") for row in await conn.execute(query)]
 
 
-async def tags(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Suggestion]:
+async def tags(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
     """Tags, those that most schedules have first."""
-    mine = (schedules.c.tenant_id == tenant_id, schedules.c.status != Status.DELETED, schedules.c.tags != "")
+    mine = (schedules.c.tenant_id == tenant_id, schedules.c.status != ScheduleStatus.DELETED, schedules.c.tags != "")
     query = select(schedules.c.tags, func.count()).where(*mine).group_by(schedules.c.tags)
     counted: dict[str, int] = {}
     for row, number in await conn.execute(query):
         for tag in filter(None, row.split("\n")):
             counted[tag] = counted.get(tag, 0) + number
     chosen = sorted((tag for tag in counted if text.lower() in tag.lower()), key=lambda tag: (-counted[tag], tag))
-    return [Suggestion("tag", tag, tag, f"{counted[tag]} schedules") for tag in chosen[:limit]]
+    return [Completion("tag", tag, tag, f"{counted[tag]} schedules") for tag in chosen[:limit]]
 
 
 async def recent(conn: AsyncConnection, tenant_id: str, column: str) -> list[str]:
@@ -52,18 +52,18 @@ async def recent(conn: AsyncConnection, tenant_id: str, column: str) -> list[str
     return list((await conn.execute(query)).scalars())
 
 
-async def identified(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Suggestion]:
+async def identified(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
     """Runs whose id begins so, newest first."""
     query = select(runs.c.id, runs.c.kind, runs.c.state).where(runs.c.tenant_id == tenant_id, begins(runs.c.id, text))
     found: Any = await conn.execute(query.order_by(runs.c.id.desc()).limit(limit))
-    return [Suggestion("run", row.id, row.id, f"{row.kind}, {row.state}") for row in found]
+    return [Completion("run", row.id, row.id, f"{row.kind}, {row.state}") for row in found]
 
 
-async def piped(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Suggestion]:
+async def piped(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
     name = pipelines.c.name
     holds = func.lower(name).contains(text.lower(), autoescape=True)
     query = select(name).where(pipelines.c.tenant_id == tenant_id, holds).order_by(name).limit(limit)
-    return [Suggestion("pipeline", one, one, "") for one in (await conn.execute(query)).scalars()]
+    return [Completion("pipeline", one, one, "") for one in (await conn.execute(query)).scalars()]
 
 
 _SUGGEST = {"schedule": scheduled, "tag": tags, "run": identified, "pipeline": piped}
@@ -73,7 +73,7 @@ _SUGGEST = {"schedule": scheduled, "tag": tags, "run": identified, "pipeline": p
 class SqlSuggestions(Statements):
     """Completions of what was typed."""
 
-    async def find(self, tenant_id: str, field: str, text: str, limit: int) -> list[Suggestion]:
+    async def find(self, tenant_id: str, field: str, text: str, limit: int) -> list[Completion]:
         """`field`: schedule, tag, pipeline, run."""
         return await _SUGGEST[field](self.conn, tenant_id, text, limit)
 

@@ -14,12 +14,12 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.ports import Actions
-from foliot.features.filters.model.results import Suggestion
+from foliot.features.filters.model.results import Completion
 from foliot.features.filters.usecases import KINDS
 from foliot.features.search.sql import SqlSuggestions
 
 
-class Field(StrEnum):
+class SuggestField(StrEnum):
     """What is being typed."""
 
     SCHEDULE = "schedule"
@@ -35,45 +35,45 @@ class Field(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suggesting:
+class Suggester:
     """Every answer is short, and found without reading many rows."""
 
     store: Database
     actions: Actions
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def suggest(self, ctx: QueryContext, field: Field, text: str, limit: int) -> Sequence[Suggestion]:
+    async def suggest(self, ctx: QueryContext, field: SuggestField, text: str, limit: int) -> Sequence[Completion]:
         match field:
-            case Field.KIND:
+            case SuggestField.KIND:
                 return _holding("kind", [*KINDS, *self.actions.kinds()], text, limit)
-            case Field.STATE:
+            case SuggestField.STATE:
                 return _holding("state", [state.value for state in RunState], text, limit)
-            case Field.ZONE:
-                return [Suggestion("zone", name, name, hint) for name, hint in search_zones(text, limit)]
+            case SuggestField.ZONE:
+                return [Completion("zone", name, name, hint) for name, hint in search_zones(text, limit)]
             case _:
                 async with ctx.read() as tx:
                     return await self._stored(tx, ctx.caller, field, text, limit)
 
     async def _stored(
-        self, tx: Transaction, caller: Caller, field: Field, text: str, limit: int
-    ) -> Sequence[Suggestion]:
+        self, tx: Transaction, caller: Caller, field: SuggestField, text: str, limit: int
+    ) -> Sequence[Completion]:
         tenant_id = caller.tenant_id
         match field:
-            case Field.SCHEDULE:
+            case SuggestField.SCHEDULE:
                 found = await SqlSuggestions(tx).find(tenant_id, "schedule", text, limit)
                 # In a filter the name says more than the id.
-                return [Suggestion("schedule", one.label, one.label, one.value) for one in found]
-            case Field.QUEUE:
+                return [Completion("schedule", one.label, one.label, one.value) for one in found]
+            case SuggestField.QUEUE:
                 return _holding("queue", await self._queues(tx, caller), text, limit)
-            case Field.WORKER:
+            case SuggestField.WORKER:
                 return _holding("worker", await SqlSuggestions(tx).recent(tenant_id, "worker"), text, limit)
-            case Field.ANY:
+            case SuggestField.ANY:
                 return await self._any(tx, caller, text, limit)
             case _:
                 return await SqlSuggestions(tx).find(tenant_id, field.value, text, limit)
 
-    async def _any(self, tx: Transaction, caller: Caller, text: str, limit: int) -> list[Suggestion]:
-        found: list[Suggestion] = []
+    async def _any(self, tx: Transaction, caller: Caller, text: str, limit: int) -> list[Completion]:
+        found: list[Completion] = []
         if text.lower().startswith("run_") and may(caller, Verb.READ, Thing.RUN):
             found += await SqlSuggestions(tx).find(caller.tenant_id, "run", text.lower(), limit)
         found += await SqlSuggestions(tx).find(caller.tenant_id, "schedule", text, limit)
@@ -86,9 +86,9 @@ class Suggesting:
         return [*KNOWN_QUEUES, *await SqlSuggestions(tx).recent(caller.tenant_id, "queue")]
 
 
-def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Suggestion]:
+def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Completion]:
     """Those that hold the text, those that begin with it first."""
     said = text.lower()
     chosen = [value for value in dict.fromkeys(values) if said in value.lower()]
     chosen.sort(key=lambda value: not value.lower().startswith(said))
-    return [Suggestion(field, value, value, "") for value in chosen[:limit]]
+    return [Completion(field, value, value, "") for value in chosen[:limit]]

@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import Table, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Damaged
+from foliot.db.columns import DamagedDocument
 from foliot.db.dialects import Dialect
 from foliot.db.sealer import Sealer
 from foliot.engine.sql import stored_bytes
 from foliot.engine.sql.tables import runs, schedules, versions
-from foliot.features.secrets.model import Resealed
+from foliot.features.secrets.model import ResealedActions
 
 _TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
     (schedules, ("id",)),
@@ -24,14 +24,14 @@ _TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Resealer:
+class CredentialRekey:
     """Walks schedules, then their versions, then runs; a place is (table, key)."""
 
     conn: AsyncConnection
     dialect: Dialect
     sealer: Sealer
 
-    async def reseal(self, place: tuple[Any, ...], limit: int) -> Resealed:
+    async def reseal(self, place: tuple[Any, ...], limit: int) -> ResealedActions:
         at, *after = place or (0,)
         table, names = _TABLES[at]
         key = [table.c[name] for name in names]
@@ -41,7 +41,7 @@ class Resealer:
         rows = (await self.conn.execute(self.dialect.lock(query.order_by(*key).limit(limit)))).all()
         done, shut = 0, list[str]()
         for row in rows:
-            if isinstance(row.action, Damaged):
+            if isinstance(row.action, DamagedDocument):
                 continue
             opened = self.sealer.stale(row.tenant_id, row.action)
             if opened is None:
@@ -54,8 +54,8 @@ class Resealer:
             await self.conn.execute(update(table).where(*where).values(**_values(table, action)))
             done += 1
         if len(rows) == limit:
-            return Resealed(done, shut, (at, *rows[-1][: len(names)]))
-        return Resealed(done, shut, (at + 1,) if at + 1 < len(_TABLES) else None)
+            return ResealedActions(done, shut, (at, *rows[-1][: len(names)]))
+        return ResealedActions(done, shut, (at + 1,) if at + 1 < len(_TABLES) else None)
 
 
 def _values(table: Table, action: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class SealedSecret:
     """One version of a secret as it lies in the store."""
 
     tenant_id: str
@@ -46,7 +46,7 @@ class SecretView:
 
 
 @dataclass(frozen=True, slots=True)
-class Resealed:
+class ResealedActions:
     """How many actions were sealed anew, which could not be opened (tenant/id), and where to go on; None at the end."""
 
     done: int

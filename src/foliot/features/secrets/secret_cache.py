@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from foliot.core.ports import Clock
 from foliot.core.secret_names import OVERLAP, SIGNING, goes_to
-from foliot.core.vault import CannotOpen, NotForHost, Vault
+from foliot.core.vault import CannotUnseal, NotForHost, Vault
 from foliot.db.database import Database
-from foliot.features.secrets.model import Sealed
+from foliot.features.secrets.model import SealedSecret
 from foliot.features.secrets.sql import SqlSecrets
 
 HELD = 5.0
@@ -20,15 +20,15 @@ TENANTS = 1000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Held:
+class CachedSecrets:
     """A tenant's secrets: (name, sealed, opened) of each usable version, newest first; None did not open."""
 
     at: float
-    opened: Sequence[tuple[Sealed, str | None]]
+    opened: Sequence[tuple[SealedSecret, str | None]]
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class Wallet:
+class SecretCache:
     """One look at the store for each tenant every few seconds, however many runs ask."""
 
     store: Database
@@ -38,10 +38,10 @@ class Wallet:
     """Signs for whoever has no signing secret; for local mode, where there is one tenant."""
     require_hosts: bool = False
     """Whether a secret that names no hosts goes nowhere."""
-    _held: OrderedDict[str, asyncio.Task[Held]] = field(default_factory=OrderedDict)
+    _held: OrderedDict[str, asyncio.Task[CachedSecrets]] = field(default_factory=OrderedDict)
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
-        """What signs the tenant's webhooks, newest first. `CannotOpen` when one of them cannot be used."""
+        """What signs the tenant's webhooks, newest first. `CannotUnseal` when one of them cannot be used."""
         held = await self._of(tenant_id)
         found = [opened for sealed, opened in held.opened if sealed.name == SIGNING]
         if not found:
@@ -49,7 +49,7 @@ class Wallet:
         return [_open(one) for one in found]
 
     async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
-        """The values of those that exist; `CannotOpen` when one of them cannot be used.
+        """The values of those that exist; `CannotUnseal` when one of them cannot be used.
 
         `url` is where they will be sent: `NotForHost` when one of them may not go there.
         """
@@ -68,7 +68,7 @@ class Wallet:
             self._refuse_elsewhere(held, names, url)
         return {name: _open(current[name]) for name in names if name in current}
 
-    def _refuse_elsewhere(self, held: Held, names: Collection[str], url: str) -> None:
+    def _refuse_elsewhere(self, held: CachedSecrets, names: Collection[str], url: str) -> None:
         for sealed, _ in held.opened:
             if sealed.name not in names or sealed.retired_at is not None:
                 continue
@@ -77,7 +77,7 @@ class Wallet:
             if not goes_to(sealed.hosts or (), url):
                 raise NotForHost(sealed.name, sealed.hosts or ())
 
-    async def _of(self, tenant_id: str) -> Held:
+    async def _of(self, tenant_id: str) -> CachedSecrets:
         task = self._held.get(tenant_id)
         if task is None or _spent(task, self.clock.monotonic()):
             task = self._held[tenant_id] = asyncio.create_task(self._load(tenant_id))
@@ -88,33 +88,33 @@ class Wallet:
         # Whoever asked first may be stopped; the others still want the answer.
         return task.result() if task.done() else await asyncio.shield(task)
 
-    async def _load(self, tenant_id: str) -> Held:
+    async def _load(self, tenant_id: str) -> CachedSecrets:
         at = self.clock.monotonic()
         async with self.store.glance() as tx:
             rows = await SqlSecrets(tx).usable(tenant_id, self.clock.now() - OVERLAP)
-        return Held(at, [(row, self._opened(row)) for row in rows])
+        return CachedSecrets(at, [(row, self._opened(row)) for row in rows])
 
-    def _opened(self, row: Sealed) -> str | None:
+    def _opened(self, row: SealedSecret) -> str | None:
         if self.vault is None:
             return None
         try:
             return self.vault.open(row.sealed_with, row.sealed, *row.place).decode()
-        except (CannotOpen, UnicodeDecodeError):
+        except (CannotUnseal, UnicodeDecodeError):
             return None
 
 
-def _current(held: Held) -> dict[str, str | None]:
+def _current(held: CachedSecrets) -> dict[str, str | None]:
     # Newest last, so that it wins.
     return {sealed.name: opened for sealed, opened in reversed(held.opened) if sealed.retired_at is None}
 
 
-def _spent(task: asyncio.Task[Held], now: float) -> bool:
+def _spent(task: asyncio.Task[CachedSecrets], now: float) -> bool:
     if not task.done():
         return False
     return task.cancelled() or task.exception() is not None or now - task.result().at > HELD
 
 
-def _look(task: asyncio.Task[Held]) -> None:
+def _look(task: asyncio.Task[CachedSecrets]) -> None:
     """An error that nobody waited for is nobody's surprise."""
     if not task.cancelled():
         task.exception()
@@ -122,5 +122,5 @@ def _look(task: asyncio.Task[Held]) -> None:
 
 def _open(opened: str | None) -> str:
     if opened is None:
-        raise CannotOpen
+        raise CannotUnseal
     return opened

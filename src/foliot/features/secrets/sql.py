@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from foliot.core.errors import Contended
 from foliot.db.transaction import Statements
-from foliot.features.secrets.credential_rekey import Resealer
-from foliot.features.secrets.model import Resealed, Sealed, SecretView
+from foliot.features.secrets.credential_rekey import CredentialRekey
+from foliot.features.secrets.model import ResealedActions, SealedSecret, SecretView
 from foliot.features.secrets.tables import secrets
 
 
@@ -26,7 +26,7 @@ class SqlSecrets(Statements):
         query = select(secrets.c.name).where(secrets.c.tenant_id == tenant_id)
         await self.conn.execute(self.dialect.lock(query.order_by(secrets.c.name, secrets.c.version)))
 
-    async def newest(self, tenant_id: str, name: str) -> Sealed | None:
+    async def newest(self, tenant_id: str, name: str) -> SealedSecret | None:
         query = select(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name)
         row = (await self.conn.execute(query.order_by(secrets.c.version.desc()).limit(1))).first()
         return None if row is None else _sealed(row)
@@ -36,7 +36,7 @@ class SqlSecrets(Statements):
         query = select(func.count(secrets.c.name.distinct())).where(secrets.c.tenant_id == tenant_id)
         return int((await self.conn.execute(query)).scalar_one())
 
-    async def put(self, sealed: Sealed) -> None:
+    async def put(self, sealed: SealedSecret) -> None:
         """Add a version: the one before it retires, older ones are gone. `Contended` when another was faster."""
         ours = (secrets.c.tenant_id == sealed.tenant_id, secrets.c.name == sealed.name)
         await self.conn.execute(delete(secrets).where(*ours, secrets.c.version < sealed.version - 1))
@@ -71,13 +71,13 @@ class SqlSecrets(Statements):
         done = await self.conn.execute(delete(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name))
         return bool(done.rowcount)
 
-    async def usable(self, tenant_id: str, since: datetime) -> list[Sealed]:
+    async def usable(self, tenant_id: str, since: datetime) -> list[SealedSecret]:
         """Current versions, and those that retired after `since`; newest first."""
         fresh = or_(secrets.c.retired_at.is_(None), secrets.c.retired_at > since)
         query = select(secrets).where(secrets.c.tenant_id == tenant_id, fresh)
         return [_sealed(row) for row in await self.conn.execute(query.order_by(secrets.c.version.desc()))]
 
-    async def stale(self, key_id: str, limit: int, after: tuple[str, str, int] = ("", "", 0)) -> list[Sealed]:
+    async def stale(self, key_id: str, limit: int, after: tuple[str, str, int] = ("", "", 0)) -> list[SealedSecret]:
         """Locked versions of all tenants that another master key sealed, in order of place, after this one."""
         tenant_id, name, version = after
         beyond = or_(
@@ -94,7 +94,7 @@ class SqlSecrets(Statements):
         query = select(func.count()).select_from(secrets).where(secrets.c.sealed_with != key_id)
         return int((await self.conn.execute(query)).scalar_one())
 
-    async def reseal(self, rows: Sequence[Sealed]) -> None:
+    async def reseal(self, rows: Sequence[SealedSecret]) -> None:
         """Write these versions' new seals; a version that vanished meanwhile stays gone."""
         for row in rows:
             where = (
@@ -105,11 +105,11 @@ class SqlSecrets(Statements):
             values = {"sealed": row.sealed, "sealed_with": row.sealed_with}
             await self.conn.execute(update(secrets).where(*where).values(**values))
 
-    async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> Resealed:
+    async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> ResealedActions:
         """Seal credentials of so many stored actions by the newest key; an empty place is the beginning."""
         if self.sealer is None:
-            return Resealed(0, [], None)
-        return await Resealer(self.conn, self.dialect, self.sealer).reseal(place, limit)
+            return ResealedActions(0, [], None)
+        return await CredentialRekey(self.conn, self.dialect, self.sealer).reseal(place, limit)
 
     async def prune(self, before: datetime) -> int:
         """Delete versions that retired before this moment."""
@@ -117,6 +117,6 @@ class SqlSecrets(Statements):
         return done.rowcount
 
 
-def _sealed(row: Any) -> Sealed:
+def _sealed(row: Any) -> SealedSecret:
     values = {column.name: getattr(row, column.name) for column in secrets.c}
-    return Sealed(**{**values, "sealed": bytes(row.sealed)})
+    return SealedSecret(**{**values, "sealed": bytes(row.sealed)})

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query, requires
 from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
 from foliot.core.secret_names import MOST, OVERLAP, SIGNING, is_name, read_hosts, read_name, read_value
-from foliot.core.vault import CannotOpen, Vault
+from foliot.core.vault import CannotUnseal, Vault
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.features.secrets.model import Sealed, SecretView
+from foliot.features.secrets.model import SealedSecret, SecretView
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.wakeups.feed import Feed
 
@@ -24,7 +24,7 @@ BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Rekeyed:
+class RekeyResult:
     """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name.
 
     `actions`: how many schedules, versions and runs had a credential sealed anew.
@@ -60,7 +60,7 @@ class Secrets:
         elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
             return
         now, version = self.clock.now(), newest.version + 1 if newest else 1
-        made = Sealed(
+        made = SealedSecret(
             tenant_id=ctx.tenant_id,
             name=name,
             version=version,
@@ -73,9 +73,9 @@ class Secrets:
         sealed_with, sealed = vault.seal(value.encode(), *made.place)
         await SqlSecrets(tx).put(replace(made, sealed_with=sealed_with, sealed=sealed))
         was = _told(newest) if newest else None
-        ctx.audit(Change("set", Thing.SECRET, name, was, _told(made)))
+        ctx.audit(AuditedChange("set", Thing.SECRET, name, was, _told(made)))
 
-    def _hosts(self, name: str, given: tuple[str, ...] | None, newest: Sealed | None) -> tuple[str, ...]:
+    def _hosts(self, name: str, given: tuple[str, ...] | None, newest: SealedSecret | None) -> tuple[str, ...]:
         """A new value goes where the one before went, unless something else is said."""
         if name == SIGNING:
             if given:
@@ -100,10 +100,10 @@ class Secrets:
         tx = await ctx.begin()
         if not await SqlSecrets(tx).delete(ctx.tenant_id, name):
             raise NotFound("secret", name)
-        ctx.audit(Change("delete", Thing.SECRET, name))
+        ctx.audit(AuditedChange("delete", Thing.SECRET, name))
 
     @requires(Verb.WRITE, Thing.HOUSE)
-    async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> Rekeyed:
+    async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> RekeyResult:
         """Seal everything with the newest master key, a batch at a time. Whoever is interrupted starts again."""
         vault = self._vault()
         async with self.store.begin() as tx:
@@ -117,9 +117,9 @@ class Secrets:
             if progress is not None:
                 progress(done + len(shut))
         actions, more = await _reseal_actions(self.store)
-        return Rekeyed(done, list(dict.fromkeys([*shut, *more])), actions)
+        return RekeyResult(done, list(dict.fromkeys([*shut, *more])), actions)
 
-    async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[Sealed, bool]]:
+    async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[SealedSecret, bool]]:
         """One batch: which versions there were, and whether each could be opened."""
         async with self.store.begin() as tx:
             rows = await SqlSecrets(tx).stale(vault.current, BATCH, after)
@@ -157,22 +157,22 @@ async def _refuse_too_many(tx: Transaction, caller: Caller) -> None:
         raise TooMany(f"there are {MOST} secrets, which is the most there may be: delete one first")
 
 
-def _told(sealed: Sealed) -> dict[str, object]:
+def _told(sealed: SealedSecret) -> dict[str, object]:
     return {"version": sealed.version} | ({"hosts": list(sealed.hosts)} if sealed.hosts else {})
 
 
-def _holds(vault: Vault, sealed: Sealed, value: str) -> bool:
+def _holds(vault: Vault, sealed: SealedSecret, value: str) -> bool:
     try:
         plain = vault.open(sealed.sealed_with, sealed.sealed, *sealed.place)
-    except CannotOpen:
+    except CannotUnseal:
         return False
     return hmac.compare_digest(plain, value.encode())
 
 
-def _resealed(vault: Vault, row: Sealed) -> Sealed | None:
+def _resealed(vault: Vault, row: SealedSecret) -> SealedSecret | None:
     try:
         plain = vault.open(row.sealed_with, row.sealed, *row.place)
-    except CannotOpen:
+    except CannotUnseal:
         return None
     sealed_with, sealed = vault.seal(plain, *row.place)
     return replace(row, sealed_with=sealed_with, sealed=sealed)

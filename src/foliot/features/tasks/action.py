@@ -8,17 +8,17 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from foliot.cluster.pool_port import Attempt, Pool, ProcessDied, Told
+from foliot.cluster.pool_port import AttemptInfo, CallResult, Pool, ProcessDied
 from foliot.core.access import KEEPER
 from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_limits import check_depth
 from foliot.engine.model.retry import RetryAt, RetryPolicy
-from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
-from foliot.engine.ports import Context, Target
+from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
+from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.model.task import Task
-from foliot.features.tasks.run.runner import Running
+from foliot.features.tasks.run.runner import TaskRun
 
 SOFT = 1500 / 1620
 """The share of its time after which a task is asked to stop: 25 of 30 minutes."""
@@ -26,7 +26,7 @@ SOONEST = timedelta(milliseconds=1)
 """At once: nothing at all would mean that the retry policy decides."""
 
 
-class RunTask:
+class TaskAction:
     """Runs a registered Python function."""
 
     kind = "task"
@@ -62,9 +62,9 @@ class RunTask:
         task = self._tasks.get(name, tenant_id) if isinstance(name, str) else None
         return {} if task is None else task.defaults()
 
-    def target(self, config: Mapping[str, Any]) -> Target:
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget:
         """The task itself: whatever it waits for, it is known by its name."""
-        return Target(f"task:{config.get('task')}")
+        return AttemptTarget(f"task:{config.get('task')}")
 
     def _find(self, name: object, tenant_id: str) -> Task:
         if name is None:
@@ -79,16 +79,16 @@ class RunTask:
             raise Invalid("task", f"is not a task of this server; {hint} {', '.join(names)}", got=name[:100])
         return task
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         """Run it once, to its end."""
         name = str(ctx.config.get("task"))
         task = self._tasks.get(name, ctx.tenant_id)
         if task is None:
-            problem = Problem("unknown_task", f"this worker has no task {name!r}: see FOLIOT_TASKS and its log")
+            problem = AttemptError("unknown_task", f"this worker has no task {name!r}: see FOLIOT_TASKS and its log")
             # Another worker may have it: this one was started without the module, or with a broken one. A task that is
             # here, and is not the tenant's, is so everywhere.
             return Failed(problem, permanent=self._tasks.has(name))
-        attempt = Attempt(
+        attempt = AttemptInfo(
             run_id=ctx.run_id,
             tenant_id=ctx.tenant_id,
             schedule_id=ctx.schedule_id,
@@ -97,23 +97,23 @@ class RunTask:
             scheduled_for=rfc3339(ctx.scheduled_for),
         )
         given, patience = ctx.config.get("parameters") or {}, ctx.timeout * SOFT
-        running = Running(task=task, given=given, attempt=attempt, ctx=ctx, patience=patience)
+        running = TaskRun(task=task, given=given, attempt=attempt, ctx=ctx, patience=patience)
         try:
             if task.cpu:
                 told = await running.in_process(self._pool)
             else:
                 told = await (running.on_loop() if task.is_async else running.in_thread())
         except TimeoutError:
-            problem = Problem("timeout", f"did not finish within {patience.total_seconds():g} s")
+            problem = AttemptError("timeout", f"did not finish within {patience.total_seconds():g} s")
             return _paced(Failed(problem), task, ctx)
         except ProcessDied as died:
             ctx.log(str(died), level="error")
-            return _paced(Failed(Problem("process_died", str(died))), task, ctx)
+            return _paced(Failed(AttemptError("process_died", str(died))), task, ctx)
         outcome = _outcome(told, ctx)
         return _paced(outcome, task, ctx) if isinstance(outcome, Failed) else outcome
 
 
-def _paced(failed: Failed, task: Task, ctx: Context) -> Failed:
+def _paced(failed: Failed, task: Task, ctx: ActionContext) -> Failed:
     """With the delay that the task declares, where no schedule has a retry policy that says it already."""
     if task.retry_delay is None or ctx.schedule_id is not None or failed.retry_after is not None:
         return failed
@@ -124,10 +124,10 @@ def _paced(failed: Failed, task: Task, ctx: Context) -> Failed:
     return replace(failed, retry_after=max(then.moment - ctx.now, SOONEST))
 
 
-def _outcome(told: Told, ctx: Context) -> Outcome:
+def _outcome(told: CallResult, ctx: ActionContext) -> Outcome:
     if told.error is None:
         return Succeeded(result=told.result, partial=told.partial)
     if told.trace:
         ctx.log(told.trace.rstrip(), level="error")
     after = None if told.retry_after is None else max(timedelta(seconds=told.retry_after), SOONEST)
-    return Failed(Problem("task_failed", told.error), permanent=told.permanent, retry_after=after)
+    return Failed(AttemptError("task_failed", told.error), permanent=told.permanent, retry_after=after)

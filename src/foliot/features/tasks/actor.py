@@ -13,7 +13,12 @@ from foliot.core.access import CODE
 from foliot.core.errors import Invalid, InvalidMany, TooMany
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.schedules.usecases.declared import Declaring, Did, Fate, Made
+from foliot.features.schedules.usecases.declared import (
+    DeclarationOutcome,
+    DeclarationResult,
+    Declarations,
+    DeclarerRound,
+)
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.wakeups.feed import Feed
 
@@ -32,7 +37,7 @@ class Declarer:
 
     store: Database
     tasks: TaskCatalogue
-    declaring: Declaring
+    declaring: Declarations
     name: str = "declarer"
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
@@ -46,12 +51,12 @@ class Declarer:
     def feed(self) -> Feed:
         return self.declaring.schedules.feed
 
-    async def run_once(self) -> Did:
+    async def run_once(self) -> DeclarerRound:
         self.troubles.clear()
         for task in self.tasks.views(CODE.tenant_id):
             if task.schedule is not None:
                 await self._one(task.name, task.schedule)
-        return Did(DONE)
+        return DeclarerRound(DONE)
 
     async def _one(self, name: str, wanted: Mapping[str, Any]) -> None:
         try:
@@ -62,17 +67,17 @@ class Declarer:
             self.troubles.append(said)
             log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- a sentence, not a surprise
             return
-        if made.fate is Fate.KEPT:
+        if made.fate is DeclarationOutcome.KEPT:
             log.warning(
                 "the code declares another schedule, and somebody edited this one: it stays",
                 action="declared_kept",
                 task=name,
                 schedule_id=made.schedule.id,
             )
-        elif made.fate in (Fate.CREATED, Fate.UPDATED):
+        elif made.fate in (DeclarationOutcome.CREATED, DeclarationOutcome.UPDATED):
             log.info("a declared schedule", action=f"declared_{made.fate}", task=name, schedule_id=made.schedule.id)
 
     @unchecked_command
-    async def _make(self, ctx: CommandContext, name: str, wanted: Mapping[str, Any]) -> Made:
+    async def _make(self, ctx: CommandContext, name: str, wanted: Mapping[str, Any]) -> DeclarationResult:
         await ctx.begin(self.declaring.schedules.limiter)
         return await self.declaring.make(ctx, (FROM_CODE, name), lambda _: wanted)

@@ -14,13 +14,13 @@ from foliot.features.tasks import schema
 from foliot.features.tasks.model.view import TaskView
 from foliot.features.tasks.usecases import Tasks
 from foliot.servers.http import encode
-from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases
 from foliot.servers.http.schema import UNKNOWN, body
 
-router = APIRouter(prefix="/api/tasks", tags=["Tasks"], route_class=Swift)
+router = APIRouter(prefix="/api/tasks", tags=["Tasks"], route_class=FastRoute)
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.commands.audit import Change, entry
+from foliot.commands.audit import AuditedChange, entry
 from foliot.commands.audit_sql import audit_rows
 from foliot.commands.envelope import CommandContext, command, requires
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.credential import kept
@@ -61,7 +61,9 @@ class Tasks:
         return view
 
     @command(Verb.RUN, Thing.TASK)
-    async def run(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+    async def run(
+        self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> RunView:
         """A run of its own, outside any schedule, in the queue `manual` unless another is named."""
         view = self.get(ctx.caller, name)
         request = self._request(ctx.caller, view, raw)
@@ -69,7 +71,9 @@ class Tasks:
         self.limiter.run(ctx.caller, ctx.limits)
         became = {"run_id": request.id, "action": dict(request.action or {})}
         await SqlRuns(tx).add(
-            [request], ctx.now, audit_rows([entry(ctx.caller, ctx.now, Change("run", Thing.TASK, name, became=became))])
+            [request],
+            ctx.now,
+            audit_rows([entry(ctx.caller, ctx.now, AuditedChange("run", Thing.TASK, name, became=became))]),
         )
         await self.limiter.stored(tx, ctx.caller, ctx.limits)
         run = request.made(ctx.now)

@@ -12,22 +12,22 @@ import orjson
 import structlog
 
 from foliot.cluster import machine
-from foliot.cluster.pool_port import Attempt
+from foliot.cluster.pool_port import AttemptInfo
 from foliot.cluster.process_pool import ProcessPool
-from foliot.cluster.resource_limits import PLACE, Bounds, environment
+from foliot.cluster.resource_limits import PLACE, ChildLimits, environment
 from foliot.config.settings import Settings
 from foliot.core.access import OPERATORS_OWN
 from foliot.core.address_book import AddressBook, ServiceAddress
-from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Failed, Outcome, Succeeded
-from foliot.engine.ports import Action, Context
-from foliot.features.health.model import Probe, Service, ServiceFailed
+from foliot.engine.ports import Action, ActionContext
+from foliot.features.health.model import JsonService, Probe, ServiceFailed
 from foliot.features.health.probes import AnswerProbe, DatabaseProbe, GrpcProbe, HttpProbe
-from foliot.features.pipelines.model.ports import Apart
-from foliot.features.prices.tasks import Needs, built_in
-from foliot.features.tasks.action import RunTask
+from foliot.features.pipelines.model.ports import IsolatedCall
+from foliot.features.prices.tasks import TaskDependencies, built_in
+from foliot.features.tasks.action import TaskAction
 from foliot.features.tasks.loader import load
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.net.client import HttpEgress
@@ -48,7 +48,7 @@ class TaskParts:
     """Tasks in one process: which there are, and what runs them."""
 
     catalogue: TaskCatalogue
-    action: RunTask
+    action: TaskAction
     pool: ProcessPool
     services: HttpEgress
     """Leads to the HTTP services of the address book, and nowhere else."""
@@ -68,7 +68,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wir
     egress: HttpEgress,
     grpc: Action,
     calls: GrpcEgress,
-    apart: Apart,
+    apart: IsolatedCall,
 ) -> TaskParts:
     """Load every task there is; what cannot be loaded is said in the log, and spoils nothing else."""
     book = settings.services
@@ -80,7 +80,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wir
         bounds=task_bounds(),
         environment=environment((*PLACE, *settings.task_env)),
     )
-    needs = Needs(
+    needs = TaskDependencies(
         store=store,
         clock=clock,
         egress=egress,
@@ -93,14 +93,14 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wir
     catalogue = load(settings.tasks, built_in(needs))
     for fault in catalogue.faults():
         log.error(fault, action="tasks_not_loaded")
-    action = RunTask(tasks=catalogue, pool=pool)
+    action = TaskAction(tasks=catalogue, pool=pool)
     return TaskParts(catalogue=catalogue, action=action, pool=pool, services=services)
 
 
-def task_bounds() -> Bounds:
+def task_bounds() -> ChildLimits:
     """An operator's own function may use much, and not all: this process has to live beside it."""
     memory = max(machine.memory() - machine.OURS, machine.memory() // 2)
-    return Bounds(memory=memory, files=TASK_FILES, processes=TASK_PROCESSES, cores=os.cpu_count() or 1)
+    return ChildLimits(memory=memory, files=TASK_FILES, processes=TASK_PROCESSES, cores=os.cpu_count() or 1)
 
 
 def _probes(settings: Settings, store: Database, services: HttpEgress, calls: GrpcEgress) -> Sequence[Probe]:
@@ -136,7 +136,7 @@ async def _broker(settings: Settings) -> None:
             await broker.close()
 
 
-def _scraper(book: AddressBook, clock: Clock, services: HttpEgress, grpc: Action) -> Service | None:
+def _scraper(book: AddressBook, clock: Clock, services: HttpEgress, grpc: Action) -> JsonService | None:
     address = book.address_of(SCRAPER)
     if address is None:
         return None
@@ -153,12 +153,14 @@ class GrpcService:
     name: str
     clock: Clock
 
-    async def call(self, method: str, parameters: Mapping[str, Any], attempt: Attempt, patience: timedelta) -> Any:
+    async def call(self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta) -> Any:
         outcome = await self.action.perform(self._context(method, parameters, attempt, patience))
         return _result(outcome)
 
-    def _context(self, method: str, parameters: Mapping[str, Any], attempt: Attempt, patience: timedelta) -> Context:
-        return Context(
+    def _context(
+        self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta
+    ) -> ActionContext:
+        return ActionContext(
             run_id=attempt.run_id,
             tenant_id=attempt.tenant_id,
             schedule_id=attempt.schedule_id,
@@ -194,8 +196,8 @@ class HttpService:
     egress: HttpEgress
     address: ServiceAddress
 
-    async def call(self, method: str, parameters: Mapping[str, Any], attempt: Attempt, patience: timedelta) -> Any:
-        request = Outgoing(
+    async def call(self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta) -> Any:
+        request = OutgoingRequest(
             method="POST",
             url=f"{self.address.url.rstrip('/')}/{method}",
             headers={

@@ -11,7 +11,7 @@ from foliot.commands.tenant import Tenant
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import NotFound
 from foliot.core.limits import LIMITS, MOST, MOST_BYTES
-from foliot.core.limits import Limits as Holding
+from foliot.core.limits import TenantLimits as Holding
 from foliot.features.tenants import schema
 from foliot.features.tenants.usecases import Tenants
 from foliot.servers.http import encode
@@ -19,7 +19,7 @@ from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, Document
 from foliot.servers.http.schema import UNKNOWN, body
-from foliot.servers.http.sse import Streams
+from foliot.servers.http.sse import OpenStreams
 
 router = APIRouter(prefix="/api", tags=["Limits"])
 
@@ -81,13 +81,13 @@ async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document
 @router.get(
     "/limits",
     dependencies=[permits(Tenants.use)],
-    response_model=schema.LimitsInUse,
+    response_model=schema.LimitUsage,
     operation_id="limits.show",
     summary="Your tenant's limits, and how much of them is used",
 )
 async def limits(request: Request, cases: Cases, caller: Who) -> Response:
     use = await cases[Tenants].use(caller)
-    streams: Streams = request.app.state.streams
+    streams: OpenStreams = request.app.state.streams
     used = schema.LimitsUsed(
         schedules=use.schedules,
         concurrent_runs=use.running,
@@ -95,7 +95,7 @@ async def limits(request: Request, cases: Cases, caller: Who) -> Response:
         stored_bytes=use.stored_bytes,
     )
     return encode.answer(
-        schema.LimitsInUse(
+        schema.LimitUsage(
             limits=_limits(use.limits),
             used=used,
         )

@@ -85,7 +85,7 @@ class LimitsUsed:
 
 
 @declared
-class LimitsInUse:
+class LimitUsage:
     """Your tenant's limits, and how much of them is used."""
 
     limits: EffectiveLimits

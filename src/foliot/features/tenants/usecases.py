@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.commands.audit import Change, differences
+from foliot.commands.audit import AuditedChange, differences
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.limits import Limiter
 from foliot.commands.tenant import Tenant
@@ -14,10 +14,10 @@ from foliot.commands.tenants_sql import SqlTenants
 from foliot.core.access import Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
-from foliot.core.limits import Limits, read_own
+from foliot.core.limits import TenantLimits, read_own
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.wakeups.feed import Feed
 
 CheckAllow = Callable[[Sequence[str]], None]
@@ -25,10 +25,10 @@ CheckAllow = Callable[[Sequence[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class LimitUse:
     """A tenant's limits, and how much of them is used now."""
 
-    limits: Limits
+    limits: TenantLimits
     schedules: int
     running: int
     stored_bytes: int
@@ -45,7 +45,7 @@ class Tenants:
     check_allow: CheckAllow
 
     @query(Verb.READ, Thing.TENANT)
-    async def list(self, ctx: QueryContext, page: Page) -> Sequence[Tenant]:
+    async def list(self, ctx: QueryContext, page: PageRequest) -> Sequence[Tenant]:
         """Those of whom something is said, in the order of their ids."""
         async with ctx.read(across_tenants=True) as tx:
             return await SqlTenants(tx).find(page)
@@ -66,22 +66,22 @@ class Tenants:
         )
         await SqlTenants(tx).put(tenant)
         before, after = differences(_document(was), _document(tenant))
-        ctx.audit(Change("replace", Thing.TENANT, tenant_id, before, after))
+        ctx.audit(AuditedChange("replace", Thing.TENANT, tenant_id, before, after))
         return tenant
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def use(self, ctx: QueryContext) -> Use:
+    async def use(self, ctx: QueryContext) -> LimitUse:
         """The caller's own."""
         limits = await self.limiter.of(ctx.tenant_id)
         async with ctx.read() as tx:
-            return Use(
+            return LimitUse(
                 limits,
                 await SqlTenants(tx).count_schedules(ctx.tenant_id),
                 await SqlTenants(tx).count_running(ctx.tenant_id),
                 await SqlTenants(tx).stored_bytes(ctx.tenant_id),
             )
 
-    def effective(self, tenant: Tenant) -> Limits:
+    def effective(self, tenant: Tenant) -> TenantLimits:
         """What holds for the tenant, the settings included."""
         return self.limiter.default.but(tenant.limits)
 

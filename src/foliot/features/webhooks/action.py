@@ -11,15 +11,15 @@ import orjson
 
 from foliot import __version__
 from foliot.core.document import rfc3339
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Unavailable
 from foliot.core.secret_names import names_in
-from foliot.core.vault import CannotOpen, NotForHost
-from foliot.engine.model.run import Failed, Outcome, Problem, is_test
-from foliot.engine.ports import Context, Target
+from foliot.core.vault import CannotUnseal, NotForHost
+from foliot.engine.model.run import AttemptError, Failed, Outcome, is_test
+from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
 from foliot.features.webhooks.model import place
-from foliot.features.webhooks.signature import BadKey, Secrets, sign
+from foliot.features.webhooks.signature import BadSigningKey, SigningSecrets, sign
 from foliot.features.webhooks.templates import filled
 from foliot.features.webhooks.verdict import judge, phrase
 
@@ -30,13 +30,13 @@ SILENT = frozenset({"target_timeout", "target_unreachable", "timeout"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
-class Webhook:
+class WebhookAction:
     """Calls a URL, tells the target which run it is, and reads its verdict from the status."""
 
     kind = "webhook"
     timeout = timedelta(seconds=300)
 
-    def __init__(self, *, egress: Egress, secrets: Secrets) -> None:
+    def __init__(self, *, egress: Egress, secrets: SigningSecrets) -> None:
         self._egress = egress
         self._secrets = secrets
 
@@ -44,21 +44,21 @@ class Webhook:
         """The configuration in its stored form, or `Invalid` naming the field."""
         return read_config(config, self._egress)
 
-    def target(self, config: Mapping[str, Any]) -> Target | None:
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget | None:
         """The host and port that it calls."""
         name = place(config.get("url"))
-        return None if name is None else Target(name, SILENT)
+        return None if name is None else AttemptTarget(name, SILENT)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         """Send once. Without every secret that it needs, nothing leaves."""
         method = str(ctx.config.get("method", "POST"))
         body = _payload(method, ctx.config.get("body"))
         try:
             headers = await self._headers(ctx, body)
-        except Unfit as unfit:
+        except UnfitRequest as unfit:
             ctx.log(f"Not sent: {unfit.problem.message}", level="error")
             return Failed(unfit.problem, permanent=unfit.permanent)
-        request = Outgoing(
+        request = OutgoingRequest(
             method=method,
             url=str(ctx.config["url"]),
             headers=headers,
@@ -71,38 +71,38 @@ class Webhook:
         ctx.log(f"{method} to {urlsplit(request.url).hostname}, attempt {ctx.attempt} of {ctx.max_attempts}")
         return await self._send(ctx, request)
 
-    async def _headers(self, ctx: Context, body: bytes | None) -> dict[str, str]:
+    async def _headers(self, ctx: ActionContext, body: bytes | None) -> dict[str, str]:
         """The user's headers with their secrets, then ours: ours win."""
         given = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
         wanted = names_in(given)
         try:
             keys = await self._secrets.signing(ctx.tenant_id)
             found = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
-        except (CannotOpen, Unavailable):
-            raise Unfit(UNAVAILABLE) from None
+        except (CannotUnseal, Unavailable):
+            raise UnfitRequest(UNAVAILABLE) from None
         except NotForHost as bound:
-            raise Unfit(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
+            raise UnfitRequest(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
         if missing := sorted(wanted - found.keys()):
-            raise Unfit(_missing(missing), permanent=True)
+            raise UnfitRequest(_missing(missing), permanent=True)
         ctx.hide(*keys, *found.values())
         headers = {name: filled(value, found) for name, value in given.items()}
         if sum(len(name) + len(value.encode()) for name, value in headers.items()) > MOST_HEADER_BYTES:
-            raise Unfit(TOO_LARGE, permanent=True)
+            raise UnfitRequest(TOO_LARGE, permanent=True)
         try:
             signature = sign(keys, ctx.run_id, ctx.now, body or b"")
-        except BadKey:
-            raise Unfit(BAD_KEY, permanent=True) from None
+        except BadSigningKey:
+            raise UnfitRequest(BAD_KEY, permanent=True) from None
         return headers | _ours(ctx, headers, body, signature)
 
-    async def _send(self, ctx: Context, request: Outgoing) -> Outcome:
+    async def _send(self, ctx: ActionContext, request: OutgoingRequest) -> Outcome:
         try:
             reply = await self._egress.send(request)
         except EgressRefused as refusal:
             ctx.log(f"Not sent: {refusal}", level="error")
-            return Failed(Problem("address_refused", str(refusal)), permanent=True)
+            return Failed(AttemptError("address_refused", str(refusal)), permanent=True)
         except EgressFailed as failure:
             ctx.log(failure.message, level="warning")
-            return Failed(Problem(failure.code, failure.message))
+            return Failed(AttemptError(failure.code, failure.message))
         outcome = judge(reply, ctx.now + reply.elapsed)
         milliseconds = round(reply.elapsed.total_seconds() * 1000)
         level = "warning" if isinstance(outcome, Failed) else "info"
@@ -117,7 +117,7 @@ def _payload(method: str, body: object) -> bytes | None:
     return orjson.dumps(body)
 
 
-def _ours(ctx: Context, given: Mapping[str, str], body: bytes | None, signature: str | None) -> dict[str, str]:
+def _ours(ctx: ActionContext, given: Mapping[str, str], body: bytes | None, signature: str | None) -> dict[str, str]:
     headers = {
         "User-Agent": f"Foliot/{__version__}",
         "Idempotency-Key": ctx.run_id,
@@ -127,7 +127,7 @@ def _ours(ctx: Context, given: Mapping[str, str], body: bytes | None, signature:
     }
     if body is not None and "content-type" not in map(str.lower, given):
         headers["Content-Type"] = "application/json"
-    if is_test(Webhook.kind, ctx.config):
+    if is_test(WebhookAction.kind, ctx.config):
         headers["X-Foliot-Test"] = "true"
     if signature is not None:
         headers["webhook-signature"] = signature
@@ -137,32 +137,34 @@ def _ours(ctx: Context, given: Mapping[str, str], body: bytes | None, signature:
     return headers
 
 
-class Unfit(Exception):
+class UnfitRequest(Exception):
     """A request that cannot be made as it should be, and so is not made."""
 
-    def __init__(self, problem: Problem, *, permanent: bool = False) -> None:
+    def __init__(self, problem: AttemptError, *, permanent: bool = False) -> None:
         super().__init__(problem.code)
         self.problem = problem
         self.permanent = permanent
 
 
-UNAVAILABLE = Problem(
+UNAVAILABLE = AttemptError(
     "secret_unavailable",
     "A secret that this webhook needs cannot be opened: the store or the master key of the secrets is not as it was.",
 )
-TOO_LARGE = Problem("headers_too_large", "With their secrets in place, the headers have more than 16 KiB in total.")
-BAD_KEY = Problem(
+TOO_LARGE = AttemptError(
+    "headers_too_large", "With their secrets in place, the headers have more than 16 KiB in total."
+)
+BAD_KEY = AttemptError(
     "signing_key_invalid",
     "The signing secret cannot be used: it must be whsec_ followed by base64 of at least 16 bytes.",
 )
 
 
-def _elsewhere(bound: NotForHost, url: str) -> Problem:
+def _elsewhere(bound: NotForHost, url: str) -> AttemptError:
     host = urlsplit(url).hostname
     where = f"it is for {', '.join(bound.hosts)}" if bound.hosts else "it names no hosts, and here it must"
-    return Problem("secret_not_for_host", f"The secret {bound.name} does not go to {host}: {where}.")
+    return AttemptError("secret_not_for_host", f"The secret {bound.name} does not go to {host}: {where}.")
 
 
-def _missing(missing: Sequence[str]) -> Problem:
+def _missing(missing: Sequence[str]) -> AttemptError:
     listed = ", ".join(missing)
-    return Problem("secret_missing", f"There is no secret {listed}: set it with foliot secret set {missing[0]}.")
+    return AttemptError("secret_missing", f"There is no secret {listed}: set it with foliot secret set {missing[0]}.")

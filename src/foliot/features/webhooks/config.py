@@ -40,7 +40,7 @@ _RESERVED = frozenset(
 _RESERVED_STARTS = ("webhook-", "x-foliot-", "proxy-")
 
 
-class Method(StrEnum):
+class WebhookMethod(StrEnum):
     """What a webhook may ask of its target."""
 
     GET = "GET"
@@ -75,11 +75,11 @@ def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
     return stored
 
 
-def _method(fields: Fields) -> Method:
+def _method(fields: Fields) -> WebhookMethod:
     got = fields.value("method")
-    if isinstance(got, str) and got.upper() in Method.__members__:
-        return Method[got.upper()]
-    return fields.choice("method", Method, Method.POST)
+    if isinstance(got, str) and got.upper() in WebhookMethod.__members__:
+        return WebhookMethod[got.upper()]
+    return fields.choice("method", WebhookMethod, WebhookMethod.POST)
 
 
 def _headers(got: object) -> dict[str, str]:

@@ -16,7 +16,7 @@ from foliot.core.errors import NotFound
 from foliot.servers.http import encode
 from foliot.servers.http.permission import PUBLIC
 from foliot.servers.http.request import Cases
-from foliot.servers.http.sse import Streams
+from foliot.servers.http.sse import OpenStreams
 
 router = APIRouter()
 
@@ -35,7 +35,7 @@ async def echo(request: Request, cases: Cases, path: str) -> Response:
         raise NotFound("receiver", "echo")
     body, size = await _read(request)
     if found := _DELAY.fullmatch(path):
-        streams: Streams = request.app.state.streams
+        streams: OpenStreams = request.app.state.streams
         with suppress(TimeoutError):
             async with asyncio.timeout(min(float(found[1]), LONGEST)):
                 await streams.stopping.wait()

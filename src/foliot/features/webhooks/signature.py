@@ -11,8 +11,8 @@ from standardwebhooks import Webhook as Signer
 from foliot.core.secret_names import signing_key
 
 
-class Secrets(Protocol):
-    """A tenant's secrets. Both raise `CannotOpen`, or `Unavailable`, when one that exists cannot be used."""
+class SigningSecrets(Protocol):
+    """A tenant's secrets. Both raise `CannotUnseal`, or `Unavailable`, when one that exists cannot be used."""
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
         """The secrets in use, newest first: none, one, or two while one replaces the other."""
@@ -23,7 +23,7 @@ class Secrets(Protocol):
         ...
 
 
-class BadKey(Exception):
+class BadSigningKey(Exception):
     """A signing secret cannot be used. Never says which characters it holds."""
 
 
@@ -39,5 +39,5 @@ def _key(secret: str) -> bytes:
     """The library drops characters that are no base64 and would sign with another key than the target's: we refuse."""
     key = signing_key(secret)
     if key is None:
-        raise BadKey
+        raise BadSigningKey
     return key

@@ -8,8 +8,8 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from foliot.core.egress import Reply
-from foliot.engine.model.run import Failed, Problem, Succeeded
+from foliot.core.egress import OutgoingResponse
+from foliot.engine.model.run import AttemptError, Failed, Succeeded
 
 _PATIENCE = frozenset({408, 425, 429})
 _LONGEST_WAIT = timedelta(days=7)
@@ -20,22 +20,22 @@ _MOST_HEADERS = 64
 _MOST_HEADER_BYTES = 16 * 1024
 
 
-def judge(reply: Reply, now: datetime) -> Succeeded | Failed:
+def judge(reply: OutgoingResponse, now: datetime) -> Succeeded | Failed:
     """2xx succeeds; 408, 425, 429 and 5xx may succeed later; everything else never will."""
     response = describe(reply)
     status = reply.status
     if 200 <= status < 300:
         return Succeeded(result={"status": status}, response=response)
     if 300 <= status < 400:
-        problem = Problem("redirected", f"The target answered {phrase(status)}; redirects are not followed.")
+        problem = AttemptError("redirected", f"The target answered {phrase(status)}; redirects are not followed.")
         return Failed(problem, permanent=True, response=response)
-    problem = Problem(f"http_{status}", f"The target answered {phrase(status)}.")
+    problem = AttemptError(f"http_{status}", f"The target answered {phrase(status)}.")
     if status in _PATIENCE or 500 <= status < 600:
         return Failed(problem, retry_after=retry_after(reply.headers, now), response=response)
     return Failed(problem, permanent=True, response=response)
 
 
-def describe(reply: Reply) -> dict[str, Any]:
+def describe(reply: OutgoingResponse) -> dict[str, Any]:
     """What is kept of an answer on the attempt."""
     return {
         "status": reply.status,

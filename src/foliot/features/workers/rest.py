@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response
 
 from foliot.core.errors import NotFound
-from foliot.engine.model.node import Wish
+from foliot.engine.model.node import NodeRequest
 from foliot.features.workers import schema
-from foliot.features.workers.usecases import Worker, Workers
+from foliot.features.workers.usecases import Workers, WorkerView
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import Who, permits
@@ -67,7 +67,9 @@ async def ping(cases: Cases, caller: Who, asked: Body) -> Response:
 )
 async def drain(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Response:
     """It takes no new runs and finishes those it has. A restart ends that."""
-    return encode.answer(_worker(await cases[Workers].ask(caller, node_id, Wish.DRAIN, asked.once(200, _worker))))
+    return encode.answer(
+        _worker(await cases[Workers].ask(caller, node_id, NodeRequest.DRAIN, asked.once(200, _worker)))
+    )
 
 
 @router.post(
@@ -79,17 +81,19 @@ async def drain(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Resp
 )
 async def restart(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Response:
     """It takes no new runs, finishes those it has, and begins anew, under another id in this list."""
-    return encode.answer(_worker(await cases[Workers].ask(caller, node_id, Wish.RESTART, asked.once(200, _worker))))
+    return encode.answer(
+        _worker(await cases[Workers].ask(caller, node_id, NodeRequest.RESTART, asked.once(200, _worker)))
+    )
 
 
-def _listed(found: Sequence[Worker]) -> schema.WorkerPage:
+def _listed(found: Sequence[WorkerView]) -> schema.WorkerPage:
     return schema.WorkerPage(
         items=[_worker(one) for one in found],
         next_cursor=None,
     )
 
 
-def _worker(one: Worker) -> schema.WorkerStatus:
+def _worker(one: WorkerView) -> schema.WorkerStatus:
     return schema.WorkerStatus(
         id=one.id,
         role=one.role,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from foliot.engine.model.node import NodeState, Wish
+from foliot.engine.model.node import NodeRequest, NodeState
 from foliot.servers.http.schema import declared
 
 
@@ -20,7 +20,7 @@ class WorkerStatus:
     seen_at: datetime
     state: NodeState
     """`stale` when it has not reported for 30 s; it is forgotten after a day. `draining` when it was asked to leave."""
-    wish: Wish | None
+    wish: NodeRequest | None
     """What was asked of it."""
     slots: int
     """How many runs it executes at once; 0 for one that only fires."""

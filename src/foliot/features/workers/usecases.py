@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.node import NodeState, Wish, state_of
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.model.node import NodeRequest, NodeState, state_of
+from foliot.engine.sql.retention import SqlRetention
 from foliot.wakeups.feed import Feed, node_topic
 
 EXECUTING = frozenset({"up", "scheduler", "worker"})
@@ -24,7 +24,7 @@ EXECUTING = frozenset({"up", "scheduler", "worker"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
+class WorkerView:
     """One process, as it reported last."""
 
     id: str
@@ -39,7 +39,7 @@ class Worker:
     queues: Sequence[str] | None
     """The queues it takes runs from; None is every queue."""
     state: NodeState
-    wish: Wish | None
+    wish: NodeRequest | None
     per_minute: Mapping[str, int]
     """Runs that ended in it within the last minute, by queue."""
 
@@ -60,13 +60,13 @@ class Workers:
     feed: Feed
 
     @query(Verb.READ, Thing.HOUSE)
-    async def list(self, ctx: QueryContext) -> Sequence[Worker]:
+    async def list(self, ctx: QueryContext) -> Sequence[WorkerView]:
         async with ctx.read(across_tenants=True) as tx:
             now = self.clock.now()
-            return [read_worker(row, now) for row in await SqlUpkeep(tx).nodes()]
+            return [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
 
     @command(Verb.READ, Thing.HOUSE)
-    async def ping(self, ctx: CommandContext, once: Once = EACH_TIME) -> Sequence[Worker]:
+    async def ping(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[WorkerView]:
         """Ask every process to report at once, and say how they stood before: one that lives reports anew."""
         found = await self.list(ctx.caller)
         if once.key is not None:
@@ -75,32 +75,34 @@ class Workers:
         return found
 
     @command(Verb.WRITE, Thing.HOUSE)
-    async def ask(self, ctx: CommandContext, node_id: str, wish: Wish, once: Once = EACH_TIME) -> Worker:
+    async def ask(
+        self, ctx: CommandContext, node_id: str, wish: NodeRequest, once: IdempotentRequest = EACH_TIME
+    ) -> WorkerView:
         """It hears of it within seconds, takes no new runs, and finishes those it has."""
         tx = await ctx.begin(across_tenants=True)
-        found = [read_worker(row, ctx.now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
+        found = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
         if not found:
             raise NotFound("worker", node_id[:200])
         (was,) = found
         if was.state is NodeState.STALE:
             raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
         if was.wish is not wish:
-            await SqlUpkeep(tx).wish(node_id, wish)
+            await SqlRetention(tx).wish(node_id, wish)
             before = {"wish": was.wish.value if was.wish else None}
-            ctx.audit(Change(wish.value, Thing.HOUSE, node_id, before, {"wish": wish.value}))
-        (became,) = [read_worker(row, ctx.now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
+            ctx.audit(AuditedChange(wish.value, Thing.HOUSE, node_id, before, {"wish": wish.value}))
+        (became,) = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
         ctx.wake(node_topic(node_id))
         return became
 
 
-def read_worker(row: Mapping[str, Any], now: datetime) -> Worker:
+def read_worker(row: Mapping[str, Any], now: datetime) -> WorkerView:
     """A row and its report; a report that says nothing of slots is of a process that has what is free and in use."""
     report = row["report"] if isinstance(row["report"], Mapping) else {}
     free, in_flight = _count(report.get("free")), _count(report.get("in_flight"))
     queues = report.get("queues")
     slots = report.get("slots")
     rates = report.get("per_minute")
-    return Worker(
+    return WorkerView(
         id=row["id"],
         role=row["role"],
         host=str(report.get("host") or row["id"].partition(":")[0]),
@@ -112,7 +114,7 @@ def read_worker(row: Mapping[str, Any], now: datetime) -> Worker:
         in_flight=in_flight,
         queues=sorted(map(str, queues)) if isinstance(queues, list) else None,
         state=state_of(row["seen_at"], row["wish"], now),
-        wish=None if row["wish"] is None else Wish(row["wish"]),
+        wish=None if row["wish"] is None else NodeRequest(row["wish"]),
         per_minute={str(name): _count(count) for name, count in rates.items()} if isinstance(rates, Mapping) else {},
     )
 

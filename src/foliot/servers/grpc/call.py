@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
-from foliot.commands.idempotency import MAX_KEY, Once
+from foliot.commands.idempotency import MAX_KEY, IdempotentRequest
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid, Unauthenticated
 
@@ -26,14 +26,14 @@ _VISIBLE = re.compile(r"[\x20-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AuthorisedCall:
     """One call of somebody who may make it."""
 
     method: str
     caller: Caller
     metadata: Metadata
 
-    def once(self, request: Message, render: Any) -> Once:
+    def once(self, request: Message, render: Any) -> IdempotentRequest:
         """The call as something that may come twice; `render` makes the message that is the answer."""
         digest = hashlib.sha256(f"grpc {self.method}\n".encode())
         digest.update(request.SerializeToString(deterministic=True))
@@ -41,7 +41,7 @@ class Call:
         def written(result: Any) -> str:
             return b64encode(render(result).SerializeToString()).decode()
 
-        return Once(self._key(), digest.hexdigest(), 200, written)
+        return IdempotentRequest(self._key(), digest.hexdigest(), 200, written)
 
     def _key(self) -> str | None:
         given = [value for name, value in self.metadata if name == KEY]

@@ -13,14 +13,14 @@ import grpc
 import grpc.aio
 
 from foliot.auth.identity_port import Identity
-from foliot.commands.failed_login_delay import Throttle
+from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.commands.idempotency import AnsweredBefore
 from foliot.commands.limits import Limiter
-from foliot.core.access import LOCAL, Caller, Door, demand
+from foliot.core.access import LOCAL, Caller, Interface, require
 from foliot.core.errors import TooMany, Unauthenticated
-from foliot.servers.grpc.call import REPLAYED, Call, bearer_of, given_before, parse
-from foliot.servers.grpc.method import PUBLIC, Method
-from foliot.servers.grpc.running_calls import Work
+from foliot.servers.grpc.call import REPLAYED, AuthorisedCall, bearer_of, given_before, parse
+from foliot.servers.grpc.method import PUBLIC, RpcMethod
+from foliot.servers.grpc.running_calls import RunningCalls
 from foliot.servers.grpc.status import abort
 
 ANSWER_SECONDS = 30.0
@@ -30,16 +30,16 @@ STRANGERS = 100
 
 
 @dataclass(slots=True)
-class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Lets nobody through to a method that the table does not name, nor to one that they may not call."""
 
-    methods: Mapping[str, Method]
+    methods: Mapping[str, RpcMethod]
     limiter: Limiter
     identity: Identity | None
     """None in local mode, which asks nobody and listens on this machine only."""
-    work: Work = field(default_factory=Work)
+    work: RunningCalls = field(default_factory=RunningCalls)
     strangers: int = 0
-    throttle: Throttle = field(default_factory=Throttle)
+    throttle: FailedLoginDelay = field(default_factory=FailedLoginDelay)
 
     async def intercept_service(self, continuation: Callable[..., Any], details: Any) -> Any:
         name = details.method
@@ -51,17 +51,17 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             if method is None:
                 return None
             await self.work.finish(self.limiter.request(caller))
-            demand(caller, *method.permission)
+            require(caller, *method.permission)
         except Exception as error:  # noqa: BLE001 -- whatever goes wrong here, the call goes no further
             return _refusal(error, name)
-        call = Call(name, caller, tuple(details.invocation_metadata or ()))
+        call = AuthorisedCall(name, caller, tuple(details.invocation_metadata or ()))
         if method.streams:
             return grpc.unary_stream_rpc_method_handler(self._streamed(method, call), response_serializer=_serialized)
         return grpc.unary_unary_rpc_method_handler(self._answered(method, call), response_serializer=_serialized)
 
     async def _caller(self, metadata: Any) -> Caller:
         if self.identity is None:
-            return replace(LOCAL, door=Door.GRPC)
+            return replace(LOCAL, door=Interface.GRPC)
         bearer = bearer_of(tuple(metadata or ()))
         try:
             caller = await self.identity.caller(bearer)
@@ -69,9 +69,9 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             # Who is behind a connection is not known here: those who are wrong share one allowance.
             await self.throttle.failed("", self.limiter.clock.monotonic())
             raise
-        return replace(caller, door=Door.GRPC)
+        return replace(caller, door=Interface.GRPC)
 
-    def _answered(self, method: Method, call: Call) -> Callable[..., Any]:
+    def _answered(self, method: RpcMethod, call: AuthorisedCall) -> Callable[..., Any]:
         async def answer(raw: bytes, context: Any) -> Any:
             try:
                 request = parse(method.request, raw)
@@ -85,7 +85,7 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         return answer
 
-    def _streamed(self, method: Method, call: Call) -> Callable[..., Any]:
+    def _streamed(self, method: RpcMethod, call: AuthorisedCall) -> Callable[..., Any]:
         async def answer(raw: bytes, context: Any) -> AsyncIterator[Any]:
             try:
                 async for one in method.answer(call, parse(method.request, raw)):

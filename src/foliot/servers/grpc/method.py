@@ -14,7 +14,7 @@ from foliot.auth.digest import Pepper
 from foliot.auth.identity_port import Identity
 from foliot.commands.envelope import Permission, permission_of
 from foliot.commands.use_cases import UseCases
-from foliot.servers.grpc.running_calls import Work
+from foliot.servers.grpc.running_calls import RunningCalls
 
 HEALTH = ("Check", "List", "Watch")
 PUBLIC = frozenset(
@@ -27,7 +27,7 @@ PUBLIC = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class RpcMethod:
     """One method: the use case whose permission it needs, the message it takes, and the function that answers."""
 
     use_case: Callable[..., object]
@@ -48,7 +48,7 @@ class Opening:
     pepper: Pepper | None
     identity: Identity | None
     streams_of: Counter[str]
-    work: Work
+    work: RunningCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,6 @@ class RpcService:
     """A service with its methods, by their full names; one that is not in the table is not served."""
 
     name: str
-    methods: Mapping[str, Method]
+    methods: Mapping[str, RpcMethod]
     stopping: asyncio.Event
     """Set when the server stops: ends its streams."""

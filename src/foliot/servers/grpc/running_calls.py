@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Work:
+class RunningCalls:
     """Whatever is under way."""
 
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)

@@ -17,9 +17,9 @@ from foliot.auth.identity_port import Identity
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import Conflict
-from foliot.servers.grpc.interceptor import Gate
+from foliot.servers.grpc.interceptor import AuthInterceptor
 from foliot.servers.grpc.method import Opening, RpcService
-from foliot.servers.grpc.running_calls import Work
+from foliot.servers.grpc.running_calls import RunningCalls
 
 MESSAGE = 4 * 1024 * 1024
 """Bytes of a message."""
@@ -41,7 +41,7 @@ OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
+class ListenAddress:
     """Where, and whether encrypted."""
 
     host: str = "127.0.0.1"
@@ -60,7 +60,7 @@ class GrpcServer:
 
     cases: UseCases
     service: Callable[[Opening], RpcService]
-    listening: Listening
+    listening: ListenAddress
     identity: Identity | None = None
     pepper: Pepper | None = None
     reflect: bool = True
@@ -72,7 +72,7 @@ class GrpcServer:
     closed: str = field(init=False, default="")
     """Why it is not open, although it was started."""
     _server: Any = field(init=False, default=None)
-    _work: Work = field(init=False, default_factory=Work)
+    _work: RunningCalls = field(init=False, default_factory=RunningCalls)
     _service: RpcService = field(init=False)
     _health: Any = field(init=False, default=None)
 
@@ -86,7 +86,7 @@ class GrpcServer:
                 work=self._work,
             )
         )
-        gate = Gate(self._service.methods, self.cases[Limiter], self.identity, self._work)
+        gate = AuthInterceptor(self._service.methods, self.cases[Limiter], self.identity, self._work)
         self._server = grpc.aio.server(interceptors=(gate,), options=OPTIONS)
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)

@@ -50,7 +50,7 @@ CODES: tuple[tuple[type[Exception], Any, str], ...] = (
 log = structlog.get_logger("foliot.rpc")
 
 
-class Stopping(Unavailable):
+class ServerStopping(Unavailable):
     """The process ends before the stream does."""
 
 

@@ -19,16 +19,16 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from foliot import __version__
 from foliot.auth.digest import Pepper
 from foliot.auth.identity_port import Identity
-from foliot.commands.failed_login_delay import Throttle
+from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.commands.use_cases import UseCases
 from foliot.servers.http import problems
-from foliot.servers.http.dashboard_files import Web
+from foliot.servers.http.dashboard_files import Dashboard
 from foliot.servers.http.permission import PUBLIC, CallerOf, public
 from foliot.servers.http.run_broadcast import EventReader
-from foliot.servers.http.same_site import LOOPBACK, Guard, Typed, Unambiguous
+from foliot.servers.http.same_site import LOOPBACK, LoopbackGuard, NoSniff, Unambiguous
 from foliot.servers.http.schema import ALWAYS, Problem, RequestBody
-from foliot.servers.http.shared_reader import Pulses
-from foliot.servers.http.sse import Streams
+from foliot.servers.http.shared_reader import SharedReaders
+from foliot.servers.http.sse import OpenStreams
 
 ABOUT = """Fires web work at the right instant, exactly once, and shows what happened and why.
 
@@ -86,20 +86,20 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
     app.state.public_url = public_url
     app.state.metrics_token = metrics_token
     app.state.cursor_pepper = cursor_pepper
-    app.state.streams = Streams(handed.event_reader)
-    app.state.pulses = Pulses(app.state.streams.stopping)
-    app.state.throttle = Throttle()
+    app.state.streams = OpenStreams(handed.event_reader)
+    app.state.pulses = SharedReaders(app.state.streams.stopping)
+    app.state.throttle = FailedLoginDelay()
     problems.install(app)
     app.router.routes.extend(handed.routes)
     app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])
     # FastAPI's own way to extend the document.
     app.openapi = lambda: _openapi(app, handed.routes)  # type: ignore[method-assign]
     # Inside the guard: in local mode a page is for those on this machine alone.
-    app.add_middleware(Web, root=pages, taken=_taken(app))
+    app.add_middleware(Dashboard, root=pages, taken=_taken(app))
     app.add_middleware(Unambiguous)
     if identity is None:
-        app.add_middleware(Guard, hosts=frozenset(hosts) | LOOPBACK)
-    app.add_middleware(Typed)
+        app.add_middleware(LoopbackGuard, hosts=frozenset(hosts) | LOOPBACK)
+    app.add_middleware(NoSniff)
     return app
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 
-class Described(BaseModel):
+class DocumentedModel(BaseModel):
     """A model whose attributes are described where they are written."""
 
     # Most shapes are there to be read about: what checks a body by one is made when the first such body comes.
@@ -39,7 +39,7 @@ def _said_of(model: type[BaseModel]) -> Mapping[str, str]:
     return {
         name: words
         for each in reversed(model.__mro__)
-        if issubclass(each, Described)
+        if issubclass(each, DocumentedModel)
         for name, words in _said_in(each.__module__).get(each.__qualname__, {}).items()
     }
 

@@ -28,7 +28,7 @@ log = structlog.get_logger("foliot.rest")
 
 
 @dataclass(slots=True)
-class Bounds:
+class ConnectionLimits:
     """What one connection may take. One object for all connections of a server."""
 
     per_address: int | None = None
@@ -53,9 +53,9 @@ class Bounds:
 class Connection(H11Protocol):
     """One connection, whose client has to keep going."""
 
-    def __init__(self, *given: Any, bounds: Bounds | None = None, **named: Any) -> None:
+    def __init__(self, *given: Any, bounds: ConnectionLimits | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.bounds = bounds or Bounds()
+        self.bounds = bounds or ConnectionLimits()
         self._awaited: tuple[str, Any] | None = None
         """What is under way: the head or the body of a request, and after which one."""
         self._began = 0.0

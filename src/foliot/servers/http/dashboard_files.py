@@ -40,7 +40,7 @@ _PAGE = {
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class BuildFile:
     """One file of the build, with what was compressed of it."""
 
     path: Path
@@ -50,14 +50,14 @@ class File:
 
 
 @dataclass(slots=True)
-class Build:
+class DashboardBuild:
     """The files of a build, known by name before anybody asks: no path leads out of its directory."""
 
     root: Path
-    _files: Mapping[str, File] = field(init=False, default_factory=dict)
+    _files: Mapping[str, BuildFile] = field(init=False, default_factory=dict)
     _seen: int | None = field(init=False, default=None)
 
-    def find(self, name: str) -> File | None:
+    def find(self, name: str) -> BuildFile | None:
         """The file; whoever builds again while the server runs is served the new one."""
         try:
             made = (self.root / INDEX).stat().st_mtime_ns
@@ -69,7 +69,7 @@ class Build:
 
 
 @dataclass(slots=True)
-class Web:
+class Dashboard:
     """Answers what is the dashboard's, and leaves everything else to the routes."""
 
     app: ASGIApp
@@ -77,10 +77,10 @@ class Web:
     """Where the build lies; None, or nothing in there: a plain page says so."""
     taken: Collection[str] = ()
     """First parts of paths that belong to routes."""
-    _build: Build | None = field(init=False)
+    _build: DashboardBuild | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self._build = None if self.root is None else Build(self.root)
+        self._build = None if self.root is None else DashboardBuild(self.root)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._answer(scope) if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} else None
@@ -99,14 +99,14 @@ class Web:
         index = self._find(INDEX)
         return _plain(404 if name else 200) if index is None else _file(index, headers)
 
-    def _find(self, name: str) -> File | None:
+    def _find(self, name: str) -> BuildFile | None:
         return None if self._build is None else self._build.find(name)
 
 
-def _listed(root: Path) -> dict[str, File]:
+def _listed(root: Path) -> dict[str, BuildFile]:
     paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return {
-        name: File(
+        name: BuildFile(
             path=path,
             media_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
             compressed={coding: paths[name + end] for coding, end in ENCODINGS if name + end in paths},
@@ -117,7 +117,7 @@ def _listed(root: Path) -> dict[str, File]:
     }
 
 
-def _file(file: File, asked: Headers) -> Response:
+def _file(file: BuildFile, asked: Headers) -> Response:
     accepted = {part.partition(";")[0].strip() for part in asked.get("accept-encoding", "").split(",")}
     coding = next((coding for coding in file.compressed if coding in accepted), None)
     headers = {"Cache-Control": FOR_EVER} if file.lasting else {"Cache-Control": EACH_TIME}

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-class Swift(APIRoute):
+class FastRoute(APIRoute):
     """Answers as any route does. A request without a query has nothing in it that FastAPI would have to read for us.
 
     With a query, or where a route needs what is not known here, FastAPI looks for everything itself.
@@ -23,7 +23,7 @@ class Swift(APIRoute):
     def get_route_handler(self) -> Handler:
         searching = super().get_route_handler()
         try:
-            needs = Needs()
+            needs = RouteDependencies()
             wanted = needs.of(self.dependant)
         except LookupError:
             return searching
@@ -42,7 +42,7 @@ class Swift(APIRoute):
 
 
 @dataclass(slots=True)
-class _Given:
+class _ArgumentSource:
     """Where a function's arguments come from."""
 
     request: str | None = None
@@ -65,17 +65,17 @@ class _Given:
 
 
 @dataclass(slots=True)
-class Needs:
+class RouteDependencies:
     """The functions that a route depends on, each once and in FastAPI's order."""
 
-    steps: list[tuple[Callable[..., Coroutine[Any, Any, Any]], _Given]] = field(default_factory=list)
+    steps: list[tuple[Callable[..., Coroutine[Any, Any, Any]], _ArgumentSource]] = field(default_factory=list)
     _known: dict[Any, int] = field(default_factory=dict)
 
-    def of(self, dependant: Dependant) -> _Given:
+    def of(self, dependant: Dependant) -> _ArgumentSource:
         """What to call it with; `LookupError` when it needs what is not known here."""
         if _strange(dependant):
             raise LookupError(dependant.call)
-        given = _Given(dependant.request_param_name)
+        given = _ArgumentSource(dependant.request_param_name)
         for each in dependant.dependencies:
             step = self._step(each)
             if each.name is not None:

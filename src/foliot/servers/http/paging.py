@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Query, Request
 
 from foliot.commands.cursor import Cursors
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.servers.http.permission import Who
 from foliot.servers.http.request import MAX_LIMIT
 
@@ -26,15 +26,15 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PageTurn:
     """The page that is asked for, and what seals the place of the next one."""
 
-    page: Page
+    page: PageRequest
     cursors: Cursors
 
-    def more(self) -> Page:
+    def more(self) -> PageRequest:
         """What to ask the store for, so that the answer knows whether there is a next page."""
-        return Page(self.page.limit + 1, self.page.cursor)
+        return PageRequest(self.page.limit + 1, self.page.cursor)
 
     def of(self, things: Sequence[T], place: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
         """Those of this page, and the cursor of the next; of the things `more` asked for, one may be too many."""
@@ -47,15 +47,15 @@ async def _turn(
     cursors: OfThisList,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = 50,
     cursor: Cursor = None,
-) -> Turn:
-    return Turn(Page(limit, None if cursor is None else cursors.open(cursor)), cursors)
+) -> PageTurn:
+    return PageTurn(PageRequest(limit, None if cursor is None else cursors.open(cursor)), cursors)
 
 
-Paged = Annotated[Turn, Depends(_turn)]
+Paged = Annotated[PageTurn, Depends(_turn)]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPart:
     """Part of a list that is read whole, for it is short by nature: what is configured, or bounded by a limit."""
 
     limit: int
@@ -84,8 +84,8 @@ async def _part(
     cursors: OfThisList,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
     cursor: Cursor = None,
-) -> Part:
-    return Part(limit, cursor, cursors)
+) -> ListPart:
+    return ListPart(limit, cursor, cursors)
 
 
-Parted = Annotated[Part, Depends(_part)]
+Parted = Annotated[ListPart, Depends(_part)]

@@ -10,10 +10,10 @@ from starlette.requests import HTTPConnection
 
 from foliot.auth.identity_port import Identity
 from foliot.commands.envelope import Permission, permissions_of
-from foliot.commands.failed_login_delay import Throttle
+from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import LOCAL, Caller, Thing, Verb, demand
+from foliot.core.access import LOCAL, Caller, Thing, Verb, require
 from foliot.core.errors import Unauthenticated
 from foliot.servers.http import session_cookie
 from foliot.servers.http.request import only_known, wants_stream
@@ -34,7 +34,7 @@ async def identify(request: Request) -> Caller:
     if session is not None:
         by_session: CallerOf = request.app.state.session_caller
         caller = await by_session(session)
-        session_cookie.demand_own_page(request, session)
+        session_cookie.require_own_page(request, session)
         return caller
     bearer = bearer_of(request)
     if bearer is None:
@@ -47,7 +47,7 @@ async def by_bearer(request: HTTPConnection, identity: Identity, bearer: str) ->
     try:
         return await identity.caller(bearer)
     except Unauthenticated:
-        throttle: Throttle = request.app.state.throttle
+        throttle: FailedLoginDelay = request.app.state.throttle
         cases: UseCases = request.app.state.cases
         await throttle.failed(request.client.host if request.client else "", cases[Limiter].clock.monotonic())
         raise
@@ -105,7 +105,7 @@ def permits(*asked: Any, by: Identify = identify) -> Any:
         cases: UseCases = request.app.state.cases
         await cases[Limiter].request(caller)
         for verb, thing in needs:
-            demand(caller, verb, thing)
+            require(caller, verb, thing)
         only_known(request)
 
     permitted.permission = needs[0]  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Path, Query, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from foliot.commands.idempotency import MAX_KEY, Once
+from foliot.commands.idempotency import MAX_KEY, IdempotentRequest
 from foliot.commands.use_cases import UseCases
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany, NotFound
@@ -43,7 +43,7 @@ Cases = Annotated[UseCases, Depends(_cases)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestBodyRead:
     """A body, and what makes its request recognisable."""
 
     document: Any
@@ -58,9 +58,11 @@ class Asked:
         headers: Callable[[Any], Mapping[str, str]] = lambda _: {},
         *,
         secret: bool = False,
-    ) -> Once:
+    ) -> IdempotentRequest:
         """The request as something that may come twice; `render` makes the answer that is declared for it."""
-        return Once(self.key, self.fingerprint, status, lambda made: dumps(render(made)).decode(), headers, secret)
+        return IdempotentRequest(
+            self.key, self.fingerprint, status, lambda made: dumps(render(made)).decode(), headers, secret
+        )
 
 
 async def _read(request: Request, most: int = MAX_BODY) -> bytes:
@@ -86,19 +88,19 @@ Key = Annotated[
 ]
 
 
-async def _asked(request: Request, key: Key = None) -> Asked:
+async def _asked(request: Request, key: Key = None) -> RequestBodyRead:
     return await _ask(request, key, MAX_BODY)
 
 
-async def _batch_asked(request: Request, key: Key = None) -> Asked:
+async def _batch_asked(request: Request, key: Key = None) -> RequestBodyRead:
     return await _ask(request, key, MAX_BATCH)
 
 
-async def _ask(request: Request, key: str | None, most: int) -> Asked:
+async def _ask(request: Request, key: str | None, most: int) -> RequestBodyRead:
     if key is not None and not (len(key) <= MAX_KEY and _VISIBLE.fullmatch(key)):
         raise Invalid("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters", got=key)
     body = await _read(request, most)
-    return Asked(_parse(body), "" if key is None else _recognised(request, body), key)
+    return RequestBodyRead(_parse(body), "" if key is None else _recognised(request, body), key)
 
 
 def _recognised(request: Request, body: bytes) -> str:
@@ -128,8 +130,8 @@ async def _edited(request: Request) -> Any:
     return _parse(await _read(request))
 
 
-Body = Annotated[Asked, Depends(_asked)]
-Batch = Annotated[Asked, Depends(_batch_asked)]
+Body = Annotated[RequestBodyRead, Depends(_asked)]
+Batch = Annotated[RequestBodyRead, Depends(_batch_asked)]
 Document = Annotated[Any, Depends(_edited)]
 
 

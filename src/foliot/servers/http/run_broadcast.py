@@ -34,7 +34,7 @@ log = structlog.get_logger("foliot.rest")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class EventView:
     """How a run is told to those who follow it."""
 
     name: str
@@ -72,7 +72,7 @@ class Broadcast:
     seq: int
     """The last event that was read."""
     ease: Ease
-    view: View
+    view: EventView
     followers: int = 0
     ended: RunView | None = None
     failed: str | None = None
@@ -171,7 +171,7 @@ class Broadcasts:
     _of: dict[tuple[str, str, str], tuple[Broadcast, Sequence[asyncio.Task[Any]]]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def join(self, feed: Feed, caller: Caller, run: RunView, view: View) -> AsyncIterator[Broadcast]:
+    async def join(self, feed: Feed, caller: Caller, run: RunView, view: EventView) -> AsyncIterator[Broadcast]:
         """Follow as long as the block lasts; the last one to leave ends the reading."""
         key = caller.tenant_id, run.id, view.name
         if key not in self._of:
@@ -192,6 +192,6 @@ class Broadcasts:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def eased(streams: int) -> float:
+def read_interval(streams: int) -> float:
     """How long readings are apart when so many streams are open."""
     return min(streams * EASE, LONGEST_EASE)

@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class LoopbackGuard:
     """Local mode: the request must name a loopback address, and come from no other site.
 
     A page that rebinds its own name to 127.0.0.1 still says its own name in `Host`; a page that sends a form across
@@ -43,7 +43,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class NoSniff:
     """Every answer is of the type it says: no browser shall find markup or a script in a tenant's words."""
 
     app: ASGIApp

@@ -9,7 +9,7 @@ from typing import Any
 
 import uvicorn
 
-from foliot.servers.http.connections import Bounds, Connection
+from foliot.servers.http.connections import Connection, ConnectionLimits
 from foliot.servers.http.request import MAX_MESSAGE
 
 STREAMS_SECONDS = 2
@@ -25,9 +25,9 @@ class Server(uvicorn.Server):
         return contextlib.nullcontext()
 
 
-def server_of(asgi: Any, *, bounds: Bounds | None = None, **options: Any) -> Server:
+def server_of(asgi: Any, *, bounds: ConnectionLimits | None = None, **options: Any) -> Server:
     """A server of this app, whose memory no message or connection can take much of."""
-    protocol: Any = partial(Connection, bounds=bounds or Bounds())
+    protocol: Any = partial(Connection, bounds=bounds or ConnectionLimits())
     config = uvicorn.Config(
         asgi,
         http=protocol,

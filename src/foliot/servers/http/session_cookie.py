@@ -43,20 +43,20 @@ def csrf_of(session: str) -> str:
     return hmac.new(session.encode(), _PURPOSE, hashlib.sha256).hexdigest()
 
 
-def demand_own_page(request: HTTPConnection, session: str) -> None:
+def require_own_page(request: HTTPConnection, session: str) -> None:
     """`Forged` unless the request comes from a page of ours. The browser's word for it is asked for too."""
     headers, method = request.headers, request.scope.get("method", "GET")
     if headers.get("sec-fetch-site", "same-origin").lower() not in {"same-origin", "none"}:
         raise Forged("this request comes from a page of another site")
     if method in _SAFE:
         return
-    demand_own_origin(headers)
+    require_own_origin(headers)
     given = headers.get(TOKEN_HEADER, "")
     if not hmac.compare_digest(given.encode(), csrf_of(session).encode()):
         raise Forged(f"the header {TOKEN_HEADER} must be the `csrf` of GET /api/session; load the page again")
 
 
-def demand_own_origin(headers: Headers, *, needed: bool = True) -> None:
+def require_own_origin(headers: Headers, *, needed: bool = True) -> None:
     """`Forged` unless `Origin` is our own address; a browser states it with everything but a plain GET."""
     origin = headers.get("origin")
     if origin is None and not needed:

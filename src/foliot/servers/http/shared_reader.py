@@ -24,7 +24,7 @@ log = structlog.get_logger("foliot.rest")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WatchedValue:
     """What a look saw."""
 
     mark: object
@@ -36,12 +36,12 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class WatchedTopic:
     """Something that can be watched."""
 
     name: tuple[str, ...]
     """Whose it is, and what."""
-    look: Callable[[], Awaitable[Seen]]
+    look: Callable[[], Awaitable[WatchedValue]]
     topics: Sequence[str] = ()
     """Of the feed: a wake means that it may have changed."""
     rest: float = LOOK
@@ -49,16 +49,16 @@ class Sight:
 
 
 @dataclass(slots=True)
-class Pulse:
+class SharedReader:
     """One sight that somebody watches."""
 
-    sight: Sight
+    sight: WatchedTopic
     feed: Feed
     stopping: asyncio.Event
     followers: int = 0
     seq: int = 0
     """How often it changed; 0 until it was first seen."""
-    seen: Seen | None = None
+    seen: WatchedValue | None = None
     gone: bool = False
     """There is no such thing, or no longer."""
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
@@ -113,17 +113,17 @@ class Pulse:
 
 
 @dataclass(slots=True)
-class Pulses:
+class SharedReaders:
     """Whatever the sockets of one app watch."""
 
     stopping: asyncio.Event
-    _of: dict[tuple[str, ...], tuple[Pulse, asyncio.Task[None]]] = field(default_factory=dict)
+    _of: dict[tuple[str, ...], tuple[SharedReader, asyncio.Task[None]]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def join(self, feed: Feed, sight: Sight) -> AsyncIterator[Pulse]:
+    async def join(self, feed: Feed, sight: WatchedTopic) -> AsyncIterator[SharedReader]:
         """Watch as long as the block lasts; the last one to leave ends the looking."""
         if sight.name not in self._of:
-            made = Pulse(sight, feed, self.stopping)
+            made = SharedReader(sight, feed, self.stopping)
             self._of[sight.name] = made, asyncio.create_task(made.watch(), name=f"foliot-pulse-{sight.name[-1]}")
         pulse, task = self._of[sight.name]
         pulse.followers += 1

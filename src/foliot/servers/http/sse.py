@@ -18,7 +18,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import TooMany, Unavailable
 from foliot.engine.model.views import RunView
-from foliot.servers.http.run_broadcast import Broadcasts, EventReader, View, eased
+from foliot.servers.http.run_broadcast import Broadcasts, EventReader, EventView, read_interval
 
 BATCH = 500
 KEEP_ALIVE = 15.0
@@ -33,7 +33,7 @@ _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 @dataclass(slots=True)
-class Streams:
+class OpenStreams:
     """The open streams of one app, and the word that ends them all."""
 
     reader: Callable[[], EventReader]
@@ -45,7 +45,7 @@ class Streams:
     broadcasts: Broadcasts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.broadcasts = Broadcasts(self.stopping, lambda: eased(self.open), self.reader)
+        self.broadcasts = Broadcasts(self.stopping, lambda: read_interval(self.open), self.reader)
 
     @contextmanager
     def counted(self, tenant_id: str) -> Iterator[None]:
@@ -60,13 +60,13 @@ class Streams:
                 del self.of[tenant_id]
 
 
-class Telling(StreamingResponse):
+class CountedStream(StreamingResponse):
     """A stream that counts for its tenant from before its first byte until it ends, however it ends."""
 
     def __init__(
         self,
         told: AsyncIterator[bytes],
-        streams: Streams,
+        streams: OpenStreams,
         tenant_id: str,
         *,
         headers: Mapping[str, str] = _HEADERS,
@@ -81,16 +81,16 @@ class Telling(StreamingResponse):
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedEvents:
     """A run, the number of the last event that its reader has seen, and how it is told."""
 
     run: RunView
     after: int
-    view: View
+    view: EventView
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class StreamReader:
     """Who reads, and whom to ask whether they still may. Local mode asks nobody."""
 
     identity: Identity | None
@@ -100,9 +100,9 @@ class Reader:
         return self.identity is None or await self.identity.still(self.caller)
 
 
-async def room(app: FastAPI, cases: UseCases, caller: Caller) -> Streams:
+async def room(app: FastAPI, cases: UseCases, caller: Caller) -> OpenStreams:
     """The streams of this app; `TooMany` when there is no room for one more of this tenant's."""
-    streams: Streams = app.state.streams
+    streams: OpenStreams = app.state.streams
     limits = await cases[Limiter].of(caller.tenant_id)
     cases[Limiter].stream(limits, streams.of[caller.tenant_id])
     if streams.open >= MOST:
@@ -111,16 +111,16 @@ async def room(app: FastAPI, cases: UseCases, caller: Caller) -> Streams:
 
 
 async def follow(
-    app: FastAPI, cases: UseCases, caller: Caller, followed: Followed, headers: Mapping[str, str] | None = None
+    app: FastAPI, cases: UseCases, caller: Caller, followed: FollowedEvents, headers: Mapping[str, str] | None = None
 ) -> StreamingResponse:
     """A stream of what comes after a number. Whether there is such a run was asked before."""
     streams = await room(app, cases, caller)
-    told = _told(streams, cases, Reader(app.state.identity, caller), followed)
-    return Telling(told, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
+    told = _told(streams, cases, StreamReader(app.state.identity, caller), followed)
+    return CountedStream(told, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class DownloadName:
     """What a download is, and what its file is called."""
 
     media_type: str
@@ -128,15 +128,17 @@ class Named:
 
 
 async def download(
-    app: FastAPI, cases: UseCases, caller: Caller, told: AsyncIterator[bytes], named: Named
+    app: FastAPI, cases: UseCases, caller: Caller, told: AsyncIterator[bytes], named: DownloadName
 ) -> StreamingResponse:
     """Something long that ends by itself, for which its reader may take its time."""
     streams = await room(app, cases, caller)
     headers = {**_HEADERS, "Content-Disposition": f'attachment; filename="{named.name}"'}
-    return Telling(told, streams, caller.tenant_id, headers=headers, media_type=named.media_type)
+    return CountedStream(told, streams, caller.tenant_id, headers=headers, media_type=named.media_type)
 
 
-async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Followed) -> AsyncIterator[bytes]:
+async def _told(
+    streams: OpenStreams, cases: UseCases, reader: StreamReader, followed: FollowedEvents
+) -> AsyncIterator[bytes]:
     clock, run, after, view = cases[Limiter].clock, followed.run, followed.after, followed.view
     spoken = asked = clock.monotonic()
     async with streams.broadcasts.join(cases.feed, reader.caller, run, view) as broadcast:
@@ -169,7 +171,7 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Fol
         yield b": the server is stopping; come back with Last-Event-ID\n\n"
 
 
-async def read_behind(streams: Streams, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
+async def read_behind(streams: OpenStreams, caller: Caller, followed: FollowedEvents, after: int) -> tuple[int, bytes]:
     """What the broadcast has no longer at hand, for the one who is that far behind."""
     events_of = streams.reader()
     async with events_of.backlog.turn():

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { WholeArticle } from "@/api/schema";
+import type { ArticleDetail } from "@/api/schema";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Skeleton } from "@/parts/Skeleton";
 import { number } from "@/time/moment";
@@ -17,7 +17,7 @@ const AROUND = 2;
 export function ArticleChanges({ job, article }: { job: string; article: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: [...queryKeys.run(job), "results", "article", article],
-    queryFn: ({ signal }) => ask<WholeArticle>(`/jobs/${job}/results/${article}`, { signal }),
+    queryFn: ({ signal }) => ask<ArticleDetail>(`/jobs/${job}/results/${article}`, { signal }),
   });
   const [title, text] = useMemo(() => {
     const before = data?.previous;

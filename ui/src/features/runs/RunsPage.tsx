@@ -5,7 +5,7 @@ import { useCallback, useMemo, useState } from "react";
 import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { Act, RunCount, Run } from "@/api/schema";
+import type { BulkOperation, RunCount, Run } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { RUN_FIELDS } from "@/features/filters/fields";
@@ -77,7 +77,7 @@ export default function RunsPage() {
 
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [everything, setEverything] = useState(false);
-  const [asking, setAsking] = useState<Act | null>(null);
+  const [asking, setAsking] = useState<BulkOperation | null>(null);
   const selection = useMemo(
     () => ({
       ids: picked,

@@ -21,12 +21,12 @@ from foliot.db.transaction import Transaction
 from foliot.engine.attempts.conclusion import announce
 from foliot.engine.attempts.unanswered import hopeless
 from foliot.engine.broker.ports import Monitor
-from foliot.engine.meter import Meter
-from foliot.engine.model.run import Cancelled, Failed, Problem
-from foliot.engine.model.views import Claimed
+from foliot.engine.counters import EngineCounters
+from foliot.engine.model.run import AttemptError, Cancelled, Failed
+from foliot.engine.model.views import ClaimedRun
 from foliot.engine.pace import rest_until
-from foliot.features.articles.model.article import Counts
-from foliot.features.articles.model.fetch import EndedBatches, Wish
+from foliot.features.articles.model.article import ArticleCounts
+from foliot.features.articles.model.fetch import EndedBatches, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -52,7 +52,7 @@ class BatchOpener:
     clock: Clock
     store: Database
     feed: Feed
-    meter: Meter
+    meter: EngineCounters
     longest_rest: float
     queues: Collection[str] | None = None
     monitor: Monitor | None = None
@@ -80,7 +80,7 @@ class BatchOpener:
             raise
         except Exception:
             log.exception("a batch could not be opened", action="batch_failed", run_id=run_id)
-            problem = Problem("unrecordable", "the items of the batch could not be stored; the log says why")
+            problem = AttemptError("unrecordable", "the items of the batch could not be stored; the log says why")
             ended = await self._give_up(run_id, Failed(problem, permanent=True))
         if ended is None:
             return False
@@ -102,7 +102,7 @@ class BatchOpener:
                 return await SqlBatchRuns(tx).end({run_id: hopeless(claimed)}, now)
             counts = await _noted(tx, claimed)
             if counts is None:
-                problem = Problem("no_articles", "The job names no articles.")
+                problem = AttemptError("no_articles", "The job names no articles.")
                 return await SqlBatchRuns(tx).end({run_id: Failed(problem, permanent=True)}, now)
             return await SqlBatchRuns(tx).begin(run_id, counts, now)
 
@@ -132,7 +132,7 @@ class BatchOpener:
     async def _stop(self, run_ids: Sequence[str]) -> EndedBatches:
         now = self.clock.now()
         async with self.store.begin() as tx:
-            await SqlArticles(tx).forsake(run_ids, now)
+            await SqlArticles(tx).release(run_ids, now)
             ended = await SqlBatchRuns(tx).end(dict.fromkeys(run_ids, Cancelled("cancelled on request")), now)
             await SqlBatchRuns(tx).check_again(run_ids, now)
         return ended
@@ -142,25 +142,25 @@ class BatchOpener:
         now = self.clock.now()
         async with self.store.begin() as tx:
             known = await SqlArticles(tx).counts(run_ids, lock=True)
-            ended = await SqlBatchRuns(tx).settle({one: known.get(one, Counts()) for one in run_ids}, now)
+            ended = await SqlBatchRuns(tx).settle({one: known.get(one, ArticleCounts()) for one in run_ids}, now)
             await SqlBatchRuns(tx).check_again(run_ids, now)
         return ended
 
 
-async def _noted(tx: Transaction, claimed: Claimed) -> Counts | None:
+async def _noted(tx: Transaction, claimed: ClaimedRun) -> ArticleCounts | None:
     """The items of a batch as its configuration has them; those that an earlier version created stay. None: none."""
     run_id = claimed.fence.run_id
     known = await SqlArticles(tx).counts([run_id])
     if run_id in known:
         return known[run_id]
-    wanted = [Wish.of(one) for one in claimed.config.get("articles") or ()]
+    wanted = [WantedArticle.of(one) for one in claimed.config.get("articles") or ()]
     if not wanted:
         return None
     max_age = timedelta(seconds=claimed.config.get("max_age_seconds") or 0)
     return await SqlArticles(tx).submit(claimed.tenant_id, run_id, wanted, claimed.started_at, max_age)
 
 
-def count_ended(meter: Meter, monitor: Monitor | None, ended: EndedBatches) -> None:
+def count_ended(meter: EngineCounters, monitor: Monitor | None, ended: EndedBatches) -> None:
     """Counts runs whose end is committed."""
     for claimed, ending, stored in ended.runs:
         announce(meter, monitor, claimed, ending, stored)

@@ -8,20 +8,20 @@ from typing import Any
 
 from foliot.engine.extension import EngineContext, EngineExtension, Extend
 from foliot.engine.loop import Actor
-from foliot.engine.model.breaker import OpenBreaker
+from foliot.engine.model.breaker import OpenBreakerReport
 from foliot.engine.slots import Slots
 from foliot.features.articles.actor.batches import BatchOpener
-from foliot.features.articles.actor.fetcher import Gatherer, Gathering
-from foliot.features.articles.actor.recorder import Filer
+from foliot.features.articles.actor.fetcher import ArticleFetcher, FetcherSettings
+from foliot.features.articles.actor.recorder import ArticleRecorder
 
 
 class ArticleFetching(EngineExtension):
     """Opens batches, fetches their articles and records them, wherever runs are executed."""
 
-    def __init__(self, engine: EngineContext, how: Gathering) -> None:
+    def __init__(self, engine: EngineContext, how: FetcherSettings) -> None:
         pace = engine.pace
         self._engine = engine
-        self.gatherer = Gatherer(
+        self.gatherer = ArticleFetcher(
             clock=engine.clock,
             store=engine.store,
             feed=engine.feed,
@@ -32,7 +32,7 @@ class ArticleFetching(EngineExtension):
             queues=engine.queues,
             places=Slots(failures=engine.slots.failures, wait=engine.slots.wait),
         )
-        self._filer = Filer(
+        self._filer = ArticleRecorder(
             clock=engine.clock,
             store=engine.store,
             feed=engine.feed,
@@ -66,14 +66,14 @@ class ArticleFetching(EngineExtension):
     async def flush(self) -> None:
         await self._filer.flush()
 
-    def open_breakers(self, now: datetime) -> Sequence[OpenBreaker]:
+    def open_breakers(self, now: datetime) -> Sequence[OpenBreakerReport]:
         return self.gatherer.places.open_breakers(now)
 
     def report(self) -> Mapping[str, Any]:
         return {"fetching": len(self.gatherer.fetches)}
 
 
-def article_fetching(how: Gathering) -> Extend:
+def article_fetching(how: FetcherSettings) -> Extend:
     """In a process that executes nothing, nothing is fetched either."""
 
     def extend(engine: EngineContext) -> EngineExtension:

@@ -6,18 +6,27 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 
-from foliot.engine.model.retry import GiveUp, RetryPolicy
+from foliot.engine.model.retry import NoRetry, RetryPolicy
 from foliot.engine.model.run import Failed, Outcome
-from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, News, Scraped, Taken, Unchanged
+from foliot.features.articles.model.fetch import (
+    ClaimedArticle,
+    ExtractedPage,
+    FetchEnding,
+    FetchFailure,
+    HostUpdate,
+    PageMoved,
+    PageUnchanged,
+    RobotsRules,
+)
 
-Answered = Allowance | Extracted | Unchanged | Moved | Missed
+Answered = RobotsRules | ExtractedPage | PageUnchanged | PageMoved | FetchFailure
 
 
 @dataclass(slots=True, eq=False)
-class Fetch:
+class ArticleFetch:
     """One article in the hands of this process."""
 
-    taken: Taken
+    taken: ClaimedArticle
     leased_at: float
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
@@ -48,36 +57,38 @@ class Fetch:
             self.timer.cancel()
 
 
-def handed_back(taken: Taken, now: datetime) -> Scraped:
+def handed_back(taken: ClaimedArticle, now: datetime) -> FetchEnding:
     """Nothing came of it, and nobody is to blame."""
-    return Scraped(fence=taken.fence, host=taken.host, at=now, handed_back=True)
+    return FetchEnding(fence=taken.fence, host=taken.host, at=now, handed_back=True)
 
 
-def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> Scraped:
+def ending(taken: ClaimedArticle, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> FetchEnding:
     """What is to be written of an attempt."""
     fence, host, tenant = taken.fence, taken.host, taken.tenant_id
     # A host that nobody slowed down has nothing to gain by a good word.
-    well = News(well=taken.slowed)
+    well = HostUpdate(well=taken.slowed)
     match answer:
-        case Extracted():
-            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, page=answer, news=well)
-        case Unchanged():
-            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, unchanged=True, news=well)
-        case Moved(url):
-            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, handed_back=True, moved_to=url, news=well)
-        case Allowance(robots, crawl_delay, pause):
-            news = News(robots=robots, crawl_delay=crawl_delay, pause=pause)
-            return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)
-        case Missed(problem=problem, permanent=permanent, retry_after=after, pause=pause):
+        case ExtractedPage():
+            return FetchEnding(fence=fence, host=host, tenant_id=tenant, at=now, page=answer, news=well)
+        case PageUnchanged():
+            return FetchEnding(fence=fence, host=host, tenant_id=tenant, at=now, unchanged=True, news=well)
+        case PageMoved(url):
+            return FetchEnding(
+                fence=fence, host=host, tenant_id=tenant, at=now, handed_back=True, moved_to=url, news=well
+            )
+        case RobotsRules(robots, crawl_delay, pause):
+            news = HostUpdate(robots=robots, crawl_delay=crawl_delay, pause=pause)
+            return FetchEnding(fence=fence, host=host, at=now, handed_back=True, news=news)
+        case FetchFailure(problem=problem, permanent=permanent, retry_after=after, pause=pause):
             failure = Failed(problem, permanent=permanent, retry_after=after)
             verdict = policy.decide(fence.run_id, taken.attempt, attempts, failure, now)
-            retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
-            return Scraped(
+            retry_at = None if isinstance(verdict, NoRetry) else verdict.moment
+            return FetchEnding(
                 fence=fence,
                 host=host,
                 tenant_id=tenant,
                 at=now,
                 problem=problem,
                 retry_at=retry_at,
-                news=News(pause=pause),
+                news=HostUpdate(pause=pause),
             )

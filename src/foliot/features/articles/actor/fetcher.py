@@ -14,13 +14,13 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.executor import MARGIN
 from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
+from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.pace import Spacing, rest_until
-from foliot.engine.ports import Target
+from foliot.engine.ports import AttemptTarget
 from foliot.engine.slots import Slots
-from foliot.features.articles.actor.fetch import Answered, Fetch, ending, handed_back
-from foliot.features.articles.model.article import NO_WORD, QUEUE, Manners
-from foliot.features.articles.model.fetch import Allowance, Missed, Scraped, Scraper, Taken
+from foliot.features.articles.actor.fetch import Answered, ArticleFetch, ending, handed_back
+from foliot.features.articles.model.article import NO_WORD, QUEUE, Politeness
+from foliot.features.articles.model.fetch import ClaimedArticle, FetchEnding, FetchFailure, RobotsRules, Scraper
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, Feed
 
@@ -40,12 +40,12 @@ log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathering:
+class FetcherSettings:
     """How this process fetches articles."""
 
     scraper: Scraper
     slots: int = 32
-    manners: Manners = field(default_factory=Manners)
+    manners: Politeness = field(default_factory=Politeness)
     attempts: int = 3
     policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(delay_seconds=5))
     crowded: Callable[[], bool] = bool
@@ -55,7 +55,7 @@ class Gathering:
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
+class ArticlesClaimed:
     """How many articles one round took."""
 
     taken: int
@@ -63,21 +63,21 @@ class Took:
 
 
 @dataclass(slots=True, kw_only=True)
-class Gatherer:
+class ArticleFetcher:
     """One for each process that executes; the rows decide who has what, so any number is harmless."""
 
     clock: Clock
     store: Database
     feed: Feed
-    how: Gathering
+    how: FetcherSettings
     worker: str
     lease: timedelta
     longest_rest: float
     queues: Collection[str] | None = None
     name: str = "gatherer"
     topics: Sequence[str] = (ARTICLES_TOPIC, FREE_TOPIC)
-    fetches: dict[str, Fetch] = field(default_factory=dict)
-    endings: list[Scraped] = field(default_factory=list)
+    fetches: dict[str, ArticleFetch] = field(default_factory=dict)
+    endings: list[FetchEnding] = field(default_factory=list)
     """What waits to be written; the filer empties it."""
     closing: bool = False
     places: Slots = field(default_factory=Slots)
@@ -96,28 +96,28 @@ class Gatherer:
         # What is not written yet counts: a database that is away must not be outrun.
         return self.how.slots - len(self.fetches) - len(self.endings) // 4
 
-    async def run_once(self) -> Took:
+    async def run_once(self) -> ArticlesClaimed:
         if self.closing or (self.queues is not None and QUEUE not in self.queues):
-            return Took(0, self.longest_rest)
+            return ArticlesClaimed(0, self.longest_rest)
         wanted = self.free
         if wanted <= 0:
             self._more = True
-            return Took(0, self.longest_rest)
+            return ArticlesClaimed(0, self.longest_rest)
         if early := self._spacing.early(self._pause(wanted)):
-            return Took(0, early)
+            return ArticlesClaimed(0, early)
         now = self.clock.now()
         if not self._more:
             async with self.store.glance() as tx:
                 next_at = await SqlArticles(tx).next_at(now)
             if next_at is None or next_at > now:
-                return Took(0, rest_until(next_at, now, self.longest_rest, SHORTEST))
+                return ArticlesClaimed(0, rest_until(next_at, now, self.longest_rest, SHORTEST))
         taken = await self._take(now, wanted)
         self._more = len(taken) == wanted
         if taken:
-            return Took(len(taken), SHORTEST)
+            return ArticlesClaimed(len(taken), SHORTEST)
         async with self.store.glance() as tx:
             freed = await SqlArticles(tx).freed_at(now)
-        return Took(0, rest_until(freed, now, self.longest_rest, SHORTEST))
+        return ArticlesClaimed(0, rest_until(freed, now, self.longest_rest, SHORTEST))
 
     def _pause(self, wanted: int) -> float:
         """How long after the last take this many are worth another."""
@@ -125,7 +125,7 @@ class Gatherer:
             return SHORTEST
         return CROWDED if self.how.crowded() else LINGER
 
-    async def _take(self, now: datetime, limit: int) -> Sequence[Taken]:
+    async def _take(self, now: datetime, limit: int) -> Sequence[ClaimedArticle]:
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at = asyncio.get_running_loop().time()
         without = frozenset(self.how.held_back())
@@ -146,19 +146,19 @@ class Gatherer:
         """Hosts that do not answer get no more; while pages wait to be read, nobody can tell."""
         return self.places.shut(tenant_id, host) and not self.how.crowded()
 
-    def _start(self, taken: Taken, asked_at: float) -> None:
-        fetch = Fetch(taken, asked_at)
+    def _start(self, taken: ClaimedArticle, asked_at: float) -> None:
+        fetch = ArticleFetch(taken, asked_at)
         self.fetches[fetch.article_id] = fetch
-        self.places.hold(fetch.article_id, taken.tenant_id, Target(taken.host, SILENT))
+        self.places.hold(fetch.article_id, taken.tenant_id, AttemptTarget(taken.host, SILENT))
         fetch.task = asyncio.create_task(self._fetch(fetch))
         fetch.task.add_done_callback(lambda _: self._land(fetch))
         self.renew(fetch, asked_at)
 
-    def renew(self, fetch: Fetch, asked_at: float) -> None:
+    def renew(self, fetch: ArticleFetch, asked_at: float) -> None:
         """The lease holds from `asked_at`."""
         fetch.hold(asked_at, self.lease.total_seconds() * (1 - MARGIN))
 
-    async def _fetch(self, fetch: Fetch) -> None:
+    async def _fetch(self, fetch: ArticleFetch) -> None:
         taken = fetch.taken
         try:
             if (early := (taken.start_at - self.clock.now()).total_seconds()) > 0:
@@ -175,16 +175,16 @@ class Gatherer:
             raise
         except Exception as error:
             log.exception("an article could not be read", action="scraper_crashed", article_id=fetch.article_id)
-            answer = Missed(problem=Problem("scraper_crashed", f"{type(error).__name__}: {error}"[:500]))
+            answer = FetchFailure(problem=AttemptError("scraper_crashed", f"{type(error).__name__}: {error}"[:500]))
         fetch.outcome = _told(answer)
         if not fetch.lost:
             self._put(ending(taken, answer, self.clock.now(), self.how.policy, self.how.attempts))
 
-    def _put(self, ending: Scraped) -> None:
+    def _put(self, ending: FetchEnding) -> None:
         self.endings.append(ending)
         self.feed.wake(PAGES_TOPIC)
 
-    def _land(self, fetch: Fetch) -> None:
+    def _land(self, fetch: ArticleFetch) -> None:
         fetch.let_go()
         self.places.leave(fetch.article_id, fetch.outcome, self.clock.now())
         if self.fetches.get(fetch.article_id) is fetch:
@@ -211,6 +211,6 @@ class Gatherer:
 
 def _told(answer: Answered) -> Outcome | None:
     """What an answer says about its host; nothing, where it is only known that robots.txt could not be had."""
-    if isinstance(answer, Missed):
+    if isinstance(answer, FetchFailure):
         return Failed(answer.problem)
-    return None if isinstance(answer, Allowance) and answer.robots == NO_WORD else Succeeded()
+    return None if isinstance(answer, RobotsRules) and answer.robots == NO_WORD else Succeeded()

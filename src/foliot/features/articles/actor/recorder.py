@@ -14,16 +14,16 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Monitor
+from foliot.engine.counters import EngineCounters
 from foliot.engine.group_writer import GroupWriter
-from foliot.engine.meter import Meter
-from foliot.engine.model.retry import GiveUp
-from foliot.engine.model.run import Fence, Lost, Problem
+from foliot.engine.model.retry import NoRetry
+from foliot.engine.model.run import AttemptError, Fence, Lost
 from foliot.engine.pace import Spacing
 from foliot.engine.sql.leases import longest
 from foliot.features.articles.actor.batches import count_ended
-from foliot.features.articles.actor.fetch import Fetch
-from foliot.features.articles.actor.fetcher import Gatherer
-from foliot.features.articles.model.fetch import Scraped, Told
+from foliot.features.articles.actor.fetch import ArticleFetch
+from foliot.features.articles.actor.fetcher import ArticleFetcher
+from foliot.features.articles.model.fetch import EndingsEffect, FetchEnding
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, RUNS_TOPIC, Feed, run_topic
 
@@ -41,7 +41,7 @@ log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class ArticlesRecorded:
     """What one round did."""
 
     written: int
@@ -50,16 +50,16 @@ class Filed:
 
 
 @dataclass(slots=True, kw_only=True)
-class Filer:
+class ArticleRecorder:
     """One transaction per group; nothing is forgotten while the database is away."""
 
     clock: Clock
     store: Database
     feed: Feed
-    gatherer: Gatherer
+    gatherer: ArticleFetcher
     heartbeat: float
     sweep: float
-    meter: Meter = field(default_factory=Meter)
+    meter: EngineCounters = field(default_factory=EngineCounters)
     monitor: Monitor | None = None
     steady_for: Callable[[], float] = lambda: float("inf")
     """For how many seconds no step has moved the clock."""
@@ -69,7 +69,7 @@ class Filer:
     topics: Sequence[str] = (PAGES_TOPIC,)
     _spacing: Spacing = field(default_factory=Spacing)
     _sweeps: Spacing = field(default_factory=Spacing)
-    _writer: GroupWriter[Scraped, Told] = field(init=False)
+    _writer: GroupWriter[FetchEnding, EndingsEffect] = field(init=False)
 
     def __post_init__(self) -> None:
         self._writer = GroupWriter(
@@ -81,14 +81,14 @@ class Filer:
             heavy=HEAVY,
         )
 
-    async def run_once(self) -> Filed:
+    async def run_once(self) -> ArticlesRecorded:
         # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
         await self._renew()
         lost = await self._reclaim()
         early = self._early()
         written = 0 if early else await self._write()
         rest = early or (0.0 if self.gatherer.endings else min(self.heartbeat, self.sweep) / 2)
-        return Filed(written, lost, rest)
+        return ArticlesRecorded(written, lost, rest)
 
     def _early(self) -> float:
         """How long what has ended still waits for company."""
@@ -106,7 +106,7 @@ class Filer:
         del self.gatherer.endings[: len(group)]
         return len(group)
 
-    async def _record(self, group: Sequence[Scraped]) -> Told:
+    async def _record(self, group: Sequence[FetchEnding]) -> EndingsEffect:
         async with self.store.begin() as tx:
             told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
         # At once: a group that is written in parts may fail at a later one, and this one is not told again.
@@ -121,13 +121,13 @@ class Filer:
             with suppress(Unavailable):
                 await self._write()
 
-    def _lost(self, fence: Fence, host: str, attempt: int, now: datetime) -> Scraped:
+    def _lost(self, fence: Fence, host: str, attempt: int, now: datetime) -> FetchEnding:
         how = self.gatherer.how
         verdict = how.policy.decide(fence.run_id, attempt, how.attempts, Lost(), now)
-        retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
-        return Scraped(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
+        retry_at = None if isinstance(verdict, NoRetry) else verdict.moment
+        return FetchEnding(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: EndingsEffect) -> None:
         count_ended(self.meter, self.monitor, told.ended)
         topics = [run_topic(run_id) for run_id in told.jobs]
         if told.ended.released:
@@ -137,7 +137,7 @@ class Filer:
 
     async def _renew(self) -> None:
         now = asyncio.get_running_loop().time()
-        due: list[Fetch] = [
+        due: list[ArticleFetch] = [
             fetch for fetch in self.gatherer.fetches.values() if fetch.leased_at + self.heartbeat <= now
         ]
         if not due:
@@ -175,19 +175,19 @@ class Filer:
             told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
             # A job that was ended without our knowing waits for nothing any more.
             if orphans := await SqlArticles(tx).orphans(ORPHANS):
-                await SqlArticles(tx).forsake(orphans, now)
+                await SqlArticles(tx).release(orphans, now)
         if told is not None:
             log.warning("took articles back from a lost worker", action="articles_lost", count=len(endings))
             self._tell(told)
         return len(endings)
 
 
-def _weight(ending: Scraped) -> int:
+def _weight(ending: FetchEnding) -> int:
     return 0 if ending.page is None else len(ending.page.content or "")
 
 
-def _lesser(ending: Scraped) -> Iterator[Scraped]:
+def _lesser(ending: FetchEnding) -> Iterator[FetchEnding]:
     """The same without the page that could not be stored."""
     if ending.page is not None:
-        problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
+        problem = AttemptError("unrecordable", "The article was read, but could not be stored; the log says why.")
         yield replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)

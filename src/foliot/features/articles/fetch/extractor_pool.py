@@ -15,7 +15,7 @@ from typing import Any
 
 from foliot.cluster import page_reader
 from foliot.cluster.pool_port import Pool, ProcessDied
-from foliot.features.tasks.run.trial import Probation
+from foliot.features.tasks.run.probation import Probation
 
 PATIENCE = timedelta(seconds=5)
 """For reading one page, or those that are read together."""
@@ -25,16 +25,16 @@ HEAVY = 512 * 1024
 """Bytes of them, unless one alone is heavier."""
 
 
-class Unreadable(Exception):
+class UnreadablePage(Exception):
     """The page cannot be read; says why."""
 
 
-class TookTooLong(Unreadable):
+class TookTooLong(UnreadablePage):
     """The page kept its reader for all the time there is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FetchedPage:
     """What a host sent, to be read."""
 
     url: str
@@ -44,25 +44,25 @@ class Page:
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
-    page: Page
+class _WaitingPage:
+    page: FetchedPage
     told: asyncio.Future[dict[str, Any]]
     alone: bool = False
     """Its company was spoilt, perhaps by it."""
-    company: Sequence[_Waiting] = ()
+    company: Sequence[_WaitingPage] = ()
     """Those it is read with, itself among them, while it is."""
     work: asyncio.Task[None] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
-class Readers:
+class ExtractorPool:
     """As many as the pool has processes. A page that finds one free does not wait for others to come."""
 
     pool: Pool
     many: int
     patience: timedelta = PATIENCE
     probation: Probation = field(default_factory=Probation)
-    _lines: OrderedDict[str, deque[_Waiting]] = field(default_factory=OrderedDict)
+    _lines: OrderedDict[str, deque[_WaitingPage]] = field(default_factory=OrderedDict)
     """Who waits, by tenant; whose turn is next comes first. No line is empty."""
     _reading: Counter[str] = field(default_factory=Counter)
     """How many readers each tenant has."""
@@ -78,11 +78,11 @@ class Readers:
         """Tenants on probation whose pages wait: fetching more of theirs would only take places from others."""
         return [tenant for tenant in self._lines if self.probation.holds(tenant)]
 
-    async def read(self, page: Page) -> dict[str, Any]:
-        """What the page says. `Unreadable`, or `ProcessDied`: then it may have been somebody else's fault."""
+    async def read(self, page: FetchedPage) -> dict[str, Any]:
+        """What the page says. `UnreadablePage`, or `ProcessDied`: then it may have been somebody else's fault."""
         if self._closed:
             raise ProcessDied("nothing is read any more: this process is shutting down")
-        one = _Waiting(page, asyncio.get_running_loop().create_future())
+        one = _WaitingPage(page, asyncio.get_running_loop().create_future())
         self._lines.setdefault(page.tenant_id, deque()).append(one)
         self._call_a_reader()
         try:
@@ -97,7 +97,7 @@ class Readers:
             self._busy.add(task)
             task.add_done_callback(self._busy.discard)
 
-    def _leave(self, one: _Waiting) -> None:
+    def _leave(self, one: _WaitingPage) -> None:
         """Nobody wants it any more. Its reader is stopped when nobody wants any of what it reads."""
         with suppress(KeyError, ValueError):
             self._lines[one.page.tenant_id].remove(one)
@@ -135,7 +135,7 @@ class Readers:
                     if error is not None:
                         _tell(one, error)
 
-    def _next(self) -> list[_Waiting]:
+    def _next(self) -> list[_WaitingPage]:
         """Pages of the tenant whose turn it is: a group is of one tenant, so that none pays for another's page."""
         for tenant in self._lines:
             suspect = self.probation.holds(tenant)
@@ -148,10 +148,10 @@ class Readers:
             return group
         return []
 
-    def _group(self, line: deque[_Waiting], *, alone: bool) -> list[_Waiting]:
+    def _group(self, line: deque[_WaitingPage], *, alone: bool) -> list[_WaitingPage]:
         # Everybody who reads has a share of those that wait, so that the last of a job are not one reader's alone.
         share = -(-len(line) // self.many)
-        group: list[_Waiting] = []
+        group: list[_WaitingPage] = []
         weight = 0
         while line and len(group) < min(TOGETHER, share):
             one = line[0]
@@ -168,12 +168,12 @@ class Readers:
             del self._lines[tenant]
         self._reading += Counter()
 
-    async def _together(self, group: Sequence[_Waiting]) -> None:
+    async def _together(self, group: Sequence[_WaitingPage]) -> None:
         try:
             answers = await self._ask([one.page for one in group])
-        except (TimeoutError, ProcessDied, Unreadable) as error:
+        except (TimeoutError, ProcessDied, UnreadablePage) as error:
             tenant = group[0].page.tenant_id
-            if not isinstance(error, Unreadable):
+            if not isinstance(error, UnreadablePage):
                 self.probation.begin(tenant)
             if len(group) == 1:
                 raise _plainly(error, self.patience) from None
@@ -185,15 +185,15 @@ class Readers:
             self._call_a_reader()
             return
         for one, answer in zip(group, answers, strict=True):
-            _tell(one, Unreadable(answer["unreadable"]) if "unreadable" in answer else answer)
+            _tell(one, UnreadablePage(answer["unreadable"]) if "unreadable" in answer else answer)
 
-    async def _ask(self, pages: Sequence[Page]) -> Sequence[dict[str, Any]]:
+    async def _ask(self, pages: Sequence[FetchedPage]) -> Sequence[dict[str, Any]]:
         told = [{"url": page.url, "content_type": page.content_type, "size": len(page.body)} for page in pages]
         body = b"".join(page.body for page in pages)
         call = page_reader.asked("foliot.pages.article", "extract_each", {"pages": told}, body, weight=len(pages))
         answer = await self.pool.call(call, page_reader.SILENCE, self.patience)
         if answer.error is not None:
-            raise Unreadable(answer.error)
+            raise UnreadablePage(answer.error)
         answers: Sequence[dict[str, Any]] = answer.result
         return answers
 
@@ -204,7 +204,7 @@ def _plainly(error: Exception, patience: timedelta) -> Exception:
     return error
 
 
-def _tell(one: _Waiting, what: dict[str, Any] | BaseException) -> None:
+def _tell(one: _WaitingPage, what: dict[str, Any] | BaseException) -> None:
     if one.told.done():
         return
     if isinstance(what, asyncio.CancelledError):

@@ -9,13 +9,13 @@ from datetime import timedelta
 from urllib.parse import urljoin
 
 from foliot import __version__
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing, Reply
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid
-from foliot.engine.model.run import Problem
+from foliot.engine.model.run import AttemptError
 from foliot.features.articles.fetch.robots import AGENT, MOST_BYTES, allows
-from foliot.features.articles.fetch.urls import BadUrl, as_told
+from foliot.features.articles.fetch.urls import BadUrl, redirect_url
 from foliot.features.articles.fetch.verdict import MOST_PAGE, header, never
-from foliot.features.articles.model.fetch import Missed, Moved, Taken
+from foliot.features.articles.model.fetch import ClaimedArticle, FetchFailure, PageMoved
 
 MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -30,21 +30,21 @@ HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class PageResponse:
     """An answer, and the URL that gave it in the end."""
 
     url: str
-    reply: Reply
+    reply: OutgoingResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetcher:
+class PageFetcher:
     """One request at a time."""
 
     egress: Egress
     timeout: timedelta = timedelta(seconds=30)
 
-    async def page(self, taken: Taken, known: Mapping[str, str]) -> Fetched | Moved | Missed:
+    async def page(self, taken: ClaimedArticle, known: Mapping[str, str]) -> PageResponse | PageMoved | FetchFailure:
         """The page, if its host allows; `known` are headers that say which version of it we have.
 
         One request: where it leads to, a host has rules and a patience of its own, and the same one its patience.
@@ -52,18 +52,18 @@ class Fetcher:
         if not allows(taken.robots, taken.url):
             return never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
         fetched = await self._ask(taken.url, taken.tenant_id, {**HEADERS, **known}, MOST_PAGE, self.timeout)
-        if isinstance(fetched, Missed) or (location := _location(fetched.reply)) is None:
+        if isinstance(fetched, FetchFailure) or (location := _location(fetched.reply)) is None:
             return fetched
         if taken.moves >= MOST_REDIRECTS:
             return TOO_MANY
         try:
-            return Moved(as_told(urljoin(taken.url, location)))
+            return PageMoved(redirect_url(urljoin(taken.url, location)))
         except BadUrl as wrong:
             return never("bad_redirect", f"The page leads elsewhere, and that {wrong}.")
         except ValueError:
             return NOWHERE
 
-    async def robots(self, taken: Taken) -> Fetched | Missed:
+    async def robots(self, taken: ClaimedArticle) -> PageResponse | FetchFailure:
         """The robots.txt of the host of this page, and wherever that leads, within one time limit."""
         url, headers = urljoin(taken.url, "/robots.txt"), {**HEADERS, "Accept": "text/plain,*/*;q=0.1"}
         loop = asyncio.get_running_loop()
@@ -71,7 +71,7 @@ class Fetcher:
         for _ in range(MOST_REDIRECTS + 1):
             left = timedelta(seconds=max(deadline - loop.time(), 0.001))
             fetched = await self._ask(url, taken.tenant_id, headers, MOST_BYTES, left)
-            if isinstance(fetched, Missed) or (location := _location(fetched.reply)) is None:
+            if isinstance(fetched, FetchFailure) or (location := _location(fetched.reply)) is None:
                 return fetched
             try:
                 url = urljoin(url, location)
@@ -81,18 +81,20 @@ class Fetcher:
 
     async def _ask(
         self, url: str, tenant_id: str, headers: Mapping[str, str], most: int, patience: timedelta
-    ) -> Fetched | Missed:
-        request = Outgoing(
+    ) -> PageResponse | FetchFailure:
+        request = OutgoingRequest(
             method="GET", url=url, headers=headers, timeout=patience, keep=most, most=most, tenant_id=tenant_id
         )
         try:
-            return Fetched(url, await self.egress.send(request))
+            return PageResponse(url, await self.egress.send(request))
         except (EgressRefused, Invalid) as refusal:
             return never("address_refused", str(refusal))
         except EgressFailed as failure:
-            return Missed(problem=Problem(failure.code, failure.message), permanent=failure.code in _PERMANENT)
+            return FetchFailure(
+                problem=AttemptError(failure.code, failure.message), permanent=failure.code in _PERMANENT
+            )
 
 
-def _location(reply: Reply) -> str | None:
+def _location(reply: OutgoingResponse) -> str | None:
     """Where the answer leads to; None when it is the answer."""
     return header(reply.headers, "location") or None if reply.status in _REDIRECTS else None

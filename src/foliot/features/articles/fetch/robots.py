@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from protego import Protego
 
-from foliot.core.egress import Reply
+from foliot.core.egress import OutgoingResponse
 from foliot.features.articles.fetch.verdict import patience
 from foliot.features.articles.model.article import NO_WORD
-from foliot.features.articles.model.fetch import Allowance
+from foliot.features.articles.model.fetch import RobotsRules
 
 AGENT = "Foliot"
 """The name that a robots.txt addresses us by."""
@@ -44,12 +44,12 @@ def crawl_delay(text: str) -> timedelta | None:
     return timedelta(seconds=min(longest, delay)) if delay > 0 else None
 
 
-def judge(reply: Reply, now: datetime) -> Allowance:
+def judge(reply: OutgoingResponse, now: datetime) -> RobotsRules:
     """2xx says what is allowed; 4xx means that everything is; a host in trouble is left alone for a while."""
     if 200 <= reply.status < 300:
         text = reply.body[:MOST_BYTES].decode("utf-8", "replace").replace("\x00", "")
         text = "".join(text.splitlines(keepends=True)[:MOST_LINES])
-        return Allowance(text, crawl_delay(text))
+        return RobotsRules(text, crawl_delay(text))
     if reply.status == 429 or reply.status >= 500:
-        return Allowance(NO_WORD, pause=patience(reply.headers, now))
-    return Allowance("")
+        return RobotsRules(NO_WORD, pause=patience(reply.headers, now))
+    return RobotsRules("")

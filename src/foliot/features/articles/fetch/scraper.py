@@ -6,13 +6,20 @@ from dataclasses import dataclass, replace
 
 from foliot.cluster.pool_port import ProcessDied
 from foliot.core.ports import Clock
-from foliot.engine.model.run import Problem
+from foliot.engine.model.run import AttemptError
 from foliot.features.articles.fetch import robots
-from foliot.features.articles.fetch.extractor_pool import Page, Readers, TookTooLong, Unreadable
-from foliot.features.articles.fetch.request import Fetched, Fetcher
+from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage, TookTooLong, UnreadablePage
+from foliot.features.articles.fetch.request import PageFetcher, PageResponse
 from foliot.features.articles.fetch.verdict import LONGEST_PAUSE, header, judge, never
 from foliot.features.articles.model.article import NO_WORD, NO_WORD_KEPT
-from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.features.articles.model.fetch import (
+    ClaimedArticle,
+    ExtractedPage,
+    FetchFailure,
+    PageMoved,
+    PageUnchanged,
+    RobotsRules,
+)
 from foliot.pages.article import NO_TEXT, SIGN_IN
 
 MOST_VALIDATOR = 1000
@@ -22,8 +29,10 @@ MISSING = {
 }
 
 
-UNHEARD = Missed(
-    problem=Problem("robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."),
+UNHEARD = FetchFailure(
+    problem=AttemptError(
+        "robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."
+    ),
     retry_after=NO_WORD_KEPT,
 )
 
@@ -32,51 +41,51 @@ UNHEARD = Missed(
 class PageScraper:
     """One page at a time, as often as asked for at once."""
 
-    fetcher: Fetcher
-    readers: Readers
+    fetcher: PageFetcher
+    readers: ExtractorPool
     clock: Clock
 
-    async def robots(self, taken: Taken) -> Allowance | Missed:
+    async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         """What the host of this article allows. One that cannot say is left alone for a while."""
         fetched = await self.fetcher.robots(taken)
-        if isinstance(fetched, Missed):
-            return fetched if fetched.permanent else Allowance(NO_WORD)
+        if isinstance(fetched, FetchFailure):
+            return fetched if fetched.permanent else RobotsRules(NO_WORD)
         return robots.judge(fetched.reply, self.clock.now())
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+    async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         """The article, where else to ask for it, or why there is none."""
         if taken.robots == NO_WORD:
             return UNHEARD
         fetched = await self.fetcher.page(taken, _known(taken))
-        if not isinstance(fetched, Fetched):
+        if not isinstance(fetched, PageResponse):
             return fetched
         found = judge(fetched.reply, self.clock.now())
-        if isinstance(found, Unchanged) and not _known(taken):
+        if isinstance(found, PageUnchanged) and not _known(taken):
             return never("http_304", "The host says that the page is as it was, and was not asked that.")
         return found or await self._read(fetched, taken.tenant_id)
 
-    async def _read(self, fetched: Fetched, tenant_id: str) -> Extracted | Missed:
+    async def _read(self, fetched: PageResponse, tenant_id: str) -> ExtractedPage | FetchFailure:
         reply = fetched.reply
-        page = Page(fetched.url, header(reply.headers, "content-type"), reply.body, tenant_id)
+        page = FetchedPage(fetched.url, header(reply.headers, "content-type"), reply.body, tenant_id)
         try:
             told = await self.readers.read(page)
-        except Unreadable as why:
+        except UnreadablePage as why:
             said = str(why)[:300].rstrip(".")
             missed = never("unreadable", f"The page could not be read: {said}.")
             # Others of its host may be like it: they wait, and hold no reader and no place meanwhile.
             return replace(missed, pause=LONGEST_PAUSE) if isinstance(why, TookTooLong) else missed
         except ProcessDied:
             # Somebody else may have used up the memory: whether it was the page shows when it is read again.
-            return Missed(problem=Problem("unreadable", "The page brought its reader down."))
+            return FetchFailure(problem=AttemptError("unreadable", "The page brought its reader down."))
         if "missing" in told:
             return MISSING[told["missing"]]
-        return Extracted(
+        return ExtractedPage(
             **told,
             etag=header(reply.headers, "etag")[:MOST_VALIDATOR] or None,
             last_modified=header(reply.headers, "last-modified")[:64] or None,
         )
 
 
-def _known(taken: Taken) -> dict[str, str]:
+def _known(taken: ClaimedArticle) -> dict[str, str]:
     known = {"If-None-Match": taken.etag, "If-Modified-Since": taken.last_modified}
     return {name: value for name, value in known.items() if value}

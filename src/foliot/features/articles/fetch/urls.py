@@ -42,7 +42,7 @@ def _is_plain(text: str) -> bool:
     return text.split("/", 3)[2].rpartition(":")[2] not in _USUAL_PORTS
 
 
-def as_told(text: object) -> str:
+def redirect_url(text: object) -> str:
     """The URL that a host leads us to, as it says it: its own parameters may be what it waits for."""
     return urlunsplit(_read(text, safe_url_string))
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from foliot.core.egress import Reply
-from foliot.engine.model.run import Problem
-from foliot.features.articles.model.fetch import Missed, Unchanged
+from foliot.core.egress import OutgoingResponse
+from foliot.engine.model.run import AttemptError
+from foliot.features.articles.model.fetch import FetchFailure, PageUnchanged
 
 READABLE = ("text/html", "application/xhtml+xml", "text/plain", "")
 MOST_PAGE = 20 * 1024 * 1024
@@ -32,14 +32,14 @@ _CLOSED = {
 }
 
 
-def judge(reply: Reply, now: datetime) -> Missed | Unchanged | None:
+def judge(reply: OutgoingResponse, now: datetime) -> FetchFailure | PageUnchanged | None:
     """Why there is nothing to read; None when there is."""
     if reply.status == 304:
-        return Unchanged()
+        return PageUnchanged()
     return _missed(reply, now) if reply.status != 200 else _unreadable(reply)
 
 
-def _unreadable(reply: Reply) -> Missed | None:
+def _unreadable(reply: OutgoingResponse) -> FetchFailure | None:
     if reply.truncated and len(reply.body) >= MOST_PAGE:
         return never("too_large", f"The page is larger than {MOST_PAGE // 2**20} MiB.")
     if reply.truncated:
@@ -61,15 +61,15 @@ def _wide(start: bytes, content_type: str) -> bool:
     return start.startswith(_MARKS) or any(name in content_type for name in ("utf-16", "utf-32"))
 
 
-def _missed(reply: Reply, now: datetime) -> Missed:
+def _missed(reply: OutgoingResponse, now: datetime) -> FetchFailure:
     status = reply.status
     said = {**_GONE, **_CLOSED}.get(status) or f"The host answered {_phrase(status)}."
-    problem = Problem(f"http_{status}", said)
+    problem = AttemptError(f"http_{status}", said)
     if status not in _AGAIN and not 500 <= status < 600:
-        return Missed(problem=problem, permanent=True)
+        return FetchFailure(problem=problem, permanent=True)
     asked = _retry_after(reply.headers, now)
     pause = patience(reply.headers, now) if status in _CROWDED else None
-    return Missed(problem=problem, retry_after=asked, pause=pause)
+    return FetchFailure(problem=problem, retry_after=asked, pause=pause)
 
 
 def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
@@ -77,9 +77,9 @@ def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
     return min(_retry_after(headers, now) or PATIENCE, LONGEST_PAUSE)
 
 
-def never(code: str, said: str) -> Missed:
+def never(code: str, said: str) -> FetchFailure:
     """Trying again would change nothing."""
-    return Missed(problem=Problem(code, said), permanent=True)
+    return FetchFailure(problem=AttemptError(code, said), permanent=True)
 
 
 def header(headers: Mapping[str, str], name: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
-from foliot.engine.model.run import Cancelled, Failed, Problem, Succeeded
+from foliot.engine.model.run import AttemptError, Cancelled, Failed, Succeeded
 
 KIND = "articles"
 QUEUE = "scraping"
@@ -47,7 +47,7 @@ class ItemState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class ArticleCounts:
     """How far a job has come."""
 
     total: int = 0
@@ -64,12 +64,12 @@ class Counts:
     def pending(self) -> int:
         return self.total - self.completed - self.failed - self.cancelled
 
-    def after(self, state: ItemState) -> Counts:
+    def after(self, state: ItemState) -> ArticleCounts:
         """The same, with one more item that is no longer pending."""
         return replace(self, **{state.value: getattr(self, state.value) + 1})
 
 
-def verdict(counts: Counts) -> Succeeded | Failed | Cancelled | None:
+def verdict(counts: ArticleCounts) -> Succeeded | Failed | Cancelled | None:
     """How a batch ends; None while something is pending."""
     if counts.pending:
         return None
@@ -78,12 +78,12 @@ def verdict(counts: Counts) -> Succeeded | Failed | Cancelled | None:
     result = {"total": counts.total, "completed": counts.completed, "cached": counts.cached, "failed": counts.failed}
     if counts.failed and not counts.completed:
         said = f"None of the {counts.total:,} articles could be read."
-        return Failed(Problem("no_article_read", said), permanent=True, response=result)
+        return Failed(AttemptError("no_article_read", said), permanent=True, response=result)
     return Succeeded(result=result, partial=counts.failed > 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class Politeness:
     """How a host is treated that asks for nothing special."""
 
     interval: timedelta = timedelta()
@@ -100,7 +100,7 @@ SLICE = timedelta(milliseconds=250)
 SLOWEST = timedelta(minutes=1)
 
 
-def allowance(manners: Manners, interval: timedelta, in_flight: int) -> int:
+def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
     """How many requests to a host may be given out now."""
     room = max(manners.together - in_flight, 0)
     return room if not interval else min(room, max(1, SLICE // interval))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from foliot.engine.model.run import DEFAULT_PRIORITY, Fence, Problem, RunState
-from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.model.run import DEFAULT_PRIORITY, AttemptError, Fence, RunState
+from foliot.engine.model.views import AttemptEnding, ClaimedRun
 from foliot.features.articles.model.article import ItemState
 
 
@@ -19,7 +19,7 @@ def host_of(url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class WantedArticle:
     """One article that a job asks for."""
 
     url: str
@@ -31,7 +31,7 @@ class Wish:
     priority: int = DEFAULT_PRIORITY
 
     @classmethod
-    def of(cls, article: Mapping[str, Any]) -> Wish:
+    def of(cls, article: Mapping[str, Any]) -> WantedArticle:
         """As an action keeps it, with its URL in one spelling."""
         url = str(article["url"])
         return cls(
@@ -45,7 +45,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class ClaimedArticle:
     """An article in the hands of one attempt."""
 
     fence: Fence
@@ -71,7 +71,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class ExtractedPage:
     """What a page says."""
 
     title: str | None = None
@@ -86,7 +86,7 @@ class Extracted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class HostUpdate:
     """What an answer taught about its host."""
 
     pause: timedelta | None = None
@@ -98,7 +98,7 @@ class News:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scraped:
+class FetchEnding:
     """How an attempt at an article ended, ready to be written: exactly one of the four ways."""
 
     fence: Fence
@@ -106,10 +106,10 @@ class Scraped:
     at: datetime
     tenant_id: str = ""
     """Whose request taught what `news` says; nobody's, when it is about the host itself."""
-    page: Extracted | None = None
+    page: ExtractedPage | None = None
     unchanged: bool = False
     """The page is as it was."""
-    problem: Problem | None = None
+    problem: AttemptError | None = None
     retry_at: datetime | None = None
     """When to try again; None when there is no other try."""
     handed_back: bool = False
@@ -118,20 +118,20 @@ class Scraped:
     """Where the page is said to be; with `handed_back`, for that host has turns of its own."""
     lost: bool = False
     """Written for an attempt that vanished, by whoever took its article back: its fence ends with it."""
-    news: News = News()
+    news: HostUpdate = HostUpdate()
 
 
 @dataclass(frozen=True, slots=True)
 class EndedBatches:
     """Runs of batches that a transaction ended, each as it was stored; to be counted once that is committed."""
 
-    runs: Sequence[tuple[Claimed, Ending, RunState]] = ()
+    runs: Sequence[tuple[ClaimedRun, AttemptEnding, RunState]] = ()
     released: int = 0
     """How many buffered runs could begin because these ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EndingsEffect:
     """What a group of endings changed."""
 
     accepted: frozenset[str] = frozenset()
@@ -158,7 +158,7 @@ class ItemView:
     state: ItemState
     at: datetime | None
     error: Mapping[str, Any] | None
-    page: Extracted
+    page: ExtractedPage
     scraped_at: datetime | None
     previous_scraped_at: datetime | None
     """When it was last read as it was before it changed; None when nobody has seen it change."""
@@ -169,7 +169,7 @@ class ItemView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Previous:
+class PreviousContent:
     """What a page said before it changed."""
 
     title: str | None
@@ -178,7 +178,7 @@ class Previous:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChangeCursor:
     """A place in the order in which articles change."""
 
     at: datetime
@@ -186,10 +186,10 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedArticle:
     """An article that was read at some time, where it stands in that order, and when it was read."""
 
-    mark: Mark
+    mark: ChangeCursor
     scraped_at: datetime
 
 
@@ -201,7 +201,7 @@ class ArticleView:
     tenant_id: str
     url: str
     host: str
-    page: Extracted
+    page: ExtractedPage
     scraped_at: datetime
     reference_count: int
     retry_count: int
@@ -214,10 +214,10 @@ Avoid = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
+class FetchFailure:
     """Why there is no page, in words, and what to do about it."""
 
-    problem: Problem
+    problem: AttemptError
     permanent: bool = False
     retry_after: timedelta | None = None
     pause: timedelta | None = None
@@ -225,19 +225,19 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class PageUnchanged:
     """The page is as it was when it was last fetched."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class PageMoved:
     """The page is elsewhere, be it on the same host: the next request is another turn."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RobotsRules:
     """What a host allows, as its robots.txt says; the text is kept for every worker."""
 
     robots: str
@@ -249,10 +249,10 @@ class Allowance:
 class Scraper(Protocol):
     """Fetches and reads pages, politely."""
 
-    async def robots(self, taken: Taken) -> Allowance | Missed:
+    async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         """Ask the host of this article what it allows. A host that has nothing to say allows everything."""
         ...
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+    async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         """Fetch the page, if its host allows, and read it."""
         ...

@@ -16,24 +16,24 @@ from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import Fence
 from foliot.engine.sql.leases import Leases, until
-from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, Manners, leeway
+from foliot.features.articles.model.article import QUEUE, ArticleCounts, ArticleStatus, Politeness, leeway
 from foliot.features.articles.model.fetch import (
     ArticleView,
     Avoid,
-    Changed,
+    ChangeCursor,
+    ChangedArticle,
+    ClaimedArticle,
+    EndingsEffect,
+    FetchEnding,
     ItemView,
-    Mark,
-    Previous,
-    Scraped,
-    Taken,
-    Told,
-    Wish,
+    PreviousContent,
+    WantedArticle,
 )
 from foliot.features.articles.sql import batches, host_pauses, hosts
 from foliot.features.articles.sql import endings as article_endings
 from foliot.features.articles.sql import views as article_views
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
-from foliot.features.articles.sql.picks import Pick, picks
+from foliot.features.articles.sql.picks import ArticlePick, picks
 from foliot.features.articles.tables import articles
 from foliot.features.articles.tables import hosts as host_rows
 
@@ -90,17 +90,17 @@ class SqlArticles(Statements):
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
     async def submit(
-        self, tenant_id: str, run_id: str, wishes: Sequence[Wish], now: datetime, max_age: timedelta
-    ) -> Counts:
+        self, tenant_id: str, run_id: str, wishes: Sequence[WantedArticle], now: datetime, max_age: timedelta
+    ) -> ArticleCounts:
         """Note what a job wants, once: what was scraped within `max_age` is there at once, the rest waits its turn."""
         return await batches.submit(self.conn, self.dialect, (tenant_id, run_id), wishes, now, max_age)
 
-    async def counts(self, run_ids: Sequence[str], *, lock: bool = False) -> Mapping[str, Counts]:
+    async def counts(self, run_ids: Sequence[str], *, lock: bool = False) -> Mapping[str, ArticleCounts]:
         return await batches.counts(self.conn, self.dialect, run_ids, lock=lock)
 
-    async def forsake(self, run_ids: Sequence[str], now: datetime) -> Mapping[str, int]:
+    async def release(self, run_ids: Sequence[str], now: datetime) -> Mapping[str, int]:
         """These jobs want nothing any more; says how many items each still waited for."""
-        return await batches.forsake(self.conn, self.dialect, run_ids, now)
+        return await batches.release(self.conn, self.dialect, run_ids, now)
 
     async def items(
         self, run_id: str, *, after: int = 0, skip: int = 0, limit: int, failed: bool | None = None
@@ -112,11 +112,11 @@ class SqlArticles(Statements):
         """The ids of a job's articles, in the order they were asked for."""
         return await batches.article_ids(self.conn, run_id)
 
-    async def item(self, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
+    async def item(self, run_id: str, article_id: str) -> tuple[ItemView, PreviousContent | None] | None:
         """One article of a job with what it said before; None when the job did not ask for it."""
         return await batches.read_item(self.conn, run_id, article_id)
 
-    async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:
+    async def changed(self, after: ChangeCursor, limit: int) -> Sequence[ChangedArticle]:
         """Articles of all tenants that have been read, in the order in which they changed, after this place."""
         return await article_views.changed(self.conn, after, limit)
 
@@ -124,9 +124,9 @@ class SqlArticles(Statements):
         """Those of these that have been read."""
         return await article_views.views(self.conn, self.dialect, ids)
 
-    async def wishes(self, run_id: str) -> Sequence[Wish]:
+    async def wishes(self, run_id: str) -> Sequence[WantedArticle]:
         """What another job would have to want to do the rest of this one; all of it, when nothing is left to do."""
-        return await batches.wishes_of(self.conn, run_id)
+        return await batches.wanted_articles(self.conn, run_id)
 
     async def orphans(self, limit: int) -> Sequence[str]:
         """Jobs that have ended and still wait for something."""
@@ -147,10 +147,10 @@ class SqlArticles(Statements):
         worker: str,
         lease: timedelta,
         token: str,
-        manners: Manners,
+        manners: Politeness,
         avoid: Avoid | None = None,
         without: Collection[str] = (),
-    ) -> Sequence[Taken]:
+    ) -> Sequence[ClaimedArticle]:
         """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up.
 
         What `avoid` names is left where it is; tenants in `without` have none this time.
@@ -165,7 +165,7 @@ class SqlArticles(Statements):
             return []
         bound: dict[str, Any] = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
         await self.conn.execute(_take(self.dialect, self.leases.own_clock), bound | self.leases.bound(lease, now))
-        used: dict[str, tuple[hosts.Room, int]] = {}
+        used: dict[str, tuple[hosts.HostCapacity, int]] = {}
         taken = []
         rank = {article_id: at for at, article_id in enumerate(chosen)}
         for row in sorted(rows, key=lambda row: rank[row.id]):
@@ -179,14 +179,14 @@ class SqlArticles(Statements):
         return taken
 
     async def _chosen(
-        self, now: datetime, limit: int, manners: Manners, avoid: Avoid | None, without: Collection[str]
-    ) -> tuple[list[str], Mapping[str, hosts.Room], Mapping[host_pauses.Pair, host_pauses.Pause]]:
+        self, now: datetime, limit: int, manners: Politeness, avoid: Avoid | None, without: Collection[str]
+    ) -> tuple[list[str], Mapping[str, hosts.HostCapacity], Mapping[host_pauses.Pair, host_pauses.HostPause]]:
         """Which articles are taken, and what their hosts can bear, which are locked."""
         wanted = await picks(self.conn, self.dialect, now, limit, avoid=avoid, without=without)
         if not wanted:
             return [], {}, {}
         names = {pick.host for pick in wanted}
-        rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners, limit)
+        rooms = await hosts.host_capacities(self.conn, self.dialect, names, now, manners, limit)
         pauses = await host_pauses.of(self.conn, self.dialect, names)
         chosen = _seated(wanted, rooms, pauses, now, limit)
         full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
@@ -194,7 +194,7 @@ class SqlArticles(Statements):
             # Hosts that can bear nothing now must not hide the others.
             wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid, without)})
             if others := {pick.host for pick in wanted} - names:
-                rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners, limit)
+                rooms |= await hosts.host_capacities(self.conn, self.dialect, others, now, manners, limit)
                 pauses |= await host_pauses.of(self.conn, self.dialect, others)
             chosen = _seated(wanted, rooms, pauses, now, limit)
         return chosen, rooms, pauses
@@ -221,7 +221,7 @@ class SqlArticles(Statements):
         """Renew leases; answers the ids that are still ours."""
         return await self.leases.extend(fences, lease, now)
 
-    async def finish(self, endings: Sequence[Scraped], now: datetime, manners: Manners) -> Told:
+    async def finish(self, endings: Sequence[FetchEnding], now: datetime, manners: Politeness) -> EndingsEffect:
         """Record a group of endings; a batch whose last item ends with it ends in the same transaction."""
         told, jobs = await article_endings.finish(self.conn, self.dialect, endings, now)
         news = defaultdict(list)
@@ -243,9 +243,9 @@ class SqlArticles(Statements):
 
 
 def _seated(
-    wanted: Sequence[Pick],
-    rooms: Mapping[str, hosts.Room],
-    pauses: Mapping[host_pauses.Pair, host_pauses.Pause],
+    wanted: Sequence[ArticlePick],
+    rooms: Mapping[str, hosts.HostCapacity],
+    pauses: Mapping[host_pauses.Pair, host_pauses.HostPause],
     now: datetime,
     limit: int,
 ) -> list[str]:
@@ -266,10 +266,10 @@ def _seated(
 
 
 def _held_back(
-    taken: Sequence[Taken], pauses: Mapping[host_pauses.Pair, host_pauses.Pause]
-) -> dict[host_pauses.Pair, host_pauses.Pause]:
+    taken: Sequence[ClaimedArticle], pauses: Mapping[host_pauses.Pair, host_pauses.HostPause]
+) -> dict[host_pauses.Pair, host_pauses.HostPause]:
     """When each tenant that a host has slowed down may ask it again."""
-    held: dict[host_pauses.Pair, host_pauses.Pause] = {}
+    held: dict[host_pauses.Pair, host_pauses.HostPause] = {}
     for one in taken:
         pair = (one.host, one.tenant_id)
         if pair in pauses and (interval := pauses[pair].interval):
@@ -278,11 +278,11 @@ def _held_back(
     return held
 
 
-def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str, *, slowed: bool) -> Taken:
+def _taken(row: Any, room: hosts.HostCapacity, start_at: datetime, token: str, *, slowed: bool) -> ClaimedArticle:
     # Only who has the page can be told that it has not changed.
     known = row.scraped_at is not None
     late = leeway(room.interval)
-    return Taken(
+    return ClaimedArticle(
         fence=Fence(row.id, row.epoch + 1, token),
         tenant_id=row.tenant_id,
         url=row.moved_to or row.url,

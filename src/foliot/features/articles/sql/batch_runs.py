@@ -20,14 +20,14 @@ from foliot.db.columns import Moment
 from foliot.db.dialects import Change, Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, Fence, RunState
-from foliot.engine.model.views import Claimed
+from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql import endings, queue_pauses
-from foliot.engine.sql.claimed_row import ROW, Holding
-from foliot.engine.sql.log_chunks import Scribe, told_columns
+from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
+from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import log_chunks, queues, runs
-from foliot.features.articles.model.article import KIND, Counts, verdict
+from foliot.features.articles.model.article import KIND, ArticleCounts, verdict
 from foliot.features.articles.model.fetch import EndedBatches
 
 NUMBERED = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped")
@@ -95,13 +95,13 @@ def _start() -> Update:
     )
 
 
-def numbered(jobs: Sequence[Any], lines: Mapping[str, Sequence[Line]]) -> list[Change]:
+def numbered(jobs: Sequence[Any], lines: Mapping[str, Sequence[EventLine]]) -> list[Change]:
     """These lines among the events of each job's run, if it is open."""
-    scribe = Scribe.new()
+    scribe = LogChunkWriter.new()
     rows = [row for row in jobs if RunState(row.state) in OPEN]
     if not rows:
         return []
-    values = told_columns([scribe.tell(row, lines[row.id]) for row in rows])
+    values = position_columns([scribe.tell(row, lines[row.id]) for row in rows])
     told: list[Change] = [(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
     return [*told, (runs, {"id": [row.id for row in rows]}, values)]
 
@@ -111,8 +111,8 @@ class SqlBatchRuns(Statements):
     """Opens, checks and ends the runs of batches."""
 
     @property
-    def holding(self) -> Holding:
-        return Holding(self.tx)
+    def holding(self) -> SqlClaimedRows:
+        return SqlClaimedRows(self.tx)
 
     async def coming(self, only: Collection[str] | None, now: datetime, limit: int) -> DueBatches:
         """Batches in these queues whose moment has come, the longest overdue first."""
@@ -123,7 +123,7 @@ class SqlBatchRuns(Statements):
         parked = [row.id for row in due if row.state != RunState.QUEUED]
         return DueBatches(waiting, parked, next((row.poll_at for row in rows if row.poll_at > now), None))
 
-    async def lock_waiting(self, run_id: str, now: datetime) -> Claimed | None:
+    async def lock_waiting(self, run_id: str, now: datetime) -> ClaimedRun | None:
         """A batch without items, locked, with what it asks for; None when it is not there to be opened."""
         row = (await self.conn.execute(_waiting(self.dialect), {"run_id": run_id, "now": now})).first()
         if row is None:
@@ -131,21 +131,21 @@ class SqlBatchRuns(Statements):
         await self.holding.load([row])
         return self.holding.claimed(row, Fence(row.id, row.epoch + 1, new_id("tok")), row.attempt + 1, now)
 
-    async def start(self, claimed: Claimed, now: datetime) -> None:
+    async def start(self, claimed: ClaimedRun, now: datetime) -> None:
         """Parks a locked batch: it is running from now on, and no process holds it."""
         fence = claimed.fence
         bound = {"b_id": fence.run_id, "b_token": fence.token, "b_now": now, "b_check": now + BATCH_CHECK}
         await self.conn.execute(_start(), bound)
 
-    async def begin(self, run_id: str, counts: Counts, now: datetime) -> EndedBatches:
+    async def begin(self, run_id: str, counts: ArticleCounts, now: datetime) -> EndedBatches:
         """The first line of a batch whose items have just been created; one that waits for nothing ends."""
         said = f"{counts.total:,} articles: {counts.cached:,} are fresh, {counts.pending:,} to fetch"
         query = select(*(runs.c[name] for name in NUMBERED)).where(runs.c.id == run_id)
         rows = (await self.conn.execute(query)).all()
-        await self.dialect.change(self.conn, numbered(rows, {run_id: [Line(now, EventType.LOG, message=said)]}))
+        await self.dialect.change(self.conn, numbered(rows, {run_id: [EventLine(now, EventType.LOG, message=said)]}))
         return await self.settle({run_id: counts}, now)
 
-    async def settle(self, counts: Mapping[str, Counts], now: datetime) -> EndedBatches:
+    async def settle(self, counts: Mapping[str, ArticleCounts], now: datetime) -> EndedBatches:
         """Ends those of these batches that wait for nothing any more."""
         return await self.end({run_id: ended for run_id, one in counts.items() if (ended := verdict(one))}, now)
 

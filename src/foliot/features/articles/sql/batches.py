@@ -14,8 +14,8 @@ from foliot.core.ids import ARTICLE, new_id
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import order_key
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState
-from foliot.features.articles.model.fetch import Extracted, ItemView, Previous, Wish
+from foliot.features.articles.model.article import QUEUE, ArticleCounts, ArticleStatus, ItemState
+from foliot.features.articles.model.fetch import ExtractedPage, ItemView, PreviousContent, WantedArticle
 from foliot.features.articles.tables import article_jobs, articles, items
 
 MOST_TEXT = 8 * 1024 * 1024
@@ -51,10 +51,10 @@ async def submit(
     conn: AsyncConnection,
     dialect: Dialect,
     job: tuple[str, str],
-    wishes: Sequence[Wish],
+    wishes: Sequence[WantedArticle],
     now: datetime,
     max_age: timedelta,
-) -> Counts:
+) -> ArticleCounts:
     """Everything a job wants, noted at once; `job` is its tenant and id. A second time changes nothing."""
     tenant_id, run_id = job
     known = await counts(conn, dialect, [run_id])
@@ -72,14 +72,14 @@ async def submit(
         await _want(conn, dialect, [wish for wish in met if wish.url_hash not in fresh], rows, now)
         await _refer(conn, dialect, [rows[wish.url_hash] for wish in met])
     await _insert_items(conn, dialect, job, [(wish, rows[wish.url_hash].id) for wish in wishes], (states, now))
-    made = Counts(total=len(wishes), cached=len(fresh))
+    made = ArticleCounts(total=len(wishes), cached=len(fresh))
     columns: dict[str, list[Any]] = {"run_id": [run_id], "tenant_id": [tenant_id], **counted([made])}
     await dialect.insert(conn, article_jobs, columns)
     return made
 
 
 async def _meet(
-    conn: AsyncConnection, dialect: Dialect, tenant_id: str, wishes: Sequence[Wish], now: datetime
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, wishes: Sequence[WantedArticle], now: datetime
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """The rows of these articles, locked, by the hash of the URL. Those that nobody knew are made, and named."""
     # In the order of the key: whoever wants the same pages at the same time waits, and nobody in a circle.
@@ -113,7 +113,7 @@ async def _meet(
 
 
 async def _want(
-    conn: AsyncConnection, dialect: Dialect, wishes: Sequence[Wish], rows: Mapping[str, Any], now: datetime
+    conn: AsyncConnection, dialect: Dialect, wishes: Sequence[WantedArticle], rows: Mapping[str, Any], now: datetime
 ) -> None:
     """Put into the queue what is not there yet, and move forward what somebody wants more urgently now."""
     values: dict[str, list[Any]] = {"priority": [], "ready_at": [], "order_key": [], "lane": [], "attempt": []}
@@ -156,7 +156,7 @@ async def _insert_items(
     conn: AsyncConnection,
     dialect: Dialect,
     job: tuple[str, str],
-    wanted: Sequence[tuple[Wish, str]],
+    wanted: Sequence[tuple[WantedArticle, str]],
     known: tuple[Sequence[ItemState], datetime],
 ) -> None:
     (tenant_id, run_id), (states, now) = job, known
@@ -179,26 +179,26 @@ async def _insert_items(
 
 async def counts(
     conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], *, lock: bool = False
-) -> dict[str, Counts]:
+) -> dict[str, ArticleCounts]:
     """How far each of these jobs has come; who has no row is no job of articles, or has not begun."""
     query = select(article_jobs).where(dialect.among(article_jobs.c.run_id, run_ids)).order_by(article_jobs.c.run_id)
     return {row.run_id: count(row) for row in await conn.execute(dialect.lock(query) if lock else query)}
 
 
-def count(row: Any) -> Counts:
-    return Counts(total=row.total, cached=row.cached, done=row.done, failed=row.failed, cancelled=row.cancelled)
+def count(row: Any) -> ArticleCounts:
+    return ArticleCounts(total=row.total, cached=row.cached, done=row.done, failed=row.failed, cancelled=row.cancelled)
 
 
-def counted(made: Sequence[Counts]) -> dict[str, list[Any]]:
+def counted(made: Sequence[ArticleCounts]) -> dict[str, list[Any]]:
     """The same as columns of the table."""
     return {name: [getattr(one, name) for one in made] for name in COUNTED}
 
 
-async def save_counts(conn: AsyncConnection, dialect: Dialect, made: Mapping[str, Counts]) -> None:
+async def save_counts(conn: AsyncConnection, dialect: Dialect, made: Mapping[str, ArticleCounts]) -> None:
     await dialect.update(conn, article_jobs, {"run_id": list(made)}, counted(list(made.values())))
 
 
-async def forsake(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime) -> dict[str, int]:
+async def release(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime) -> dict[str, int]:
     """Whatever these jobs still wait for, they want no more; what nobody else waits for leaves the queue."""
     query = select(items.c.run_id, items.c.position, items.c.waits_for).where(
         dialect.among(items.c.run_id, run_ids), items.c.waits_for.is_not(None)
@@ -224,7 +224,7 @@ async def forsake(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str
     gone = Counter(row.run_id for row in dropped)
     known = await counts(conn, dialect, sorted(gone), lock=True)
     after = {
-        run_id: Counts(
+        run_id: ArticleCounts(
             total=one.total, cached=one.cached, done=one.done, failed=one.failed, cancelled=one.cancelled + gone[run_id]
         )
         for run_id, one in known.items()
@@ -283,7 +283,9 @@ async def article_ids(conn: AsyncConnection, run_id: str) -> list[str]:
     return list((await conn.execute(query)).scalars())
 
 
-async def read_item(conn: AsyncConnection, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
+async def read_item(
+    conn: AsyncConnection, run_id: str, article_id: str
+) -> tuple[ItemView, PreviousContent | None] | None:
     """One of them, and what it said before it changed."""
     both = items.join(articles, articles.c.id == items.c.article_id)
     query = select(*_SHOWN, articles.c.previous_title, articles.c.previous_content).select_from(both)
@@ -292,14 +294,16 @@ async def read_item(conn: AsyncConnection, run_id: str, article_id: str) -> tupl
     if row is None:
         return None
     at = row.previous_scraped_at
-    before = None if at is None else Previous(title=row.previous_title, content=row.previous_content, scraped_at=at)
+    before = (
+        None if at is None else PreviousContent(title=row.previous_title, content=row.previous_content, scraped_at=at)
+    )
     return _item(row), before
 
 
-def page_of(row: Any) -> Extracted:
+def page_of(row: Any) -> ExtractedPage:
     """What the page said."""
     about = row.about or {}
-    return Extracted(title=row.title, content=row.content, **{name: about.get(name) for name in _ABOUT})
+    return ExtractedPage(title=row.title, content=row.content, **{name: about.get(name) for name in _ABOUT})
 
 
 def _item(row: Any) -> ItemView:
@@ -322,12 +326,12 @@ def _item(row: Any) -> ItemView:
     )
 
 
-def about(page: Extracted) -> dict[str, Any]:
+def about(page: ExtractedPage) -> dict[str, Any]:
     """What is kept of a page beside its title and text."""
     return {name: value for name in _ABOUT if (value := getattr(page, name)) is not None}
 
 
-async def wishes_of(conn: AsyncConnection, run_id: str) -> list[Wish]:
+async def wanted_articles(conn: AsyncConnection, run_id: str) -> list[WantedArticle]:
     """What did not come of a job, or all of it, when everything did."""
     columns = (articles.c.url, articles.c.url_hash, articles.c.host, items.c.source, items.c.category)
     query = select(*columns, items.c.priority, items.c.state).join(articles, articles.c.id == items.c.article_id)
@@ -335,7 +339,7 @@ async def wishes_of(conn: AsyncConnection, run_id: str) -> list[Wish]:
     settled = {ItemState.DONE, ItemState.CACHED}
     left = [row for row in rows if row.state not in settled] or rows
     return [
-        Wish(
+        WantedArticle(
             url=row.url,
             url_hash=row.url_hash,
             host=row.host,

@@ -13,12 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Change, Dialect
-from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import order_key
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState
-from foliot.features.articles.model.fetch import Scraped, Told, host_of
+from foliot.features.articles.model.article import QUEUE, ArticleCounts, ArticleStatus, ItemState
+from foliot.features.articles.model.fetch import EndingsEffect, FetchEnding, host_of
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.batch_runs import NUMBERED, numbered
 from foliot.features.articles.tables import article_jobs as job_rows
@@ -37,7 +37,7 @@ _HELD = (
     articles.c.moves,
 )
 
-Held = tuple[Any, Scraped]
+Held = tuple[Any, FetchEnding]
 
 
 @cache
@@ -61,8 +61,8 @@ def _jobs(dialect: Dialect) -> Select[Any]:
 
 
 async def finish(
-    conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scraped], now: datetime
-) -> tuple[Told, Mapping[str, Counts]]:
+    conn: AsyncConnection, dialect: Dialect, endings: Sequence[FetchEnding], now: datetime
+) -> tuple[EndingsEffect, Mapping[str, ArticleCounts]]:
     """Record a group; an ending that does not carry the current fence changes nothing. Says also how jobs stand."""
     by_id = {ending.fence.run_id: ending for ending in endings}
     held: list[Held] = []
@@ -78,22 +78,24 @@ async def finish(
             repeated.add(row.id)
     accepted = frozenset({row.id for row, _ in held} | repeated)
     if not held:
-        return Told(accepted), {}
+        return EndingsEffect(accepted), {}
     waiting = (await conn.execute(_waiting(dialect), {"ids": [row.id for row, _ in held]})).all()
     wanted = {item.waits_for for item in waiting}
     later, changes = await _work(conn, dialect, held, wanted, now)
     over = {row.id: ending for row, ending in held if _over(ending)}
     jobs, moved = await _move_jobs(conn, dialect, [item for item in waiting if item.waits_for in over], over, now)
     await dialect.change(conn, changes + moved)
-    return Told(accepted, list(jobs), [run_id for run_id, one in jobs.items() if one.pending == 0], later), jobs
+    return EndingsEffect(
+        accepted, list(jobs), [run_id for run_id, one in jobs.items() if one.pending == 0], later
+    ), jobs
 
 
-def _over(ending: Scraped) -> bool:
+def _over(ending: FetchEnding) -> bool:
     """Whether the article is settled for those who wait for it."""
     return ending.page is not None or ending.unchanged or (ending.retry_at is None and not ending.handed_back)
 
 
-def _good(ending: Scraped) -> bool:
+def _good(ending: FetchEnding) -> bool:
     return ending.page is not None or ending.unchanged
 
 
@@ -186,15 +188,15 @@ async def _scraped_at(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str
     return {row.id: row.scraped_at for row in await conn.execute(query)}
 
 
-def _status(ending: Scraped) -> ArticleStatus:
+def _status(ending: FetchEnding) -> ArticleStatus:
     if _good(ending):
         return ArticleStatus.SCRAPED
     return ArticleStatus.FAILED if _over(ending) else ArticleStatus.PENDING
 
 
 async def _move_jobs(
-    conn: AsyncConnection, dialect: Dialect, flipped: Sequence[Any], over: Mapping[str, Scraped], now: datetime
-) -> tuple[dict[str, Counts], list[Change]]:
+    conn: AsyncConnection, dialect: Dialect, flipped: Sequence[Any], over: Mapping[str, FetchEnding], now: datetime
+) -> tuple[dict[str, ArticleCounts], list[Change]]:
     """Each job moves by exactly the items that were flipped here."""
     if not flipped:
         return {}, []
@@ -209,7 +211,7 @@ async def _move_jobs(
     keys = {"run_id": [item.run_id for item in flipped], "position": [item.position for item in flipped]}
     rows = (await conn.execute(_jobs(dialect), {"ids": sorted({item.run_id for item in flipped})})).all()
     counts = {row.id: batches.count(row) for row in rows}
-    lines: dict[str, list[Line]] = defaultdict(list)
+    lines: dict[str, list[EventLine]] = defaultdict(list)
     for item, state in zip(flipped, states, strict=True):
         counts[item.run_id] = counts[item.run_id].after(state)
         lines[item.run_id].append(_line(item.waits_for, state, counts[item.run_id], now))
@@ -217,11 +219,11 @@ async def _move_jobs(
     return counts, [(items, keys, values), saved, *numbered(rows, lines)]
 
 
-def _error(ending: Scraped) -> dict[str, Any] | None:
+def _error(ending: FetchEnding) -> dict[str, Any] | None:
     return None if ending.problem is None else ending.problem.as_dict()
 
 
-def _line(article_id: str, state: ItemState, counts: Counts, now: datetime) -> Line:
+def _line(article_id: str, state: ItemState, counts: ArticleCounts, now: datetime) -> EventLine:
     data = {
         "article_id": article_id,
         "status": (ArticleStatus.SCRAPED if state is ItemState.DONE else ArticleStatus.FAILED).value,
@@ -229,4 +231,4 @@ def _line(article_id: str, state: ItemState, counts: Counts, now: datetime) -> L
         "failed": counts.failed,
         "total": counts.total,
     }
-    return Line(now, EventType.PROGRESS, data=data)
+    return EventLine(now, EventType.PROGRESS, data=data)

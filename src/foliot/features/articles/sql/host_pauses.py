@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model.article import SLICE, Manners, quicker, slower
-from foliot.features.articles.model.fetch import News
+from foliot.features.articles.model.article import SLICE, Politeness, quicker, slower
+from foliot.features.articles.model.fetch import HostUpdate
 from foliot.features.articles.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)
@@ -32,7 +32,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class HostPause:
     """How a tenant's requests to a host are held back."""
 
     next_at: datetime
@@ -46,11 +46,11 @@ class Pause:
             return 0
         return min(limit, max(1, SLICE // self.interval)) if self.interval else limit
 
-    def told(self, news: News, now: datetime, manners: Manners, *, again: bool) -> Pause:
+    def told(self, news: HostUpdate, now: datetime, manners: Politeness, *, again: bool) -> HostPause:
         """After this answer; `again`: the host has asked for patience in the same moment already."""
         if news.pause:
             until = max(self.next_at, now + min(news.pause, LONGEST))
-            return Pause(until, now, self.interval if again else slower(max(self.interval, manners.interval)))
+            return HostPause(until, now, self.interval if again else slower(max(self.interval, manners.interval)))
         interval = quicker(self.interval, manners.interval) if news.well else self.interval
         return replace(self, interval=interval if interval > max(manners.interval, BRIEFEST) else timedelta())
 
@@ -73,11 +73,11 @@ def _silent(dialect: Dialect) -> Select[Any]:
     )
 
 
-async def of(conn: AsyncConnection, dialect: Dialect, names: Collection[str]) -> dict[Pair, Pause]:
+async def of(conn: AsyncConnection, dialect: Dialect, names: Collection[str]) -> dict[Pair, HostPause]:
     """Those at these hosts."""
     found = await conn.execute(_of(dialect), {"names": sorted(names)})
     return {
-        (row.host, row.tenant_id): Pause(row.next_at, row.asked_at, row.interval_ms * _MILLISECOND) for row in found
+        (row.host, row.tenant_id): HostPause(row.next_at, row.asked_at, row.interval_ms * _MILLISECOND) for row in found
     }
 
 
@@ -98,7 +98,7 @@ async def freed_at(conn: AsyncConnection, now: datetime) -> datetime | None:
 
 
 async def write(
-    conn: AsyncConnection, dialect: Dialect, changed: Mapping[Pair, Pause], known: Collection[Pair]
+    conn: AsyncConnection, dialect: Dialect, changed: Mapping[Pair, HostPause], known: Collection[Pair]
 ) -> None:
     """Those that are known are there already."""
     for pairs, there in (

@@ -13,20 +13,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model.article import NO_WORD, NO_WORD_KEPT, Manners, allowance, quicker, slower
-from foliot.features.articles.model.fetch import News
+from foliot.features.articles.model.article import NO_WORD, NO_WORD_KEPT, Politeness, allowance, quicker, slower
+from foliot.features.articles.model.fetch import HostUpdate
 from foliot.features.articles.sql import host_pauses
 from foliot.features.articles.tables import articles, hosts
 
 ROBOTS_KEPT = timedelta(hours=12)
 _MILLISECOND = timedelta(milliseconds=1)
 
-Word = tuple[str, News]
+Word = tuple[str, HostUpdate]
 """What an answer taught, and the tenant that it was given to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class HostCapacity:
     """What a host can bear now."""
 
     host: str
@@ -67,9 +67,9 @@ async def blocked(
     return everybodys | await host_pauses.silent(conn, dialect, names, tenant_id, now)
 
 
-async def rooms(
-    conn: AsyncConnection, dialect: Dialect, names: Collection[str], now: datetime, manners: Manners, limit: int
-) -> dict[str, Room]:
+async def host_capacities(
+    conn: AsyncConnection, dialect: Dialect, names: Collection[str], now: datetime, manners: Politeness, limit: int
+) -> dict[str, HostCapacity]:
     """What these hosts can bear, up to so much each, locked; one that somebody else is taking from is left out."""
     ordered = sorted(names)
     rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
@@ -95,7 +95,7 @@ async def _in_flight(conn: AsyncConnection, dialect: Dialect, names: Sequence[st
     return {row.host: row.busy for row in await conn.execute(_busy(dialect), {"names": names})}
 
 
-def _room(row: Any, busy: int, now: datetime, manners: Manners, limit: int) -> Room:
+def _room(row: Any, busy: int, now: datetime, manners: Politeness, limit: int) -> HostCapacity:
     interval = _interval(row, manners)
     kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
     due = row.robots_at is None or row.robots_at < now - kept
@@ -104,15 +104,15 @@ def _room(row: Any, busy: int, now: datetime, manners: Manners, limit: int) -> R
     most = min(most, 1) if due and not busy else 0 if due else most
     first = now + manners.lead if interval else now
     starts = [first + interval * at for at in range(min(most, limit))]
-    return Room(row.host, starts, interval, row.interval_ms > 0, row.robots, due)
+    return HostCapacity(row.host, starts, interval, row.interval_ms > 0, row.robots, due)
 
 
-def _interval(row: Any, manners: Manners) -> timedelta:
+def _interval(row: Any, manners: Politeness) -> timedelta:
     stated: timedelta = max(row.interval_ms, row.crawl_delay_ms) * _MILLISECOND
     return max(manners.interval, stated)
 
 
-async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[Room, int]]) -> None:
+async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[HostCapacity, int]]) -> None:
     """Move each host's next moment behind the last of so many starts."""
     moved = {
         host: room.starts[count - 1] + room.interval for host, (room, count) in taken.items() if count and room.interval
@@ -122,7 +122,7 @@ async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple
 
 
 async def learn(
-    conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[Word]], now: datetime, manners: Manners
+    conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[Word]], now: datetime, manners: Politeness
 ) -> None:
     """What answers taught about their hosts; most teach nothing, and cost nothing."""
     telling = {
@@ -147,7 +147,7 @@ async def learn(
     names = []
     rows = (await conn.execute(dialect.lock(query))).all()
     known = await host_pauses.of(conn, dialect, telling)
-    pauses: dict[host_pauses.Pair, host_pauses.Pause] = {}
+    pauses: dict[host_pauses.Pair, host_pauses.HostPause] = {}
     for row in rows:
         told = _shared(row.host, telling[row.host], known, pauses, now, manners)
         made = _learnt(row, told, now, manners)
@@ -163,22 +163,22 @@ async def learn(
 def _shared(
     host: str,
     told: Sequence[Word],
-    known: Mapping[host_pauses.Pair, host_pauses.Pause],
-    pauses: dict[host_pauses.Pair, host_pauses.Pause],
+    known: Mapping[host_pauses.Pair, host_pauses.HostPause],
+    pauses: dict[host_pauses.Pair, host_pauses.HostPause],
     now: datetime,
-    manners: Manners,
-) -> list[News]:
+    manners: Politeness,
+) -> list[HostUpdate]:
     """What of it is everybody's business; what is one tenant's own is noted in `pauses`.
 
     A host that asks one tenant for patience has asked that tenant. Asked for by two, it is meant for all.
     """
-    shared: list[News] = []
+    shared: list[HostUpdate] = []
     asked: set[str] = set()
     for tenant, one in told:
         pair = (host, tenant)
         before = pauses.get(pair) or known.get(pair)
         if tenant and (one.pause or (before is not None and one.well)):
-            pauses[pair] = (before or host_pauses.Pause(now, now)).told(one, now, manners, again=tenant in asked)
+            pauses[pair] = (before or host_pauses.HostPause(now, now)).told(one, now, manners, again=tenant in asked)
         if one.pause:
             asked.add(tenant)
         others = {**known, **pauses}
@@ -196,7 +196,7 @@ async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit
         await conn.execute(delete(hosts).where(dialect.among(hosts.c.host, gone)))
 
 
-def _learnt(row: Any, told: Sequence[News], now: datetime, manners: Manners) -> tuple[Any, ...]:
+def _learnt(row: Any, told: Sequence[HostUpdate], now: datetime, manners: Politeness) -> tuple[Any, ...]:
     next_at, interval = row.next_at, row.interval_ms * _MILLISECOND
     delay, robots, robots_at = row.crawl_delay_ms, row.robots, row.robots_at
     asked = False

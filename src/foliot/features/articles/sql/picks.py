@@ -33,7 +33,7 @@ WIDER = 2
 """How many times more articles are looked at than are wanted: some wait for their host."""
 
 
-class Pick(NamedTuple):
+class ArticlePick(NamedTuple):
     """An article that could be taken: its rank in its tenant's share, and what orders it among all."""
 
     rank: int
@@ -98,7 +98,7 @@ async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
     passed_over: frozenset[str] = frozenset(),
     avoid: Avoid | None = None,
     without: Collection[str] = (),
-) -> list[Pick]:
+) -> list[ArticlePick]:
     """What could be taken now, best first: each tenant has its first before anybody has a second.
 
     Neither at hosts that are passed over, nor of tenants that go without.
@@ -118,7 +118,7 @@ async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
     shares: dict[str, list[Any]] = defaultdict(list)
     for row in found:
         shares[tenants[row.share]].append(row)
-    chosen: list[Pick] = []
+    chosen: list[ArticlePick] = []
     for tenant, rows in shares.items():
         silent = {row.host for row in rows if row.silent} | passed_over
         shut = {row.host for row in rows if row.host in silent or (avoid is not None and avoid(tenant, row.host))}
@@ -127,7 +127,7 @@ async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
             others = await _elsewhere(conn, dialect, tenant, now, silent | shut | {row.host for row in free})
             free += [row for row in others if avoid is None or not avoid(tenant, row.host)]
         free.sort(key=lambda row: (row.order_key, row.id))
-        chosen += [Pick(rank, row.order_key, row.id, row.host, tenant) for rank, row in enumerate(free)]
+        chosen += [ArticlePick(rank, row.order_key, row.id, row.host, tenant) for rank, row in enumerate(free)]
     return sorted(chosen)
 
 

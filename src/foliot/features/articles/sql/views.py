@@ -9,7 +9,7 @@ from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model.fetch import ArticleView, Changed, Mark
+from foliot.features.articles.model.fetch import ArticleView, ChangeCursor, ChangedArticle
 from foliot.features.articles.sql.batches import page_of
 from foliot.features.articles.tables import articles
 
@@ -29,7 +29,7 @@ _VIEWED = (
 )
 
 
-async def changed(conn: AsyncConnection, after: Mark, limit: int) -> list[Changed]:
+async def changed(conn: AsyncConnection, after: ChangeCursor, limit: int) -> list[ChangedArticle]:
     """In the order of the index on `updated_at`; the long texts are not read."""
     moment = articles.c.updated_at
     query = (
@@ -40,7 +40,7 @@ async def changed(conn: AsyncConnection, after: Mark, limit: int) -> list[Change
         .order_by(moment, articles.c.id)
         .limit(limit)
     )
-    return [Changed(Mark(row.updated_at, row.id), row.scraped_at) for row in await conn.execute(query)]
+    return [ChangedArticle(ChangeCursor(row.updated_at, row.id), row.scraped_at) for row in await conn.execute(query)]
 
 
 async def views(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> list[ArticleView]:

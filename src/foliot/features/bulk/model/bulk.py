@@ -21,9 +21,9 @@ from foliot.core.access import Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import OPEN, RunState
-from foliot.engine.model.schedule import Status
-from foliot.features.filters.model.query import MOST_CHARACTERS, Term
-from foliot.features.runs.model.replay import Terms, read_terms
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.features.filters.model.query import MOST_CHARACTERS, FilterTerm
+from foliot.features.runs.model.replay import ReplayOptions, read_terms
 from foliot.features.schedules.model.document import read_tags
 
 BULK = "blk"
@@ -36,7 +36,7 @@ TURNS = 5
 """A second is cut into so many turns where the rate is high: more would be no smoother to whoever is called."""
 
 
-class Act(StrEnum):
+class BulkOperation(StrEnum):
     """What is done to each: the first four to runs, the others to schedules, the last to instants of one."""
 
     CANCEL = "cancel"
@@ -60,37 +60,37 @@ class Act(StrEnum):
         return _NEEDS[self]
 
     @property
-    def narrows(self) -> tuple[Term, ...]:
+    def narrows(self) -> tuple[FilterTerm, ...]:
         """To which of those that a filter describes it can be done at all."""
         return _NARROWED_RUNS.get(self) or _NARROWED_SCHEDULES[self]
 
 
-_UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("true",), negated=True))
-_NARROWED_RUNS: Mapping[Act, tuple[Term, ...]] = {
-    Act.CANCEL: (Term("state", tuple(sorted(OPEN))),),
-    Act.RETRY: (Term("state", tuple(sorted(state.value for state in RunState if state.final))),),
-    Act.REPLAY: (*_UNANSWERED, Term("replaying", ("true",), negated=True)),
-    Act.DISCARD: _UNANSWERED,
+_UNANSWERED = (FilterTerm("state", (RunState.DEAD_LETTER.value,)), FilterTerm("resolved", ("true",), negated=True))
+_NARROWED_RUNS: Mapping[BulkOperation, tuple[FilterTerm, ...]] = {
+    BulkOperation.CANCEL: (FilterTerm("state", tuple(sorted(OPEN))),),
+    BulkOperation.RETRY: (FilterTerm("state", tuple(sorted(state.value for state in RunState if state.final))),),
+    BulkOperation.REPLAY: (*_UNANSWERED, FilterTerm("replaying", ("true",), negated=True)),
+    BulkOperation.DISCARD: _UNANSWERED,
 }
-_NARROWED_SCHEDULES: Mapping[Act, tuple[Term, ...]] = {
-    Act.PAUSE: (Term("status", (Status.ACTIVE.value,)),),
-    Act.RESUME: (Term("status", (Status.PAUSED.value,)),),
-    Act.RUN: (Term("status", (Status.DELETED.value,), negated=True),),
-    Act.TAG: (Term("status", (Status.DELETED.value,), negated=True),),
-    Act.DELETE: (Term("status", (Status.DELETED.value,), negated=True),),
-    Act.BACKFILL: (),
+_NARROWED_SCHEDULES: Mapping[BulkOperation, tuple[FilterTerm, ...]] = {
+    BulkOperation.PAUSE: (FilterTerm("status", (ScheduleStatus.ACTIVE.value,)),),
+    BulkOperation.RESUME: (FilterTerm("status", (ScheduleStatus.PAUSED.value,)),),
+    BulkOperation.RUN: (FilterTerm("status", (ScheduleStatus.DELETED.value,), negated=True),),
+    BulkOperation.TAG: (FilterTerm("status", (ScheduleStatus.DELETED.value,), negated=True),),
+    BulkOperation.DELETE: (FilterTerm("status", (ScheduleStatus.DELETED.value,), negated=True),),
+    BulkOperation.BACKFILL: (),
 }
-_NEEDS: Mapping[Act, tuple[Verb, Thing]] = {
-    Act.CANCEL: (Verb.WRITE, Thing.RUN),
-    Act.RETRY: (Verb.RUN, Thing.RUN),
-    Act.REPLAY: (Verb.RUN, Thing.DEAD_LETTER),
-    Act.DISCARD: (Verb.WRITE, Thing.RUN),
-    Act.PAUSE: (Verb.WRITE, Thing.SCHEDULE),
-    Act.RESUME: (Verb.WRITE, Thing.SCHEDULE),
-    Act.RUN: (Verb.RUN, Thing.SCHEDULE),
-    Act.TAG: (Verb.WRITE, Thing.SCHEDULE),
-    Act.DELETE: (Verb.WRITE, Thing.SCHEDULE),
-    Act.BACKFILL: (Verb.RUN, Thing.SCHEDULE),
+_NEEDS: Mapping[BulkOperation, tuple[Verb, Thing]] = {
+    BulkOperation.CANCEL: (Verb.WRITE, Thing.RUN),
+    BulkOperation.RETRY: (Verb.RUN, Thing.RUN),
+    BulkOperation.REPLAY: (Verb.RUN, Thing.DEAD_LETTER),
+    BulkOperation.DISCARD: (Verb.WRITE, Thing.RUN),
+    BulkOperation.PAUSE: (Verb.WRITE, Thing.SCHEDULE),
+    BulkOperation.RESUME: (Verb.WRITE, Thing.SCHEDULE),
+    BulkOperation.RUN: (Verb.RUN, Thing.SCHEDULE),
+    BulkOperation.TAG: (Verb.WRITE, Thing.SCHEDULE),
+    BulkOperation.DELETE: (Verb.WRITE, Thing.SCHEDULE),
+    BulkOperation.BACKFILL: (Verb.RUN, Thing.SCHEDULE),
 }
 
 
@@ -106,7 +106,7 @@ class BulkState(StrEnum):
 OVER = frozenset({BulkState.STOPPED, BulkState.FINISHED})
 
 
-class Order(StrEnum):
+class BulkOrder(StrEnum):
     """Which things come first."""
 
     OLDEST = "oldest"
@@ -114,15 +114,15 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BulkRequest:
+class BulkSpec:
     """What somebody asks for."""
 
-    act: Act
+    act: BulkOperation
     filter: str | None
     ids: tuple[str, ...]
     rate: int
     stop_after: int | None
-    order: Order
+    order: BulkOrder
     dry_run: bool
     expect: int | None
     details: Mapping[str, Any] | None = None
@@ -138,10 +138,10 @@ class Bulk:
     user_id: str
     key_id: str | None
     door: str
-    act: Act
+    act: BulkOperation
     filter: str | None
     ids_given: int
-    order: Order
+    order: BulkOrder
     rate: int
     stop_after: int | None
     state: BulkState
@@ -156,9 +156,9 @@ class Bulk:
     """What the action needs to know besides."""
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> ReplayOptions:
         """On which it replays; one from before there was a choice does what its letters did."""
-        return Terms.of(self.details or {})
+        return ReplayOptions.of(self.details or {})
 
     @property
     def done(self) -> int:
@@ -174,25 +174,25 @@ def turn(rate: int) -> tuple[int, float]:
 _ID = {Thing.RUN: re.compile(r"run_[0-9a-f]{32}"), Thing.SCHEDULE: re.compile(r"sch_[0-9a-f]{32}")}
 
 
-def read_request(raw: object) -> BulkRequest:
+def read_request(raw: object) -> BulkSpec:
     """`Invalid` names what is wrong with it."""
     fields = Fields.of("", raw)
     given = fields.value("action")
-    if not isinstance(given, str) or given not in set(Act):
-        raise Invalid("action", f"must be one of {', '.join(Act)}", got=given)
-    act = Act(given)
-    if act is Act.BACKFILL:
+    if not isinstance(given, str) or given not in set(BulkOperation):
+        raise Invalid("action", f"must be one of {', '.join(BulkOperation)}", got=given)
+    act = BulkOperation(given)
+    if act is BulkOperation.BACKFILL:
         raise Invalid("action", "is asked of one schedule: POST /api/schedules/{id}/backfill", got=given)
     named, ids = fields.value("filter"), fields.value("ids")
     if (named is None) == (ids is None):
         raise Invalid("filter", "or 'ids' must be given: one of the two; an empty filter means all")
-    request = BulkRequest(
+    request = BulkSpec(
         act=act,
         filter=None if named is None else fields.text("filter", "", most=MOST_CHARACTERS),
         ids=() if ids is None else _ids(act, ids),
         rate=fields.integer("rate", USUAL_RATE, low=RATES[0], high=RATES[-1]),
         stop_after=fields.integer("stop_after", 0, low=1, high=MOST_ITEMS) or None,
-        order=fields.choice("order", Order, Order.OLDEST),
+        order=fields.choice("order", BulkOrder, BulkOrder.OLDEST),
         dry_run=fields.flag("dry_run", default=False),
         expect=None if fields.value("expect") is None else fields.integer("expect", 0, low=0, high=2**31),
         details=_details(act, fields),
@@ -201,11 +201,11 @@ def read_request(raw: object) -> BulkRequest:
     return request
 
 
-def _details(act: Act, fields: Fields) -> Mapping[str, Any] | None:
+def _details(act: BulkOperation, fields: Fields) -> Mapping[str, Any] | None:
     match act:
-        case Act.REPLAY:
+        case BulkOperation.REPLAY:
             return read_terms(fields).details()
-        case Act.TAG:
+        case BulkOperation.TAG:
             return _tagging(fields)
         case _:
             return None
@@ -220,7 +220,7 @@ def _tagging(fields: Fields) -> Mapping[str, Any]:
     return {"add_tags": list(add), "remove_tags": list(remove)}
 
 
-def _ids(act: Act, ids: object) -> tuple[str, ...]:
+def _ids(act: BulkOperation, ids: object) -> tuple[str, ...]:
     if not isinstance(ids, list):
         raise Invalid("ids", "must be a list", got=type(ids).__name__)
     if not 1 <= len(ids) <= MOST_IDS:

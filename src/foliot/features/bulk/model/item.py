@@ -13,7 +13,7 @@ def bulk_topic(bulk_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BulkItem:
     """One thing that a bulk action is to act on."""
 
     position: int

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from foliot.commands.audit import Change, masked
+from foliot.commands.audit import AuditedChange, masked
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
+from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.mask import shown
@@ -19,18 +19,27 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.bulk.model.bulk import BULK, MOST_ITEMS, OVER, Act, Bulk, BulkRequest, BulkState, read_request
+from foliot.features.bulk.model.bulk import (
+    BULK,
+    MOST_ITEMS,
+    OVER,
+    Bulk,
+    BulkOperation,
+    BulkSpec,
+    BulkState,
+    read_request,
+)
 from foliot.features.bulk.model.item import BULKS_TOPIC, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.dead_letters import may_send
-from foliot.features.dead_letters.usecases.trial import Rehearsal, rehearse
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.filters.usecases import Searching, hosts_of
-from foliot.features.runs.model.replay import Terms
+from foliot.features.dead_letters.usecases.dry_run import ReplayEstimate, rehearse
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.filters.usecases import Search, hosts_of
+from foliot.features.runs.model.replay import ReplayOptions
 from foliot.features.schedules.model.document import CheckFor
 from foliot.wakeups.feed import Feed
 
@@ -41,7 +50,7 @@ MOST_FAILURES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class BulkEstimate:
     """What a bulk action would do, if it were made now."""
 
     count: int
@@ -49,7 +58,7 @@ class Trial:
     hosts: Sequence[str]
     """To which something would be sent."""
     warnings: Sequence[str]
-    rehearsal: Rehearsal | None = None
+    rehearsal: ReplayEstimate | None = None
     """Of a replay."""
 
 
@@ -69,17 +78,19 @@ class Bulks:
     store: Database
     clock: Clock
     feed: Feed
-    searching: Searching
+    searching: Search
     new_id: Callable[[str], str]
     check_for: CheckFor
     """What an action makes of its configuration."""
 
     @command(Verb.WRITE, Thing.BULK)
-    async def create(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> BulkView | Trial:
+    async def create(
+        self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME
+    ) -> BulkView | BulkEstimate:
         """Fix what is to be acted on, once for all; with `dry_run`, only say what that would be."""
         request = read_request(raw)
-        demand(ctx.caller, *request.act.needs)
-        may_send(ctx.caller, Terms.of(request.details or {}))
+        require(ctx.caller, *request.act.needs)
+        may_send(ctx.caller, ReplayOptions.of(request.details or {}))
         query = self._query(request)
         if request.dry_run:
             async with ctx.read() as tx:
@@ -88,7 +99,7 @@ class Bulks:
         return BulkView(await self._make(ctx, request, query))
 
     @query(Verb.READ, Thing.BULK)
-    async def list(self, ctx: QueryContext, page: Page) -> Sequence[BulkView]:
+    async def list(self, ctx: QueryContext, page: PageRequest) -> Sequence[BulkView]:
         """Newest first."""
         async with ctx.read() as tx:
             return await _views(tx, await SqlBulks(tx).find(ctx.tenant_id, page))
@@ -99,24 +110,24 @@ class Bulks:
             return (await _views(tx, [await _find(tx, ctx.caller, bulk_id)]))[0]
 
     @command(Verb.WRITE, Thing.BULK)
-    async def pause(self, ctx: CommandContext, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+    async def pause(self, ctx: CommandContext, bulk_id: str, once: IdempotentRequest = EACH_TIME) -> BulkView:
         """No item is acted on after this, until it is resumed."""
         return await self._turn(ctx, bulk_id, BulkState.PAUSED)
 
     @command(Verb.WRITE, Thing.BULK)
-    async def resume(self, ctx: CommandContext, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+    async def resume(self, ctx: CommandContext, bulk_id: str, once: IdempotentRequest = EACH_TIME) -> BulkView:
         """Goes on where it was paused."""
         return await self._turn(ctx, bulk_id, BulkState.RUNNING)
 
     @command(Verb.WRITE, Thing.BULK)
-    async def stop(self, ctx: CommandContext, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+    async def stop(self, ctx: CommandContext, bulk_id: str, once: IdempotentRequest = EACH_TIME) -> BulkView:
         """For good: what was done stays done, the rest is left alone."""
         return await self._turn(ctx, bulk_id, BulkState.STOPPED)
 
     async def _turn(self, ctx: CommandContext, bulk_id: str, state: BulkState) -> BulkView:
         tx = await ctx.begin()
         bulk = await _find(tx, ctx.caller, bulk_id, lock=True)
-        demand(ctx.caller, *bulk.act.needs)
+        require(ctx.caller, *bulk.act.needs)
         if state is BulkState.RUNNING:
             may_send(ctx.caller, bulk.terms)
         if bulk.state in OVER and bulk.state is not state:
@@ -125,19 +136,19 @@ class Bulks:
             said = "" if state is BulkState.RUNNING else f"{state.value} by {ctx.caller.user_id}"
             await SqlBulks(tx).turn(bulk_id, state, said, ctx.now)
             was, became = {"state": bulk.state.value}, {"state": state.value}
-            ctx.audit(Change(_VERBS[state], Thing.BULK, bulk_id, was, became))
+            ctx.audit(AuditedChange(_VERBS[state], Thing.BULK, bulk_id, was, became))
         (view,) = await _views(tx, [await _find(tx, ctx.caller, bulk_id)])
         ctx.wake(BULKS_TOPIC, bulk_topic(bulk_id))
         return view
 
-    def _query(self, request: BulkRequest) -> Query:
+    def _query(self, request: BulkSpec) -> FilterQuery:
         """What the filter describes, as far as the action can be done to it."""
         if request.filter is None:
-            return Query()
+            return FilterQuery()
         reads = self.searching.read_runs if request.act.thing is Thing.RUN else self.searching.read_schedules
         return reads(request.filter, field="filter").also(*request.act.narrows)
 
-    async def _make(self, ctx: CommandContext, request: BulkRequest, query: Query) -> Bulk:
+    async def _make(self, ctx: CommandContext, request: BulkSpec, query: FilterQuery) -> Bulk:
         tx, caller, now = ctx.tx, ctx.caller, ctx.now
         count = await self._count(tx, caller, request, query)
         _expected(request, count)
@@ -153,23 +164,23 @@ class Bulks:
         await SqlBulks(tx).add(bulk, now)
         became = {"action": bulk.act.value, "filter": bulk.filter, "total": bulk.total, "rate": bulk.rate}
         became |= shown_details(bulk)
-        ctx.audit(Change("create", Thing.BULK, bulk.id, became=became))
+        ctx.audit(AuditedChange("create", Thing.BULK, bulk.id, became=became))
         ctx.wake(BULKS_TOPIC)
         return bulk
 
-    async def _count(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> int:
+    async def _count(self, tx: Transaction, caller: Caller, request: BulkSpec, query: FilterQuery) -> int:
         """How many it would act on; ids must all be the caller's."""
         if request.filter is None:
             return len(await self._named(tx, caller, request))
         if request.act.thing is Thing.RUN:
-            count = sum((await SqlSearching(tx).count(caller.tenant_id, query, self.clock.now())).values())
+            count = sum((await SqlSearch(tx).count(caller.tenant_id, query, self.clock.now())).values())
         else:
-            count = await SqlSearching(tx).count_schedules(caller.tenant_id, query)
+            count = await SqlSearch(tx).count_schedules(caller.tenant_id, query)
         if count > MOST_ITEMS:
             raise Invalid("filter", f"matches {count}; one bulk action takes at most {MOST_ITEMS}: narrow it")
         return count
 
-    async def _fix(self, tx: Transaction, bulk: Bulk, request: BulkRequest, query: Query) -> int:
+    async def _fix(self, tx: Transaction, bulk: Bulk, request: BulkSpec, query: FilterQuery) -> int:
         if bulk.total == 0:
             return 0
         if request.filter is None:
@@ -178,42 +189,44 @@ class Bulks:
             return await SqlBulks(tx).fix_runs(bulk, query, self.clock.now())
         return await SqlBulks(tx).fix_schedules(bulk, query)
 
-    async def _named(self, tx: Transaction, caller: Caller, request: BulkRequest) -> Sequence[RunView | Schedule]:
+    async def _named(self, tx: Transaction, caller: Caller, request: BulkSpec) -> Sequence[RunView | Schedule]:
         found: builtins.list[RunView | Schedule] = []
         if request.act.thing is Thing.RUN:
             found += await SqlRuns(tx).several(caller.tenant_id, request.ids)
         else:
-            found += await SqlSearching(tx).several_schedules(caller.tenant_id, request.ids)
+            found += await SqlSearch(tx).several_schedules(caller.tenant_id, request.ids)
         there = {one.id for one in found}
         for one in request.ids:
             if one not in there:
                 raise NotFound(request.act.thing.value, one)
         return found
 
-    async def _try(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> Trial:
+    async def _try(self, tx: Transaction, caller: Caller, request: BulkSpec, query: FilterQuery) -> BulkEstimate:
         now, tenant_id = self.clock.now(), caller.tenant_id
         count = await self._count(tx, caller, request, query)
         if request.filter is None:
             looked: Sequence[RunView | Schedule] = (await self._named(tx, caller, request))[:LOOKED_AT]
         elif request.act.thing is Thing.RUN:
-            looked = await SqlSearching(tx).runs(tenant_id, query, Page(LOOKED_AT), now)
+            looked = await SqlSearch(tx).runs(tenant_id, query, PageRequest(LOOKED_AT), now)
         else:
-            looked = await SqlSearching(tx).schedules(tenant_id, query, Page(LOOKED_AT))
-        if request.act is Act.REPLAY:
+            looked = await SqlSearch(tx).schedules(tenant_id, query, PageRequest(LOOKED_AT))
+        if request.act is BulkOperation.REPLAY:
             letters = [one for one in looked if isinstance(one, RunView)]
-            rehearsal = await rehearse(tx, letters, Terms.of(request.details or {}), self.check_for(caller.tenant_id))
+            rehearsal = await rehearse(
+                tx, letters, ReplayOptions.of(request.details or {}), self.check_for(caller.tenant_id)
+            )
             warnings = await self._warnings(tx, caller, request, query, rehearsal)
-            return Trial(count, looked[:SAMPLE], list(rehearsal.hosts), warnings, rehearsal)
+            return BulkEstimate(count, looked[:SAMPLE], list(rehearsal.hosts), warnings, rehearsal)
         hosts = await _hosts(tx, tenant_id, looked) if request.act in _SENDS else []
-        return Trial(count, looked[:SAMPLE], hosts, ())
+        return BulkEstimate(count, looked[:SAMPLE], hosts, ())
 
     async def _warnings(
         self,
         tx: Transaction,
         caller: Caller,
-        request: BulkRequest,
-        query: Query,
-        rehearsal: Rehearsal,
+        request: BulkSpec,
+        query: FilterQuery,
+        rehearsal: ReplayEstimate,
     ) -> Sequence[str]:
         """What stands out about a replay."""
         found = []
@@ -223,8 +236,8 @@ class Bulks:
             found.append(f"{often} of the first {first} were replayed {MOST_REPLAYS} times and will be refused")
         found += [f"{number} as they were: {why}" for why, number in rehearsal.stay.items()]
         if request.filter is not None:
-            every = Query(tuple(term for term in query.terms if term.key != "replaying"))
-            counted = await SqlSearching(tx).count(caller.tenant_id, every, self.clock.now())
+            every = FilterQuery(tuple(term for term in query.terms if term.key != "replaying"))
+            counted = await SqlSearch(tx).count(caller.tenant_id, every, self.clock.now())
             waits = sum(counted.values()) - await self._count(tx, caller, request, query)
             if waits:
                 found.append(f"{waits} more have a replay that has not ended; they are left alone")
@@ -237,7 +250,7 @@ _VERBS = {
     BulkState.STOPPED: "stop",
     BulkState.FINISHED: "finish",
 }
-_SENDS = frozenset({Act.RETRY, Act.REPLAY, Act.RUN})
+_SENDS = frozenset({BulkOperation.RETRY, BulkOperation.REPLAY, BulkOperation.RUN})
 
 
 def shown_details(bulk: Bulk) -> dict[str, Any]:
@@ -248,7 +261,7 @@ def shown_details(bulk: Bulk) -> dict[str, Any]:
     return details
 
 
-def _expected(request: BulkRequest, count: int) -> None:
+def _expected(request: BulkSpec, count: int) -> None:
     if request.expect is not None and request.expect != count:
         raise Conflict(f"{count} match now, and not {request.expect}: look again before you {request.act.value} them")
 

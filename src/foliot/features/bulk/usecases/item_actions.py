@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
-from foliot.core.access import Caller, Door, Role
-from foliot.engine.model.schedule import Status
-from foliot.features.bulk.model.bulk import Act, Bulk
+from foliot.core.access import Caller, Interface, Role
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.features.bulk.model.bulk import Bulk, BulkOperation
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, discard
 from foliot.features.runs.usecases.runs import Runs, cancel_run
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BulkHands:
+class BulkItemActions:
     """Whoever asked was allowed to when they asked; from then on it is theirs."""
 
     runs: Runs
@@ -26,16 +26,16 @@ class BulkHands:
     """Backfills one instant."""
     limiter: Limiter
 
-    def take(self, bulk: Bulk) -> BulkErrand:
-        caller = Caller(bulk.tenant_id, bulk.user_id, Role.OPERATOR, Door(bulk.door), key_id=bulk.key_id)
-        return BulkErrand(self, bulk, caller)
+    def take(self, bulk: Bulk) -> BulkItemAction:
+        caller = Caller(bulk.tenant_id, bulk.user_id, Role.OPERATOR, Interface(bulk.door), key_id=bulk.key_id)
+        return BulkItemAction(self, bulk, caller)
 
 
 @dataclass(frozen=True, slots=True)
-class BulkErrand:
+class BulkItemAction:
     """One bulk action under way."""
 
-    hands: BulkHands
+    hands: BulkItemActions
     bulk: Bulk
     caller: Caller
 
@@ -45,36 +45,42 @@ class BulkErrand:
 
     async def do(self, ctx: CommandContext, thing_id: str) -> str | None:
         match self.bulk.act:
-            case Act.CANCEL:
+            case BulkOperation.CANCEL:
                 await cancel_run(ctx, thing_id)
                 return None
-            case Act.RETRY:
+            case BulkOperation.RETRY:
                 return (await self.hands.runs.retry_run(ctx, thing_id)).id
-            case Act.REPLAY:
+            case BulkOperation.REPLAY:
                 (run,) = await self.hands.dead_letters.send(ctx, [thing_id], self.bulk.terms)
                 return run.id
-            case Act.DISCARD:
+            case BulkOperation.DISCARD:
                 await discard(ctx, thing_id)
                 return None
-            case Act.BACKFILL:
+            case BulkOperation.BACKFILL:
                 return await self.hands.fill(ctx, self.bulk, thing_id)
-            case Act.PAUSE | Act.RESUME | Act.RUN | Act.TAG | Act.DELETE:
+            case (
+                BulkOperation.PAUSE
+                | BulkOperation.RESUME
+                | BulkOperation.RUN
+                | BulkOperation.TAG
+                | BulkOperation.DELETE
+            ):
                 return await self._schedule(ctx, thing_id)
 
     async def _schedule(self, ctx: CommandContext, schedule_id: str) -> str | None:
         schedules = self.hands.schedules
         match self.bulk.act:
-            case Act.PAUSE:
+            case BulkOperation.PAUSE:
                 await schedules.pause_one(ctx, schedule_id, f"paused with others by {self.bulk.id}")
-            case Act.RESUME:
+            case BulkOperation.RESUME:
                 await schedules.resume_one(ctx, schedule_id)
-            case Act.RUN:
+            case BulkOperation.RUN:
                 return (await schedules.run_one(ctx, schedule_id)).id
-            case Act.TAG:
+            case BulkOperation.TAG:
                 details = self.bulk.details or {}
                 await schedules.tag_one(ctx, schedule_id, details.get("add_tags", ()), details.get("remove_tags", ()))
             case _:
                 schedule = await find_schedule(ctx.tx, self.caller, schedule_id, lock=True)
-                if schedule.status is not Status.DELETED:
+                if schedule.status is not ScheduleStatus.DELETED:
                     await schedules.remove(ctx, schedule)
         return None

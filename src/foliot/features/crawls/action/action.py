@@ -11,14 +11,14 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.engine.model.event import LOG_BYTES
 from foliot.engine.model.run import Outcome
-from foliot.engine.ports import Context, Look, Target
-from foliot.features.crawls.action.config import Targets, read_config
-from foliot.features.crawls.action.copier import Copier
+from foliot.engine.ports import ActionContext, AttemptTarget, ParkedRun
+from foliot.features.crawls.action.config import CrawlTargets, read_config
+from foliot.features.crawls.action.copier import CrawlCopier
 from foliot.features.crawls.action.scrapyd_client import START_PATIENCE
-from foliot.features.crawls.action.scrapyd_nodes import Nodes, Seen
-from foliot.features.crawls.action.start import Starter
-from foliot.features.crawls.action.stop import PATIENCE, Stopper
-from foliot.features.crawls.action.watcher import Watcher
+from foliot.features.crawls.action.scrapyd_nodes import NodeStatus, ScrapydNodes
+from foliot.features.crawls.action.start import CrawlStarter
+from foliot.features.crawls.action.stop import PATIENCE, CrawlStopper
+from foliot.features.crawls.action.watcher import CrawlWatcher
 
 SILENT = frozenset({"no_node", "timeout"})
 """Codes of failures in which no node answered."""
@@ -26,7 +26,7 @@ GLANCE = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class CrawlPace:
     """How often and how long."""
 
     poll: timedelta = timedelta(seconds=2)
@@ -41,25 +41,27 @@ class Pace:
     """Bytes of a log that are copied whole."""
 
 
-class Crawl:
+class CrawlAction:
     """Starts a spider, copies what it says and finds, and tells how it ended."""
 
     kind = "crawl"
     timeout = timedelta(seconds=180)
     """For starting one: a crawl itself has no time limit unless its schedule names one."""
 
-    def __init__(self, *, nodes: Nodes, targets: Targets, clock: Clock, project: str, pace: Pace | None = None) -> None:
-        pace = pace or Pace()
+    def __init__(
+        self, *, nodes: ScrapydNodes, targets: CrawlTargets, clock: Clock, project: str, pace: CrawlPace | None = None
+    ) -> None:
+        pace = pace or CrawlPace()
         self._nodes = nodes
         self._targets = targets
         self._project = project
-        self._starter = Starter(nodes=nodes, targets=targets, clock=clock, poll=pace.poll, certain=pace.certain)
-        self._watcher = Watcher(
+        self._starter = CrawlStarter(nodes=nodes, targets=targets, clock=clock, poll=pace.poll, certain=pace.certain)
+        self._watcher = CrawlWatcher(
             nodes=nodes,
             clock=clock,
             starter=self._starter,
-            stopper=Stopper(poll=pace.poll, patience=pace.closing, certain=pace.certain),
-            copier=Copier(most_log=pace.most_log),
+            stopper=CrawlStopper(poll=pace.poll, patience=pace.closing, certain=pace.certain),
+            copier=CrawlCopier(most_log=pace.most_log),
             poll=pace.poll,
             lost_after=pace.lost_after,
         )
@@ -72,19 +74,19 @@ class Crawl:
             )
         return read_config(config, self._targets, self._project)
 
-    def target(self, config: Mapping[str, Any]) -> Target:
+    def target(self, config: Mapping[str, Any]) -> AttemptTarget:
         """All nodes together: whichever of them answers gets the crawl."""
-        return Target("scrapyd", SILENT)
+        return AttemptTarget("scrapyd", SILENT)
 
-    async def perform(self, ctx: Context) -> Outcome:
+    async def perform(self, ctx: ActionContext) -> Outcome:
         """Start it on the node that has least to do; the rest is seen by `look`."""
         return await self._starter.start(ctx)
 
-    async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
+    async def look(self, looks: Sequence[ParkedRun]) -> Mapping[str, Outcome]:
         """What has become of each."""
         return await self._watcher.look(looks)
 
-    async def seen(self) -> list[Seen]:
+    async def seen(self) -> list[NodeStatus]:
         """How each node is; one that hangs is not waited for."""
         return await self._nodes.seen(GLANCE)
 

@@ -42,7 +42,7 @@ RESERVED = frozenset(
 """What means something to Scrapyd itself, or is said elsewhere. A `setting` could switch off what guards a spider."""
 
 
-class Targets(Protocol):
+class CrawlTargets(Protocol):
     """Where crawls may go."""
 
     def check(self, url: str) -> None:
@@ -54,7 +54,7 @@ class Targets(Protocol):
         ...
 
 
-def read_config(config: Mapping[str, Any], targets: Targets, project: str) -> dict[str, Any]:
+def read_config(config: Mapping[str, Any], targets: CrawlTargets, project: str) -> dict[str, Any]:
     """The stored form: `spider`, `project` and `start_urls`, and what else was given."""
     fields = Fields.of("", config)
     # First of all: somebody who wrote `urls` is told so, and not only that `start_urls` is missing.
@@ -94,7 +94,7 @@ def _project(fields: Fields, default: str) -> str:
     return project
 
 
-def _start_urls(got: object, targets: Targets) -> list[str]:
+def _start_urls(got: object, targets: CrawlTargets) -> list[str]:
     """Each once, in the order given. Without any, the spider knows where to begin."""
     if got is None:
         return []
@@ -113,7 +113,7 @@ def _start_urls(got: object, targets: Targets) -> list[str]:
     return urls
 
 
-def _start_url(where: str, url: Any, targets: Targets) -> None:
+def _start_url(where: str, url: Any, targets: CrawlTargets) -> None:
     try:
         targets.check(url)
     except Invalid as refusal:

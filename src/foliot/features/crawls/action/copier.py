@@ -14,11 +14,11 @@ import orjson
 from foliot.core.errors import Invalid
 from foliot.core.json_limits import check_depth
 from foliot.engine.model.event import LINE_LIMIT, LOG_BYTES
-from foliot.engine.ports import Log
-from foliot.features.crawls.action.handle import FROM_HERE, Copied, Handle
-from foliot.features.crawls.action.pieces import Cut, cut
+from foliot.engine.ports import ActionLog
+from foliot.features.crawls.action.handle import FROM_HERE, CopyPosition, CrawlHandle
+from foliot.features.crawls.action.line_splitter import SplitLines, cut
 from foliot.features.crawls.action.scrapy_log import zone_of
-from foliot.features.crawls.action.scrapyd_client import Piece, Scrapyd
+from foliot.features.crawls.action.scrapyd_client import FileRange, ScrapydClient
 
 PART = 512 * 1024
 LEAST_PART = 32 * 1024
@@ -35,7 +35,7 @@ _PAST = timedelta(days=366)
 
 
 @dataclass(slots=True)
-class Budget:
+class CopyBudget:
     """What one round of looks may still take in, over all its crawls, and how long: memory stays flat."""
 
     crawls: int = 1
@@ -57,7 +57,7 @@ class Budget:
 
 
 @dataclass(slots=True)
-class Got:
+class CopiedPart:
     """What one look brought."""
 
     size: int = 0
@@ -67,31 +67,38 @@ class Got:
     """Whether there is no log."""
     items: list[Any] = field(default_factory=list)
 
-    def add(self, other: Got) -> None:
+    def add(self, other: CopiedPart) -> None:
         self.size += other.size
         self.more = self.more or other.more
         self.items += other.items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copier:
+class CrawlCopier:
     """Knows how much of a log is kept; what is above that is read at its end only."""
 
     most_log: int = LOG_BYTES
 
     async def copy_log(
-        self, scrapyd: Scrapyd, handle: Handle, log: Log, budget: Budget, now: datetime, *, ended: bool = False
-    ) -> Got:
+        self,
+        scrapyd: ScrapydClient,
+        handle: CrawlHandle,
+        log: ActionLog,
+        budget: CopyBudget,
+        now: datetime,
+        *,
+        ended: bool = False,
+    ) -> CopiedPart:
         """The next lines, as they are said; an unfinished one only when the crawl has `ended` and writes no more."""
         length = budget.share()
         if not length:
-            return Got(more=True)
+            return CopiedPart(more=True)
         if handle.log.offset < handle.log.known:
             length = min(length, handle.log.known - handle.log.offset)
         piece = await scrapyd.log(handle.project, handle.spider, handle.jobid, handle.log.offset, length)
         _know(handle.log, piece, log)
         if piece is None:
-            return Got(missing=True)
+            return CopiedPart(missing=True)
         await self._find_zone(scrapyd, handle, piece)
         last = ended and handle.log.offset + len(piece.data) >= piece.total
         taken = cut(piece.data, inside=handle.log.inside, limit=LINE_LIMIT, most=min(LINES, budget.lines), last=last)
@@ -105,17 +112,17 @@ class Copier:
             said = f"The log is too large to be kept whole: {handle.log.left_out} bytes were left out here"
             log(said, level="warning")
         # An unfinished line alone is no reason to come back at once.
-        return Got(used, more=handle.log.offset < piece.total and (used > 0 or len(piece.data) >= length))
+        return CopiedPart(used, more=handle.log.offset < piece.total and (used > 0 or len(piece.data) >= length))
 
-    async def copy_items(self, scrapyd: Scrapyd, handle: Handle, budget: Budget) -> Got:
+    async def copy_items(self, scrapyd: ScrapydClient, handle: CrawlHandle, budget: CopyBudget) -> CopiedPart:
         """The next items."""
         copied = handle.items
         length = budget.share(copied.want)
         if not length:
-            return Got(more=True)
+            return CopiedPart(more=True)
         piece = await scrapyd.items(handle.project, handle.spider, handle.jobid, copied.offset, length)
         if piece is None:
-            return Got(missing=True)
+            return CopiedPart(missing=True)
         taken = cut(piece.data, inside=copied.inside, limit=LONGEST_ITEM, most=ITEMS)
         budget.spend(len(piece.data), len(taken.lines))
         lines = [(line, long) for line, long in taken.lines if line.strip()]
@@ -124,11 +131,11 @@ class Copier:
         copied.left_out += len(lines) - len(items)
         full = len(piece.data) >= length
         _move(copied, taken.used, inside=taken.inside, want=min(2 * length, LONGEST_ITEM + 1) if full else 0)
-        return Got(taken.used, more=copied.offset < piece.total and (taken.used > 0 or full), items=items)
+        return CopiedPart(taken.used, more=copied.offset < piece.total and (taken.used > 0 or full), items=items)
 
-    async def _find_zone(self, scrapyd: Scrapyd, handle: Handle, piece: Piece) -> None:
+    async def _find_zone(self, scrapyd: ScrapydClient, handle: CrawlHandle, piece: FileRange) -> None:
         """Scrapy writes the time on the node's wall; the end of the file tells which time that is elsewhere."""
-        end: Piece | None = piece
+        end: FileRange | None = piece
         if handle.log.offset + len(piece.data) < piece.total:
             if handle.reading.zone is not None:
                 return
@@ -137,7 +144,7 @@ class Copier:
             zone = zone_of(end.data, end.modified)
             handle.reading.zone = handle.reading.zone if zone is None else zone
 
-    def _leap(self, copied: Copied, total: int) -> bool:
+    def _leap(self, copied: CopyPosition, total: int) -> bool:
         """Leave out the middle of a log that is too large."""
         if copied.offset < self.most_log or total - copied.offset <= TAIL:
             return False
@@ -146,7 +153,7 @@ class Copier:
         return True
 
 
-def _know(copied: Copied, piece: Piece | None, log: Log) -> None:
+def _know(copied: CopyPosition, piece: FileRange | None, log: ActionLog) -> None:
     """Find out how much of the log an earlier attempt may have copied, when that is not known yet."""
     if copied.known != FROM_HERE:
         return
@@ -159,7 +166,7 @@ def _know(copied: Copied, piece: Piece | None, log: Log) -> None:
         )
 
 
-async def _say(handle: Handle, taken: Cut, log: Log, now: datetime) -> None:
+async def _say(handle: CrawlHandle, taken: SplitLines, log: ActionLog, now: datetime) -> None:
     known = handle.log.offset < handle.log.known
     for number, (line, long) in enumerate(taken.lines, 1):
         if number % BREATH == 0:
@@ -172,7 +179,7 @@ async def _say(handle: Handle, taken: Cut, log: Log, now: datetime) -> None:
     _move(handle.log, taken.used, inside=taken.inside)
 
 
-def _move(copied: Copied, used: int, *, inside: bool, want: int = 0) -> None:
+def _move(copied: CopyPosition, used: int, *, inside: bool, want: int = 0) -> None:
     copied.offset += used
     copied.inside = inside
     copied.want = 0 if used else want

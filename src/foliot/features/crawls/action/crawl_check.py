@@ -7,34 +7,34 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foliot.engine.model.run import Parked
-from foliot.engine.ports import Look
-from foliot.features.crawls.action.copier import Budget, Got
-from foliot.features.crawls.action.handle import Handle
-from foliot.features.crawls.action.scrapyd_client import Job
+from foliot.engine.ports import ParkedRun
+from foliot.features.crawls.action.copier import CopiedPart, CopyBudget
+from foliot.features.crawls.action.handle import CrawlHandle
+from foliot.features.crawls.action.scrapyd_client import ScrapydJob
 
-FINISHED = Job("finished")
+FINISHED = ScrapydJob("finished")
 
 
 @dataclass(frozen=True, slots=True)
-class Tour:
+class CheckRound:
     """What all looks of one round share."""
 
     patience: timedelta
-    budget: Budget
+    budget: CopyBudget
     silent: dict[str, str] = field(default_factory=dict)
     """Nodes that fell silent on the way, and how: the others need not find out one after the other."""
 
 
 @dataclass(slots=True)
-class Sight:
+class CrawlCheck:
     """One look at one crawl."""
 
-    look: Look
-    handle: Handle
+    look: ParkedRun
+    handle: CrawlHandle
     now: datetime
-    job: Job | None = None
+    job: ScrapydJob | None = None
     """None when Scrapyd does not know it."""
-    got: Got = field(default_factory=Got)
+    got: CopiedPart = field(default_factory=CopiedPart)
 
     @property
     def over(self) -> bool:
@@ -45,7 +45,7 @@ class Sight:
         return Parked(self.handle.as_dict(), after, tuple(self.got.items))
 
 
-def enter(sight: Sight) -> None:
+def enter(sight: CrawlCheck) -> None:
     """Note what Scrapyd says of it, and tell those who read along."""
     look, handle, job = sight.look, sight.handle, sight.job
     if job is None:

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from foliot.core.document import rfc3339
-from foliot.features.crawls.action.scrapy_log import Reading
+from foliot.features.crawls.action.scrapy_log import ScrapyLogState
 
 FROM_HERE = -1
-"""As `Copied.known`: all that stands in the log when it is next read."""
+"""As `CopyPosition.known`: all that stands in the log when it is next read."""
 
 
 class HandleUnreadable(Exception):
@@ -19,7 +19,7 @@ class HandleUnreadable(Exception):
 
 
 @dataclass(slots=True)
-class Copied:
+class CopyPosition:
     """How much of a growing file was copied."""
 
     offset: int = 0
@@ -36,7 +36,7 @@ class Copied:
 
 
 @dataclass(slots=True)
-class Stopping:
+class StopRequest:
     """The crawl was asked to stop."""
 
     why: str
@@ -46,7 +46,7 @@ class Stopping:
 
 
 @dataclass(slots=True, kw_only=True)
-class Handle:
+class CrawlHandle:
     """Everything the next look needs; nothing is remembered elsewhere."""
 
     node: str
@@ -67,16 +67,16 @@ class Handle:
     """Since when its node has not answered, or has not known it."""
     idle: int = 0
     """How many looks brought nothing new."""
-    stopping: Stopping | None = None
-    log: Copied = field(default_factory=Copied)
-    items: Copied = field(default_factory=Copied)
-    reading: Reading = field(default_factory=Reading)
+    stopping: StopRequest | None = None
+    log: CopyPosition = field(default_factory=CopyPosition)
+    items: CopyPosition = field(default_factory=CopyPosition)
+    reading: ScrapyLogState = field(default_factory=ScrapyLogState)
     progress: dict[str, Any] = field(default_factory=dict)
     window: dict[str, Any] = field(default_factory=dict)
     """What was counted at the beginning of the minute over which rates are told."""
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Handle:
+    def of(cls, raw: Mapping[str, Any]) -> CrawlHandle:
         """The handle that was written down; `HandleUnreadable` when it is none."""
         try:
             return cls._of(raw)
@@ -84,7 +84,7 @@ class Handle:
             raise HandleUnreadable(f"{type(error).__name__}: {error}") from error
 
     @classmethod
-    def _of(cls, raw: Mapping[str, Any]) -> Handle:
+    def _of(cls, raw: Mapping[str, Any]) -> CrawlHandle:
         given = {each.name: raw[each.name] for each in fields(cls) if each.name in raw}
         stopping = given.get("stopping")
         if not all(isinstance(given.get(name, ""), str) for name in ("node", "name", "project", "spider", "jobid")):
@@ -92,10 +92,12 @@ class Handle:
         return cls(
             **given
             | {name: _moment(given[name]) for name in ("asked_at", "since", "trouble_since") if name in given}
-            | {name: Copied(**given.get(name, {})) for name in ("log", "items")}
+            | {name: CopyPosition(**given.get(name, {})) for name in ("log", "items")}
             | {
-                "reading": Reading.of(given.get("reading", {})),
-                "stopping": Stopping(stopping["why"], stopping["calls"], _moment(stopping["at"])) if stopping else None,
+                "reading": ScrapyLogState.of(given.get("reading", {})),
+                "stopping": StopRequest(stopping["why"], stopping["calls"], _moment(stopping["at"]))
+                if stopping
+                else None,
                 "progress": dict(given.get("progress", {})),
                 "window": dict(given.get("window", {})),
             }
@@ -121,7 +123,7 @@ class Handle:
         return {name: value for name, value in said.items() if value not in (None, {})}
 
 
-def _copied(copied: Copied) -> dict[str, Any]:
+def _copied(copied: CopyPosition) -> dict[str, Any]:
     others = {
         name: getattr(copied, name)
         for name in ("inside", "want", "left_out", "count", "known")

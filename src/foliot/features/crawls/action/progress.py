@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.core.document import rfc3339
-from foliot.features.crawls.action.handle import Handle
-from foliot.features.crawls.action.scrapy_log import Reading
+from foliot.features.crawls.action.handle import CrawlHandle
+from foliot.features.crawls.action.scrapy_log import ScrapyLogState
 
 COUNTED = ("pages", "items", "errors")
 _MINUTE = timedelta(minutes=1)
 
 
-def advance(handle: Handle, now: datetime) -> bool:
+def advance(handle: CrawlHandle, now: datetime) -> bool:
     """Bring the handle's progress up to what was read; whether a count has changed."""
     counts = counted(handle)
     changed = any(counts[name] != handle.progress.get(name, 0) for name in COUNTED)
@@ -21,7 +21,7 @@ def advance(handle: Handle, now: datetime) -> bool:
     return changed
 
 
-def counted(handle: Handle) -> dict[str, int]:
+def counted(handle: CrawlHandle) -> dict[str, int]:
     """At the end Scrapy's own count; before, what its lines tell, and the items that are here already."""
     reading = handle.reading
     if reading.ended:
@@ -34,12 +34,12 @@ def counted(handle: Handle) -> dict[str, int]:
     return {"pages": reading.pages, "items": max(reading.items, handle.items.count), "errors": reading.errors}
 
 
-def _whole(reading: Reading, name: str) -> int:
+def _whole(reading: ScrapyLogState, name: str) -> int:
     value = reading.stats.get(name, 0)
     return value if isinstance(value, int) else 0
 
 
-def _rates(handle: Handle, counts: dict[str, int], now: datetime) -> dict[str, float]:
+def _rates(handle: CrawlHandle, counts: dict[str, int], now: datetime) -> dict[str, float]:
     """Of the last whole minute; in the first one, what it has brought so far; at the end, of the whole crawl."""
     seconds = handle.reading.stats.get("elapsed_time_seconds")
     if handle.reading.ended and isinstance(seconds, int | float):

@@ -44,7 +44,7 @@ _AT_WORK = frozenset({_ENGINE, "scrapy.core.scraper", "scrapy.extensions.logstat
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ScrapyLogLine:
     """One line, ready for the run's own log."""
 
     text: str
@@ -54,7 +54,7 @@ class Said:
 
 
 @dataclass(slots=True)
-class Reading:
+class ScrapyLogState:
     """What must be known of the lines before to understand the next one. Travels in the handle."""
 
     zone: int | None = None
@@ -75,18 +75,18 @@ class Reading:
     errors: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
 
-    def read(self, line: str) -> Said:
+    def read(self, line: str) -> ScrapyLogLine:
         """Understand one line."""
         text = clean(line)
         head = _HEAD.match(text)
         if head is None:
             self._continue(text)
-            return Said(text, self.level, self._moment())
+            return ScrapyLogLine(text, self.level, self._moment())
         self.at, name, level = head[1], head[2], head[3].lower()
         self.level = level
         message = text[head.end() :]
         self._begin(name, level, message)
-        return Said(f"[{name}] {message}", level, self._moment())
+        return ScrapyLogLine(f"[{name}] {message}", level, self._moment())
 
     @property
     def ended(self) -> bool:
@@ -141,12 +141,12 @@ class Reading:
         return written - timedelta(minutes=self.zone)
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Reading:
+    def of(cls, raw: Mapping[str, Any]) -> ScrapyLogState:
         return cls(**{name: raw[name] for name in cls.__slots__ if name in raw})
 
     def as_dict(self) -> dict[str, Any]:
         """Without what is as it was at the beginning."""
-        fresh = Reading()
+        fresh = ScrapyLogState()
         said = {name: getattr(self, name) for name in type(self).__slots__}
         return {name: value for name, value in said.items() if value != getattr(fresh, name)}
 

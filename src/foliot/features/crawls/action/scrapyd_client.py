@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 import orjson
 
 from foliot import __version__
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing, Reply
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
 
 PATIENCE = timedelta(seconds=10)
 START_PATIENCE = timedelta(seconds=30)
@@ -31,22 +31,22 @@ class NodeFailed(Exception):
     code = "node_failed"
 
 
-class NodeSilent(NodeFailed):
+class NodeUnreachable(NodeFailed):
     """Nobody was reached, or nobody answered in time: whatever else is asked of it now will fare the same."""
 
 
-class TooLarge(NodeFailed):
+class NodeAnswerTooLarge(NodeFailed):
     """It answered more than anybody should read."""
 
 
-class NodeSaid(NodeFailed):
+class NodeRefused(NodeFailed):
     """Scrapyd understood the question and answered that it cannot do it."""
 
     code = "node_refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ScrapydNode:
     """Where a Scrapyd is."""
 
     url: str
@@ -56,7 +56,7 @@ class Node:
     """What people are told who need not know the house's network."""
 
     @classmethod
-    def of(cls, url: str) -> Node:
+    def of(cls, url: str) -> ScrapydNode:
         parts = urlsplit(url)
         place = parts.netloc.rpartition("@")[2]
         shown = parts._replace(netloc=place).geturl().rstrip("/")
@@ -75,7 +75,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ScrapydLoad:
     """How much a node has to do."""
 
     pending: int
@@ -84,7 +84,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScrapydJob:
     """A crawl as Scrapyd sees it."""
 
     state: str
@@ -94,7 +94,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FileRange:
     """A part of a file."""
 
     data: bytes
@@ -103,21 +103,21 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Scrapyd:
+class ScrapydClient:
     """One node's own API."""
 
-    node: Node
+    node: ScrapydNode
     egress: Egress
     patience: timedelta = PATIENCE
     """How long it may take to answer."""
 
-    def within(self, patience: timedelta) -> Scrapyd:
+    def within(self, patience: timedelta) -> ScrapydClient:
         """The same, for somebody who has less time."""
         return replace(self, patience=min(patience, self.patience))
 
-    async def load(self) -> Load:
+    async def load(self) -> ScrapydLoad:
         answer = await self._ask("daemonstatus.json")
-        return Load(_count(answer, "pending"), _count(answer, "running"), _count(answer, "finished"))
+        return ScrapydLoad(_count(answer, "pending"), _count(answer, "running"), _count(answer, "finished"))
 
     async def projects(self) -> list[str]:
         return _names(await self._ask("listprojects.json"), "projects")
@@ -125,24 +125,24 @@ class Scrapyd:
     async def spiders(self, project: str) -> list[str]:
         return _names(await self._ask("listspiders.json", {"project": project}), "spiders")
 
-    async def jobs(self, project: str) -> dict[str, Job]:
+    async def jobs(self, project: str) -> dict[str, ScrapydJob]:
         """Every crawl of a project that Scrapyd remembers, by its jobid."""
         answer = await self._ask("listjobs.json", {"project": project})
-        found: dict[str, Job] = {}
+        found: dict[str, ScrapydJob] = {}
         for state in ("finished", "pending", "running"):
             for job in _list(answer, state):
                 # Before 1.4 a finished job had no addresses: what is not said may be there.
                 has_log, has_items = (job.get(name, "") is not None for name in ("log_url", "items_url"))
-                found[str(job.get("id"))] = Job(state, has_log, has_items)
+                found[str(job.get("id"))] = ScrapydJob(state, has_log, has_items)
         return found
 
-    async def state(self, project: str, jobid: str) -> Job | None:
+    async def state(self, project: str, jobid: str) -> ScrapydJob | None:
         """The same for one crawl, when the list is too long."""
         state = (await self._ask("status.json", {"project": project, "job": jobid})).get("currstate")
-        return Job(state) if state in ("pending", "running", "finished") else None
+        return ScrapydJob(state) if state in ("pending", "running", "finished") else None
 
     async def schedule(self, job: Sequence[str], arguments: Mapping[str, str], settings: Mapping[str, str]) -> None:
-        """Start a crawl: project, spider, jobid. Any failure but `NodeSaid` leaves open whether it was started."""
+        """Start a crawl: project, spider, jobid. Any failure but `NodeRefused` leaves open whether it was started."""
         form = list(zip(("project", "spider", "jobid"), job, strict=True))
         form += [("setting", f"{name}={value}") for name, value in settings.items()]
         form += list(arguments.items())
@@ -155,13 +155,13 @@ class Scrapyd:
         previous = (await self._tell("cancel.json", form)).get("prevstate")
         return str(previous) if previous else None
 
-    async def log(self, project: str, spider: str, jobid: str, start: int, length: int) -> Piece | None:
+    async def log(self, project: str, spider: str, jobid: str, start: int, length: int) -> FileRange | None:
         return await self._part(f"logs/{quote(project)}/{quote(spider, safe='')}/{quote(jobid)}.log", start, length)
 
-    async def items(self, project: str, spider: str, jobid: str, start: int, length: int) -> Piece | None:
+    async def items(self, project: str, spider: str, jobid: str, start: int, length: int) -> FileRange | None:
         return await self._part(f"items/{quote(project)}/{quote(spider, safe='')}/{quote(jobid)}.jl", start, length)
 
-    async def _part(self, path: str, start: int, length: int) -> Piece | None:
+    async def _part(self, path: str, start: int, length: int) -> FileRange | None:
         """At most `length` bytes from `start` on; from the end when `start` is negative. None when there is no file."""
         span = f"bytes={start}-{start + length - 1}" if start >= 0 else f"bytes={start}"
         reply = await self._send("GET", path, headers={"Range": span}, keep=length)
@@ -169,16 +169,16 @@ class Scrapyd:
             return None
         found = _SPAN.fullmatch(reply.headers.get("content-range", ""))
         if reply.status == 416:
-            return Piece(b"", int(found[3]) if found else max(start, 0), _modified(reply))
+            return FileRange(b"", int(found[3]) if found else max(start, 0), _modified(reply))
         if reply.status == 206 and found is not None and found[1] is not None:
             first, last, total = int(found[1]), int(found[2]), int(found[3])
             if len(reply.body) != last - first + 1 or (first != start and start >= 0):
                 raise NodeFailed("It answered another part of a file than was asked for.")
-            return Piece(reply.body, total, _modified(reply))
+            return FileRange(reply.body, total, _modified(reply))
         if reply.status == 200 and start == 0:
             # An empty file has no parts, and a small one may come whole.
             total = len(reply.body) if not reply.truncated else len(reply.body) + 1
-            return Piece(reply.body, total, _modified(reply))
+            return FileRange(reply.body, total, _modified(reply))
         if reply.status == 200:
             raise NodeFailed("It does not answer range requests, so the log cannot be followed.")
         raise _status(reply)
@@ -199,11 +199,11 @@ class Scrapyd:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         keep: int,
-    ) -> Reply:
+    ) -> OutgoingResponse:
         ours = {"User-Agent": f"Foliot/{__version__}", "Accept": "*/*", **(headers or {})}
         if self.node.authorization is not None:
             ours["Authorization"] = self.node.authorization
-        request = Outgoing(
+        request = OutgoingRequest(
             method=method,
             url=f"{self.node.url}/{path}",
             headers=ours,
@@ -217,15 +217,15 @@ class Scrapyd:
         except EgressRefused as refusal:
             raise NodeFailed(str(refusal)) from None
         except EgressFailed as failure:
-            raise NodeSilent(failure.message.replace("The target", "It", 1)) from None
+            raise NodeUnreachable(failure.message.replace("The target", "It", 1)) from None
 
 
-def _read(reply: Reply) -> dict[str, Any]:
+def _read(reply: OutgoingResponse) -> dict[str, Any]:
     """An answer that is what Scrapyd answers; it says that something failed with status 200."""
     if reply.status != 200:
         raise _status(reply)
     if reply.truncated:
-        raise TooLarge(f"It answered more than {len(reply.body) // 2**20} MiB.")
+        raise NodeAnswerTooLarge(f"It answered more than {len(reply.body) // 2**20} MiB.")
     try:
         answer = orjson.loads(reply.body)
     except ValueError:
@@ -234,11 +234,11 @@ def _read(reply: Reply) -> dict[str, Any]:
     if not isinstance(answer, dict) or answer.get("status") not in ("ok", "error"):
         raise NodeFailed("It answered JSON that no Scrapyd answers.")
     if answer["status"] == "error":
-        raise NodeSaid(_plain(answer.get("message")))
+        raise NodeRefused(_plain(answer.get("message")))
     return answer
 
 
-def _status(reply: Reply) -> NodeFailed:
+def _status(reply: OutgoingResponse) -> NodeFailed:
     if reply.status in (401, 403):
         return NodeFailed(f"It refused our user and password ({reply.status}).")
     return NodeFailed(f"It answered with status {reply.status}.")
@@ -272,7 +272,7 @@ def _names(answer: Mapping[str, Any], name: str) -> list[str]:
     return [str(value) for value in values]
 
 
-def _modified(reply: Reply) -> datetime | None:
+def _modified(reply: OutgoingResponse) -> datetime | None:
     try:
         moment = parsedate_to_datetime(reply.headers.get("last-modified", ""))
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from foliot.core.egress import Egress
 from foliot.core.ports import Clock
-from foliot.features.crawls.action.scrapyd_client import Load, Node, NodeFailed, Scrapyd
+from foliot.features.crawls.action.scrapyd_client import NodeFailed, ScrapydClient, ScrapydLoad, ScrapydNode
 
 PATIENCE = timedelta(seconds=5)
 FRESH = 1.0
@@ -20,12 +20,12 @@ AVOIDED = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NodeStatus:
     """How a node is: its load, or why it has none to tell."""
 
     url: str
     name: str
-    load: Load | None = None
+    load: ScrapydLoad | None = None
     error: str | None = None
     latency_ms: float | None = None
 
@@ -41,12 +41,12 @@ class Seen:
         }
 
 
-class Nodes:
+class ScrapydNodes:
     """Every Scrapyd of the house. Remembers a few numbers per node, and nothing per crawl."""
 
-    def __init__(self, nodes: Sequence[Node], *, egress: Egress, clock: Clock) -> None:
+    def __init__(self, nodes: Sequence[ScrapydNode], *, egress: Egress, clock: Clock) -> None:
         named = nodes if len(nodes) == 1 else [replace(node, name=f"Scrapyd {n}") for n, node in enumerate(nodes, 1)]
-        self._all = {node.url: Scrapyd(node, egress) for node in named}
+        self._all = {node.url: ScrapydClient(node, egress) for node in named}
         self._clock = clock
         self._weights: dict[str, int] = {}
         self._asked_at = float("-inf")
@@ -57,15 +57,15 @@ class Nodes:
     def __len__(self) -> int:
         return len(self._all)
 
-    def at(self, url: str) -> Scrapyd | None:
+    def at(self, url: str) -> ScrapydClient | None:
         """The node that a crawl was started on; None when it is no longer one of ours."""
         return self._all.get(url)
 
     @property
-    def everyone(self) -> Sequence[Scrapyd]:
+    def everyone(self) -> Sequence[ScrapydClient]:
         return list(self._all.values())
 
-    async def by_load(self, key: str) -> list[Scrapyd]:
+    async def by_load(self, key: str) -> list[ScrapydClient]:
         """Those that answer, the least loaded first; equals in an order that differs by `key`. Empty: nobody does."""
         async with self._asking:
             # Nobody answered: who waited for that answer need not ask once more, one after the other.
@@ -89,7 +89,7 @@ class Nodes:
         self._avoided[url] = self._clock.monotonic() + AVOIDED
         self._weights.pop(url, None)
 
-    async def seen(self, patience: timedelta = PATIENCE) -> list[Seen]:
+    async def seen(self, patience: timedelta = PATIENCE) -> list[NodeStatus]:
         """How each node is, asked now."""
         return list(await asyncio.gather(*(self._look_at(url, patience) for url in self._all)))
 
@@ -110,18 +110,18 @@ class Nodes:
         self._asked_at = self._clock.monotonic()
 
     async def _ask(self, urls: Sequence[str]) -> dict[str, int]:
-        found: Mapping[str, Seen] = {seen.url: seen for seen in await asyncio.gather(*map(self._look_at, urls))}
+        found: Mapping[str, NodeStatus] = {seen.url: seen for seen in await asyncio.gather(*map(self._look_at, urls))}
         return {url: seen.load.pending + seen.load.running for url, seen in found.items() if seen.load is not None}
 
-    async def _look_at(self, url: str, patience: timedelta = PATIENCE) -> Seen:
+    async def _look_at(self, url: str, patience: timedelta = PATIENCE) -> NodeStatus:
         began, name = self._clock.monotonic(), self._all[url].node.name
         try:
             load = await self._all[url].within(patience).load()
         except NodeFailed as failure:
             self.failed(url)
-            return Seen(url, name, error=str(failure))
+            return NodeStatus(url, name, error=str(failure))
         self.answered(url)
-        return Seen(url, name, load, latency_ms=round((self._clock.monotonic() - began) * 1000, 3))
+        return NodeStatus(url, name, load, latency_ms=round((self._clock.monotonic() - began) * 1000, 3))
 
 
 def _spread(key: str, url: str) -> int:

@@ -13,12 +13,12 @@ import structlog
 
 from foliot.core.egress import EgressFailed, EgressRefused
 from foliot.core.ports import Clock
-from foliot.engine.model.run import Failed, Outcome, Parked, Problem
-from foliot.engine.ports import Context
-from foliot.features.crawls.action.config import Targets, argument
-from foliot.features.crawls.action.handle import FROM_HERE, Handle
-from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, NodeFailed, NodeSaid, Scrapyd
-from foliot.features.crawls.action.scrapyd_nodes import Nodes
+from foliot.engine.model.run import AttemptError, Failed, Outcome, Parked
+from foliot.engine.ports import ActionContext
+from foliot.features.crawls.action.config import CrawlTargets, argument
+from foliot.features.crawls.action.handle import FROM_HERE, CrawlHandle
+from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, NodeFailed, NodeRefused, ScrapydClient
+from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
 
 log = structlog.get_logger("foliot.crawl")
 
@@ -31,17 +31,17 @@ _LOOKUPS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Starter:
+class CrawlStarter:
     """Asks a node to start a crawl, after it was written down which node that is."""
 
-    nodes: Nodes
-    targets: Targets
+    nodes: ScrapydNodes
+    targets: CrawlTargets
     clock: Clock
     poll: timedelta
     certain: timedelta = START_PATIENCE
     """After this long, a request to start that got no answer is not under way any more."""
 
-    async def start(self, ctx: Context) -> Outcome:
+    async def start(self, ctx: ActionContext) -> Outcome:
         refusal = await self._refused(ctx)
         if refusal is not None:
             ctx.log(f"Not started: {refusal.problem.message}", level="error")
@@ -52,12 +52,12 @@ class Starter:
         for scrapyd in await self.nodes.by_load(ctx.run_id):
             try:
                 return await self._start_on(scrapyd, ctx)
-            except NodeSaid as refused:
+            except NodeRefused as refused:
                 said.append(f"{scrapyd.node.name} says: {refused}")
                 ctx.log(said[-1], level="error")
         if said and len(said) >= len(self.nodes):
-            return Failed(Problem("crawl_refused", f"The crawl could not be started. {said[-1]}"), permanent=True)
-        problem = Problem("no_node", f"There is no Scrapyd for the crawl: {self._why_none(said)}.")
+            return Failed(AttemptError("crawl_refused", f"The crawl could not be started. {said[-1]}"), permanent=True)
+        problem = AttemptError("no_node", f"There is no Scrapyd for the crawl: {self._why_none(said)}.")
         ctx.log(problem.message, level="error")
         return Failed(problem)
 
@@ -70,13 +70,13 @@ class Starter:
         )
 
     async def again(
-        self, ctx: Context, handle: Handle, scrapyd: Scrapyd, now: datetime, wait: timedelta
+        self, ctx: ActionContext, handle: CrawlHandle, scrapyd: ScrapydClient, now: datetime, wait: timedelta
     ) -> Parked | Failed:
         """The node does not know a crawl that it may have been asked to start: ask it when that is certain."""
         if now - handle.asked_at <= self.certain:
             return Parked(handle.as_dict(), wait)
         if handle.starts >= MOST_STARTS:
-            problem = Problem(
+            problem = AttemptError(
                 "not_started", f"{handle.name} was asked {handle.starts} times and did not start the crawl."
             )
             return Failed(problem)
@@ -86,17 +86,17 @@ class Starter:
         await ctx.note(handle.as_dict())
         try:
             await self._schedule(scrapyd, ctx, handle)
-        except NodeSaid as refused:
-            return Failed(Problem("crawl_refused", f"{handle.name} says: {refused}"), permanent=True)
+        except NodeRefused as refused:
+            return Failed(AttemptError("crawl_refused", f"{handle.name} says: {refused}"), permanent=True)
         ctx.log(f"Started on {handle.name} as {handle.jobid}")
         return Parked(handle.as_dict(), wait)
 
-    async def _start_on(self, scrapyd: Scrapyd, ctx: Context) -> Parked:
+    async def _start_on(self, scrapyd: ScrapydClient, ctx: ActionContext) -> Parked:
         handle = self._handle(ctx, scrapyd, jobid_of(ctx.run_id, ctx.attempt))
         await ctx.note(handle.as_dict())
         try:
             await self._schedule(replace(scrapyd, patience=START_PATIENCE), ctx, handle)
-        except NodeSaid:
+        except NodeRefused:
             raise
         except NodeFailed as failure:
             self.nodes.failed(scrapyd.node.url)
@@ -108,8 +108,8 @@ class Starter:
         log.info("a crawl was started", action="crawl_started", run_id=ctx.run_id, node=handle.node, jobid=handle.jobid)
         return Parked(handle.as_dict(), timedelta(0))
 
-    def _handle(self, ctx: Context, scrapyd: Scrapyd, jobid: str) -> Handle:
-        return Handle(
+    def _handle(self, ctx: ActionContext, scrapyd: ScrapydClient, jobid: str) -> CrawlHandle:
+        return CrawlHandle(
             node=scrapyd.node.url,
             name=scrapyd.node.name,
             project=str(ctx.config["project"]),
@@ -118,7 +118,7 @@ class Starter:
             asked_at=self.clock.now(),
         )
 
-    async def _still_there(self, ctx: Context) -> Parked | None:
+    async def _still_there(self, ctx: ActionContext) -> Parked | None:
         """A crawl of an earlier attempt that was given up as lost and goes on after all: follow it, start no second."""
         earlier = {jobid_of(ctx.run_id, attempt) for attempt in range(1, ctx.attempt)}
         for scrapyd in await self.nodes.by_load(ctx.run_id):
@@ -135,13 +135,13 @@ class Starter:
                     return Parked(handle.as_dict(), timedelta(0))
         return None
 
-    async def _schedule(self, scrapyd: Scrapyd, ctx: Context, handle: Handle) -> None:
+    async def _schedule(self, scrapyd: ScrapydClient, ctx: ActionContext, handle: CrawlHandle) -> None:
         arguments, settings = asked(ctx.config)
         # Pages that spiders of one tenant keep in the cache are given to no other.
         settings[CACHE_SCOPE] = ctx.tenant_id
         await scrapyd.schedule((handle.project, handle.spider, handle.jobid), arguments, settings)
 
-    async def _refused(self, ctx: Context) -> Failed | None:
+    async def _refused(self, ctx: ActionContext) -> Failed | None:
         """The addresses were checked when the crawl was asked for; names may lead elsewhere by now."""
         places = {
             urlsplit(url)._replace(path="/", query="", fragment="").geturl(): url for url in ctx.config["start_urls"]
@@ -154,10 +154,10 @@ class Starter:
                     await self.targets.admit(url, ctx.tenant_id)
                 except EgressRefused as refusal:
                     return Failed(
-                        Problem("address_refused", f"A crawl may not go to {url[:200]}: {refusal}"), permanent=True
+                        AttemptError("address_refused", f"A crawl may not go to {url[:200]}: {refusal}"), permanent=True
                     )
                 except EgressFailed as failure:
-                    return Failed(Problem(failure.code, f"A crawl cannot go to {url[:200]}: {failure.message}"))
+                    return Failed(AttemptError(failure.code, f"A crawl cannot go to {url[:200]}: {failure.message}"))
                 return None
 
         try:
@@ -165,7 +165,7 @@ class Starter:
                 answers = await asyncio.gather(*(ask(url) for url in places.values()))
         except TimeoutError:
             said = f"The hosts of start_urls could not all be looked up within {LOOKUP_SECONDS} s."
-            return Failed(Problem("target_unreachable", said))
+            return Failed(AttemptError("target_unreachable", said))
         return next((answer for answer in answers if answer is not None), None)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from foliot.engine.model.run import Cancelled, Failed, Parked, Problem
-from foliot.engine.ports import Look
-from foliot.features.crawls.action.handle import Handle, Stopping
-from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, Job, Scrapyd
+from foliot.engine.model.run import AttemptError, Cancelled, Failed, Parked
+from foliot.engine.ports import ParkedRun
+from foliot.features.crawls.action.handle import CrawlHandle, StopRequest
+from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, ScrapydClient, ScrapydJob
 
 PATIENCE = timedelta(seconds=10)
 """How long a spider may take to close after it was asked to. Then it is asked again, which makes Scrapy drop its
@@ -17,7 +17,7 @@ _SIGNALS = (None, None, "KILL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stopper:
+class CrawlStopper:
     """Knows how long to wait between asking and killing."""
 
     poll: timedelta
@@ -26,7 +26,7 @@ class Stopper:
     """After this long, a request to start that got no answer is not under way any more."""
 
     async def stop(
-        self, look: Look, handle: Handle, job: Job, scrapyd: Scrapyd, now: datetime
+        self, look: ParkedRun, handle: CrawlHandle, job: ScrapydJob, scrapyd: ScrapydClient, now: datetime
     ) -> timedelta | Cancelled | None:
         """Stop what somebody asked to stop, and what runs longer than it may; says when to look again.
 
@@ -43,14 +43,16 @@ class Stopper:
             look.ctx.log(_said(why, look.ctx.limit), level="warning")
         return self._soon
 
-    def stopped(self, handle: Handle, limit: timedelta | None) -> Cancelled | Failed:
+    def stopped(self, handle: CrawlHandle, limit: timedelta | None) -> Cancelled | Failed:
         """It has ended because it was asked to."""
         assert handle.stopping is not None  # noqa: S101 -- asked of such crawls only
         if handle.stopping.why == "cancel":
             return Cancelled("cancelled on request; Scrapyd has stopped the crawl")
-        return Failed(Problem("timeout", f"{_said('limit', limit)}; it was stopped"), permanent=True)
+        return Failed(AttemptError("timeout", f"{_said('limit', limit)}; it was stopped"), permanent=True)
 
-    async def let_go(self, handle: Handle, job: Job | None, scrapyd: Scrapyd, now: datetime) -> Parked | Cancelled:
+    async def let_go(
+        self, handle: CrawlHandle, job: ScrapydJob | None, scrapyd: ScrapydClient, now: datetime
+    ) -> Parked | Cancelled:
         """Its run has ended already: see to it that the crawl does too."""
         if job is None and self._may_begin(handle, now):
             return Parked(handle.as_dict(), self._soon)
@@ -59,17 +61,17 @@ class Stopper:
         await self._signal(handle, "cancel", scrapyd, now)
         return Parked(handle.as_dict(), self._soon)
 
-    def _may_begin(self, handle: Handle, now: datetime) -> bool:
+    def _may_begin(self, handle: CrawlHandle, now: datetime) -> bool:
         """Nobody has seen it yet, and Scrapyd may still be about to start it."""
         return handle.state == "starting" and handle.stopping is None and now - handle.asked_at <= self.certain
 
-    async def _signal(self, handle: Handle, why: str, scrapyd: Scrapyd, now: datetime) -> str | None:
+    async def _signal(self, handle: CrawlHandle, why: str, scrapyd: ScrapydClient, now: datetime) -> str | None:
         stopping = handle.stopping
         if stopping is not None and now - stopping.at < self.patience:
             return None
         calls = 0 if stopping is None else stopping.calls
         previous = await scrapyd.cancel(handle.project, handle.jobid, _SIGNALS[min(calls, len(_SIGNALS) - 1)])
-        handle.stopping = Stopping(why if stopping is None else stopping.why, calls + 1, now)
+        handle.stopping = StopRequest(why if stopping is None else stopping.why, calls + 1, now)
         return previous
 
     @property
@@ -77,7 +79,7 @@ class Stopper:
         return min(self.poll, timedelta(seconds=1))
 
 
-def _why(look: Look, handle: Handle, now: datetime) -> str | None:
+def _why(look: ParkedRun, handle: CrawlHandle, now: datetime) -> str | None:
     if handle.stopping is not None:
         return handle.stopping.why
     if look.cancel:

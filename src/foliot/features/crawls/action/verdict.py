@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from foliot.engine.model.run import Failed, Problem, Succeeded
-from foliot.features.crawls.action.handle import Handle
+from foliot.engine.model.run import AttemptError, Failed, Succeeded
+from foliot.features.crawls.action.handle import CrawlHandle
 from foliot.features.crawls.action.progress import counted
 
 WELL = frozenset({"finished", "closespider_itemcount", "closespider_pagecount"})
@@ -30,7 +30,7 @@ LOG_MISSING = (
 
 
 def judge(
-    handle: Handle, conditions: Mapping[str, Any], *, forgotten: bool = False, missing: bool = False
+    handle: CrawlHandle, conditions: Mapping[str, Any], *, forgotten: bool = False, missing: bool = False
 ) -> Succeeded | Failed:
     """What became of a crawl whose log was read to its end.
 
@@ -38,7 +38,7 @@ def judge(
     with its Scrapyd (`forgotten`) is. `missing`: there is no log, or no longer.
     """
     if not handle.reading.ended:
-        problem: Problem | None = _unfinished(handle, forgotten=forgotten, missing=missing)
+        problem: AttemptError | None = _unfinished(handle, forgotten=forgotten, missing=missing)
     else:
         problem = _problem(handle, conditions, forgotten=forgotten)
     if problem is None:
@@ -47,7 +47,7 @@ def judge(
     return Failed(problem, permanent=problem.code != "crawl_lost", response=summary(handle))
 
 
-def summary(handle: Handle) -> dict[str, Any]:
+def summary(handle: CrawlHandle) -> dict[str, Any]:
     """What is kept of a crawl that ended."""
     return {
         "spider": handle.spider,
@@ -60,40 +60,42 @@ def summary(handle: Handle) -> dict[str, Any]:
     }
 
 
-def _problem(handle: Handle, conditions: Mapping[str, Any], *, forgotten: bool) -> Problem | None:
+def _problem(handle: CrawlHandle, conditions: Mapping[str, Any], *, forgotten: bool) -> AttemptError | None:
     reason = str(handle.reading.stats["finish_reason"])
     if reason in STOPPED and forgotten:
-        return Problem("crawl_lost", "The crawl was stopped together with its Scrapyd.")
+        return AttemptError("crawl_lost", "The crawl was stopped together with its Scrapyd.")
     return _closed_badly(handle, reason) or _raised(handle, conditions) or _conditions(handle, conditions)
 
 
-def _unfinished(handle: Handle, *, forgotten: bool, missing: bool) -> Problem:
+def _unfinished(handle: CrawlHandle, *, forgotten: bool, missing: bool) -> AttemptError:
     """Its log does not tell how it ended."""
     reading = handle.reading
     if not reading.opened and reading.trouble:
-        return Problem("spider_broken", f"The spider could not start: {reading.trouble}")
+        return AttemptError("spider_broken", f"The spider could not start: {reading.trouble}")
     if forgotten:
-        return Problem("crawl_lost", "Scrapyd no longer knows the crawl, and its log ends before the crawl did.")
+        return AttemptError("crawl_lost", "Scrapyd no longer knows the crawl, and its log ends before the crawl did.")
     if missing:
-        return Problem("log_missing", LOG_MISSING)
-    return Problem(
+        return AttemptError("log_missing", LOG_MISSING)
+    return AttemptError(
         "crawl_killed",
         "The crawl was killed: its log ends without closing stats, as when the operating system ends a process for "
         f"want of memory.{_last_trouble(handle)}",
     )
 
 
-def _closed_badly(handle: Handle, reason: str) -> Problem | None:
+def _closed_badly(handle: CrawlHandle, reason: str) -> AttemptError | None:
     if reason in WELL:
         return None
     if reason in STOPPED:
-        return Problem("crawl_stopped", "The crawl was stopped at Scrapyd by somebody else, before it had finished.")
+        return AttemptError(
+            "crawl_stopped", "The crawl was stopped at Scrapyd by somebody else, before it had finished."
+        )
     words = _IN_WORDS.get(reason)
     said = f": {words}" if words else ""
-    return Problem("spider_closed", f"The spider closed with the reason {reason}{said}.{_last_trouble(handle)}")
+    return AttemptError("spider_closed", f"The spider closed with the reason {reason}{said}.{_last_trouble(handle)}")
 
 
-def _raised(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
+def _raised(handle: CrawlHandle, conditions: Mapping[str, Any]) -> AttemptError | None:
     """An exception that a spider did not catch is a failure, unless somebody said how many errors there may be."""
     stats = handle.reading.stats
     names = [name.partition("/")[2] for name in stats if name.startswith("spider_exceptions/") and name[18:] != "count"]
@@ -104,29 +106,29 @@ def _raised(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
     )
     said = f"{times} times, the first" if times > 1 else "once"
     first = handle.reading.trouble or names[0]
-    return Problem("spider_raised", f"The spider raised {', '.join(sorted(names))} {said}: {first}")
+    return AttemptError("spider_raised", f"The spider raised {', '.join(sorted(names))} {said}: {first}")
 
 
-def _conditions(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
+def _conditions(handle: CrawlHandle, conditions: Mapping[str, Any]) -> AttemptError | None:
     counts = counted(handle)
     if not counts["pages"] and not counts["items"]:
-        return Problem("nothing_fetched", f"The crawl fetched no page.{_forbidden(handle)}{_last_trouble(handle)}")
+        return AttemptError("nothing_fetched", f"The crawl fetched no page.{_forbidden(handle)}{_last_trouble(handle)}")
     least, most = conditions.get("min_items"), conditions.get("max_errors")
     if most is not None and counts["errors"] > most:
         said = f"The crawl logged {_many(counts['errors'], 'error')}, more than max_errors {most}."
-        return Problem("too_many_errors", f"{said}{_last_trouble(handle)}")
+        return AttemptError("too_many_errors", f"{said}{_last_trouble(handle)}")
     if least is not None and counts["items"] < least:
         said = f"The crawl found {_many(counts['items'], 'item')}, fewer than min_items {least}."
-        return Problem("too_few_items", f"{said}{_last_trouble(handle)}")
+        return AttemptError("too_few_items", f"{said}{_last_trouble(handle)}")
     return None
 
 
-def _forbidden(handle: Handle) -> str:
+def _forbidden(handle: CrawlHandle) -> str:
     count = handle.reading.stats.get("robotstxt/forbidden", 0)
     return f" robots.txt forbids {_many(count, 'request')} of it." if _is_count(count) and count else ""
 
 
-def _last_trouble(handle: Handle) -> str:
+def _last_trouble(handle: CrawlHandle) -> str:
     return f" Its first error: {handle.reading.trouble}" if handle.reading.trouble else ""
 
 

@@ -11,16 +11,22 @@ from datetime import datetime, timedelta
 import structlog
 
 from foliot.core.ports import Clock
-from foliot.engine.model.run import Cancelled, Failed, Outcome, Parked, Problem, Succeeded
-from foliot.engine.ports import Look, Stale
-from foliot.features.crawls.action.copier import Budget, Copier
-from foliot.features.crawls.action.crawl_check import FINISHED, Sight, Tour, enter, together
-from foliot.features.crawls.action.handle import Handle, HandleUnreadable
+from foliot.engine.model.run import AttemptError, Cancelled, Failed, Outcome, Parked, Succeeded
+from foliot.engine.ports import ParkedRun, StaleAttempt
+from foliot.features.crawls.action.copier import CopyBudget, CrawlCopier
+from foliot.features.crawls.action.crawl_check import FINISHED, CheckRound, CrawlCheck, enter, together
+from foliot.features.crawls.action.handle import CrawlHandle, HandleUnreadable
 from foliot.features.crawls.action.progress import advance
-from foliot.features.crawls.action.scrapyd_client import Job, NodeFailed, NodeSilent, Scrapyd, TooLarge
-from foliot.features.crawls.action.scrapyd_nodes import Nodes
-from foliot.features.crawls.action.start import Starter, jobid_of
-from foliot.features.crawls.action.stop import Stopper
+from foliot.features.crawls.action.scrapyd_client import (
+    NodeAnswerTooLarge,
+    NodeFailed,
+    NodeUnreachable,
+    ScrapydClient,
+    ScrapydJob,
+)
+from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
+from foliot.features.crawls.action.start import CrawlStarter, jobid_of
+from foliot.features.crawls.action.stop import CrawlStopper
 from foliot.features.crawls.action.verdict import judge
 
 AT_ONCE = 16
@@ -31,38 +37,38 @@ NONE = timedelta(0)
 
 log = structlog.get_logger("foliot.crawl")
 
-Jobs = Mapping[str, Job] | NodeFailed
+Jobs = Mapping[str, ScrapydJob] | NodeFailed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watcher:
+class CrawlWatcher:
     """Holds nothing between two looks: all it needs to know stands in the handles."""
 
-    nodes: Nodes
+    nodes: ScrapydNodes
     clock: Clock
-    starter: Starter
-    stopper: Stopper
-    copier: Copier = field(default_factory=Copier)
+    starter: CrawlStarter
+    stopper: CrawlStopper
+    copier: CrawlCopier = field(default_factory=CrawlCopier)
     poll: timedelta
     lost_after: timedelta
 
-    async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
+    async def look(self, looks: Sequence[ParkedRun]) -> Mapping[str, Outcome]:
         # A quarter of the time for each question, and none is begun in the second half.
         time = min(look.ctx.timeout for look in looks)
         until = asyncio.get_running_loop().time() + time.total_seconds() / 2
-        tour = Tour(time / 4, Budget(crawls=len(looks), until=until))
+        tour = CheckRound(time / 4, CopyBudget(crawls=len(looks), until=until))
         handles = {look.ctx.run_id: _handle(look) for look in looks}
-        jobs = await self._jobs([handle for handle in handles.values() if isinstance(handle, Handle)], tour)
+        jobs = await self._jobs([handle for handle in handles.values() if isinstance(handle, CrawlHandle)], tour)
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def one(look: Look) -> Outcome | None:
+        async def one(look: ParkedRun) -> Outcome | None:
             handle = handles[look.ctx.run_id]
-            if not isinstance(handle, Handle):
+            if not isinstance(handle, CrawlHandle):
                 return handle
             async with turns:
                 try:
                     return await self._one(look, handle, jobs[handle.node, handle.project], tour)
-                except Stale:
+                except StaleAttempt:
                     return None
                 except Exception:
                     # One crawl's surprise is no reason to leave the others alone; this one is looked at again later.
@@ -72,7 +78,7 @@ class Watcher:
         outcomes = await asyncio.gather(*(one(look) for look in looks))
         return {look.ctx.run_id: outcome for look, outcome in zip(looks, outcomes, strict=True) if outcome is not None}
 
-    async def _jobs(self, handles: Sequence[Handle], tour: Tour) -> dict[tuple[str, str], Jobs]:
+    async def _jobs(self, handles: Sequence[CrawlHandle], tour: CheckRound) -> dict[tuple[str, str], Jobs]:
         """What each node says about each project: one request, however many crawls are looked at."""
         groups: dict[tuple[str, str], list[str]] = defaultdict(list)
         for handle in handles:
@@ -80,14 +86,14 @@ class Watcher:
         answers = await asyncio.gather(*(self._listed(*place, jobids, tour) for place, jobids in groups.items()))
         return dict(zip(groups, answers, strict=True))
 
-    async def _listed(self, url: str, project: str, jobids: Sequence[str], tour: Tour) -> Jobs:
+    async def _listed(self, url: str, project: str, jobids: Sequence[str], tour: CheckRound) -> Jobs:
         scrapyd = self.nodes.at(url)
         if scrapyd is None:
             return NodeFailed("It is no longer one of the nodes in SCRAPYD_URL.")
         scrapyd = scrapyd.within(tour.patience)
         try:
             jobs: Jobs = await scrapyd.jobs(project)
-        except TooLarge:
+        except NodeAnswerTooLarge:
             jobs = await _each(scrapyd, project, jobids)
         except NodeFailed as failure:
             jobs = failure
@@ -97,8 +103,8 @@ class Watcher:
             self.nodes.answered(url)
         return jobs
 
-    async def _one(self, look: Look, handle: Handle, jobs: Jobs, tour: Tour) -> Outcome:
-        sight = Sight(look, handle, self.clock.now())
+    async def _one(self, look: ParkedRun, handle: CrawlHandle, jobs: Jobs, tour: CheckRound) -> Outcome:
+        sight = CrawlCheck(look, handle, self.clock.now())
         scrapyd = self.nodes.at(handle.node)
         if isinstance(jobs, NodeFailed) or scrapyd is None:
             return self._silent(sight, str(jobs))
@@ -107,13 +113,13 @@ class Watcher:
             return self._silent(sight, reason)
         try:
             return await self._seen(sight, scrapyd.within(tour.patience), tour.budget)
-        except NodeSilent as failure:
+        except NodeUnreachable as failure:
             tour.silent[handle.node] = str(failure)
             return self._silent(sight, str(failure))
         except NodeFailed as failure:
             return self._silent(sight, str(failure))
 
-    async def _seen(self, sight: Sight, scrapyd: Scrapyd, budget: Budget) -> Outcome:
+    async def _seen(self, sight: CrawlCheck, scrapyd: ScrapydClient, budget: CopyBudget) -> Outcome:
         look, handle, job, now = sight.look, sight.handle, sight.job, sight.now
         if look.ended:
             return await self.stopper.let_go(handle, job, scrapyd, now)
@@ -130,7 +136,7 @@ class Watcher:
             return self._unreadable(sight, trouble)
         return await self._over(sight, scrapyd)
 
-    async def _over(self, sight: Sight, scrapyd: Scrapyd) -> Outcome:
+    async def _over(self, sight: CrawlCheck, scrapyd: ScrapydClient) -> Outcome:
         """It does not run any more, as far as its node knows."""
         if sight.got.size or sight.got.more:
             # What was just read must be kept before the run ends: the answer of an ended run carries no items.
@@ -139,14 +145,14 @@ class Watcher:
             return self._ended(sight, forgotten=sight.job is None)
         return await self._unknown(sight, scrapyd)
 
-    async def _copy(self, sight: Sight, scrapyd: Scrapyd, budget: Budget) -> NodeFailed | None:
+    async def _copy(self, sight: CrawlCheck, scrapyd: ScrapydClient, budget: CopyBudget) -> NodeFailed | None:
         """What can be copied now, and why it could not when the node knows the crawl and cannot show its files."""
         handle, job, got = sight.handle, sight.job, sight.got
         try:
             if job is None or job.state != "pending":
                 await self._copy_files(sight, scrapyd, budget)
         except NodeFailed as failure:
-            if job is None or isinstance(failure, NodeSilent):
+            if job is None or isinstance(failure, NodeUnreachable):
                 raise
             if handle.trouble_since is None:
                 sight.look.ctx.log(f"The files of the crawl cannot be read. {failure}", level="warning")
@@ -156,7 +162,7 @@ class Watcher:
             handle.trouble_since = None
         return None
 
-    async def _copy_files(self, sight: Sight, scrapyd: Scrapyd, budget: Budget) -> None:
+    async def _copy_files(self, sight: CrawlCheck, scrapyd: ScrapydClient, budget: CopyBudget) -> None:
         handle, job, got = sight.handle, sight.job, sight.got
         got.missing = True
         if job is None or job.has_log:
@@ -168,19 +174,19 @@ class Watcher:
         if got.size or got.more:
             handle.idle = 0
 
-    def _again(self, sight: Sight) -> Parked:
+    def _again(self, sight: CrawlCheck) -> Parked:
         """At once while there is more; else by and by, the longer it has been quiet, all crawls at the same moments."""
         if sight.got.more:
             return sight.park(NONE)
         return sight.park(together(sight.now, self.poll, 1) if sight.got.size else self._rest(sight.handle))
 
-    def _rest(self, handle: Handle) -> timedelta:
+    def _rest(self, handle: CrawlHandle) -> timedelta:
         """After a look that brought nothing."""
         slower = min(1.5**handle.idle, SLOWEST)
         handle.idle = min(handle.idle + 1, 10)
         return together(self.clock.now(), self.poll, slower)
 
-    def _ended(self, sight: Sight, *, forgotten: bool) -> Outcome:
+    def _ended(self, sight: CrawlCheck, *, forgotten: bool) -> Outcome:
         look, handle = sight.look, sight.handle
         outcome = judge(handle, look.ctx.config, forgotten=forgotten, missing=sight.got.missing)
         if left_out := handle.items.left_out:
@@ -191,7 +197,7 @@ class Watcher:
         look.ctx.log(told, level=level)
         return outcome
 
-    async def _unknown(self, sight: Sight, scrapyd: Scrapyd) -> Outcome:
+    async def _unknown(self, sight: CrawlCheck, scrapyd: ScrapydClient) -> Outcome:
         """Scrapyd does not know it: it was never started, or Scrapyd was restarted and has forgotten it."""
         look, handle, now = sight.look, sight.handle, sight.now
         if handle.state == "starting" and sight.got.missing:
@@ -206,18 +212,18 @@ class Watcher:
             return sight.park(self._wait(now))
         return self._ended(sight, forgotten=True)
 
-    def _unreadable(self, sight: Sight, reason: NodeFailed) -> Outcome:
+    def _unreadable(self, sight: CrawlCheck, reason: NodeFailed) -> Outcome:
         """It has ended, and what its node shows of it makes no sense."""
         since = sight.handle.trouble_since or sight.now
         if sight.now - since < self.lost_after:
             return sight.park(self._wait(sight.now))
-        problem = Problem(
+        problem = AttemptError(
             "log_unreadable", f"The crawl has ended, and nobody can say how: its files cannot be read. {reason}"
         )
         sight.look.ctx.log(problem.message, level="error")
         return Failed(problem, permanent=True)
 
-    def _silent(self, sight: Sight, reason: str) -> Outcome:
+    def _silent(self, sight: CrawlCheck, reason: str) -> Outcome:
         """Its node gives no usable answer. That may pass; after a while the crawl counts as lost."""
         look, handle, now = sight.look, sight.handle, sight.now
         if handle.trouble_since is None:
@@ -230,21 +236,21 @@ class Watcher:
         look.ctx.log(message, level="error")
         if look.cancel or look.ended:
             return Cancelled(f"cancelled on request; it may still run, for {handle.name} does not answer")
-        return Failed(Problem("node_lost", message))
+        return Failed(AttemptError("node_lost", message))
 
     def _wait(self, now: datetime) -> timedelta:
         return min(together(now, self.poll, 1), self.lost_after)
 
 
-def _handle(look: Look) -> Handle | Failed | Cancelled:
+def _handle(look: ParkedRun) -> CrawlHandle | Failed | Cancelled:
     """Where the crawl is; how its run ends when nobody can say."""
     try:
-        return Handle.of(look.handle)
+        return CrawlHandle.of(look.handle)
     except HandleUnreadable as error:
         log.exception("a crawl cannot be found again", action="crawl_handle_unreadable", run_id=look.ctx.run_id)
         if look.cancel or look.ended:
             return Cancelled("cancelled on request; it may still run, for what was kept to find it cannot be read")
-        problem = Problem(
+        problem = AttemptError(
             "handle_unreadable",
             f"What was kept to find the crawl again cannot be read ({error}). If Scrapyd still runs it, under the "
             f"name {jobid_of(look.ctx.run_id, look.ctx.attempt)}, stop it there.",
@@ -253,9 +259,9 @@ def _handle(look: Look) -> Handle | Failed | Cancelled:
         return Failed(problem, permanent=True)
 
 
-async def _each(scrapyd: Scrapyd, project: str, jobids: Sequence[str]) -> Jobs:
+async def _each(scrapyd: ScrapydClient, project: str, jobids: Sequence[str]) -> Jobs:
     """A list that nobody should read: ask for each crawl instead."""
-    found: dict[str, Job] = {}
+    found: dict[str, ScrapydJob] = {}
     try:
         for jobid in jobids:
             job = await scrapyd.state(project, jobid)

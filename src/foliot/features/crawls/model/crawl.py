@@ -25,7 +25,7 @@ _KNOWN = frozenset({"user_id", "schedule_at", "interval", "timezone", "ignore_ca
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crawl:
+class CrawlSpec:
     """What is wanted, before the action has looked at it."""
 
     user_id: str | None
@@ -37,7 +37,7 @@ class Crawl:
     ignore_cache: bool
 
 
-def read_crawl(raw: object, *, ignore_cache: bool = False) -> Crawl:
+def read_crawl(raw: object, *, ignore_cache: bool = False) -> CrawlSpec:
     """The body of a request; `ignore_cache` is what was said beside it."""
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object with spider and start_urls", got=raw)
@@ -51,7 +51,7 @@ def read_crawl(raw: object, *, ignore_cache: bool = False) -> Crawl:
     trigger = read(lambda: _trigger(fields))
     read(fields.finish)
     wrong.speak()
-    return Crawl(
+    return CrawlSpec(
         user_id=user_id or None,
         config={name: fields.value(name) for name in _CONFIG if fields.value(name) is not None},
         trigger=trigger,

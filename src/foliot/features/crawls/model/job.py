@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from foliot.engine.model.run import RunState
-from foliot.features.articles.model.article import Counts
+from foliot.features.articles.model.article import ArticleCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlRequest:
+class PendingCrawl:
     """A request for a crawl, on its way to become the one whose job others are given."""
 
     tenant_id: str
@@ -53,5 +53,5 @@ class JobView:
     handle: Mapping[str, Any] | None
     error: Mapping[str, Any] | None
     config: Mapping[str, Any]
-    counts: Counts | None
+    counts: ArticleCounts | None
     article_ids: Sequence[str] = ()

@@ -14,13 +14,13 @@ from foliot.core.ids import SCHEDULE
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.crawls.model.job import CrawlRequest, KnownJob
+from foliot.features.crawls.model.job import KnownJob, PendingCrawl
 from foliot.features.crawls.tables import crawl_requests
 
 _WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
-_WAITING = frozenset({Status.ACTIVE, Status.PAUSED})
+_WAITING = frozenset({ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SqlCrawls(Statements):
             return None
         return KnownJob(found.job_id, found.created_at)
 
-    async def settle(self, request: CrawlRequest, *, anew: bool) -> KnownJob:
+    async def settle(self, request: PendingCrawl, *, anew: bool) -> KnownJob:
         """Whose job counts from now on: the known one, or the request's own. `anew` wants its own in any case.
 
         Whoever makes the same request next waits until this transaction ends.
@@ -56,7 +56,7 @@ class SqlCrawls(Statements):
         )
         return KnownJob(request.job_id, request.now)
 
-    async def claim(self, requests: Sequence[CrawlRequest]) -> set[str]:
+    async def claim(self, requests: Sequence[PendingCrawl]) -> set[str]:
         # In one order, so that no two who claim the same wait for one another.
         """The job ids of those that nobody has asked for: from now on others are given them. The rest changes nothing.
 
@@ -77,7 +77,7 @@ class SqlCrawls(Statements):
         if found.job_id.startswith(f"{SCHEDULE}_"):
             query: Select[Any] = select(schedules.c.status).where(schedules.c.id == found.job_id)
             status = await self.conn.scalar(query.where(schedules.c.tenant_id == tenant_id))
-            return status is not None and Status(status) in _WAITING
+            return status is not None and ScheduleStatus(status) in _WAITING
         query = select(runs.c.state, runs.c.cancel_requested).where(runs.c.id == found.job_id)
         run = (await self.conn.execute(query.where(runs.c.tenant_id == tenant_id))).first()
         return run is not None and not run.cancel_requested and RunState(run.state) not in _WENT_WRONG
@@ -94,7 +94,7 @@ async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: dateti
     return len(old)
 
 
-def _columns(requests: Sequence[CrawlRequest]) -> dict[str, list[Any]]:
+def _columns(requests: Sequence[PendingCrawl]) -> dict[str, list[Any]]:
     return {
         "tenant_id": [request.tenant_id for request in requests],
         "fingerprint": [request.fingerprint for request in requests],

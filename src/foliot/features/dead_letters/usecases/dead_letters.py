@@ -6,25 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.commands.audit import Change, masked
+from foliot.commands.audit import AuditedChange, masked
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.views import DeadGroup, Page, RunView
+from foliot.engine.model.views import DeadLetterGroupView, PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.dead_letters.model import DISCARDED, MOST_REPLAYS, Letters
+from foliot.features.dead_letters.model import DISCARDED, MOST_REPLAYS, FailureGroups
 from foliot.features.dead_letters.sql import groups as grouped
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.sql.runs import Sieve
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.filters.usecases import UNANSWERED, hosts_of
-from foliot.features.runs.model.replay import Terms, read_terms
-from foliot.features.runs.usecases.replay import Repeating
+from foliot.features.runs.model.replay import ReplayOptions, read_terms
+from foliot.features.runs.usecases.replay import ReplayPlanner
 from foliot.features.runs.usecases.runs import repeat
 from foliot.features.schedules.model.document import CheckFor
 from foliot.wakeups.feed import RUNS_TOPIC, Feed, run_topic
@@ -54,22 +54,24 @@ class DeadLetters:
     """What an action makes of its configuration."""
 
     @query(Verb.READ, Thing.DEAD_LETTER)
-    async def groups(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> list[DeadGroup]:
+    async def groups(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> list[DeadLetterGroupView]:
         """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
         async with ctx.read() as tx:
             return await SqlRuns(tx).dead_groups(ctx.tenant_id, page, **filters)
 
     @query(Verb.READ, Thing.DEAD_LETTER)
-    async def alike(self, ctx: QueryContext, page: Page, wanted: Query) -> Letters:
+    async def alike(self, ctx: QueryContext, page: PageRequest, wanted: FilterQuery) -> FailureGroups:
         """Unresolved letters that the filter finds, grouped by the fingerprint of their error."""
         async with ctx.read() as tx:
-            sieve = await Sieve.of(tx.conn, tx.dialect, ctx.tenant_id, wanted.also(*UNANSWERED), self.clock.now())
+            sieve = await RunConditions.of(
+                tx.conn, tx.dialect, ctx.tenant_id, wanted.also(*UNANSWERED), self.clock.now()
+            )
             groups, pile = await grouped(tx, sieve, page)
             hosts = await hosts_of(tx, ctx.tenant_id, [group.sample for group in groups])
-            return Letters(groups, pile, hosts)
+            return FailureGroups(groups, pile, hosts)
 
     @command(Verb.RUN, Thing.DEAD_LETTER)
-    async def replay(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Replayed:
+    async def replay(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> Replayed:
         """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
         ids, filters, terms = _read(raw)
         may_send(ctx.caller, terms)
@@ -79,7 +81,7 @@ class DeadLetters:
         more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
         return Replayed(await self.send(ctx, ids, terms) if ids else [], more)
 
-    async def send(self, ctx: CommandContext, ids: Sequence[str], terms: Terms) -> list[RunView]:
+    async def send(self, ctx: CommandContext, ids: Sequence[str], terms: ReplayOptions) -> list[RunView]:
         """Replay these inside a larger change, which has read the tenant's limits."""
         letters = await _letters(ctx, ids)
         sent = await SqlRuns(ctx.tx).replays(ids)
@@ -88,7 +90,7 @@ class DeadLetters:
                 told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
                 raise Conflict(f"{told}: mend what it is sent to, or discard it")
         self.limiter.run(ctx.caller, ctx.limits, len(letters))
-        repeating = await Repeating.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
+        repeating = await ReplayPlanner.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
         courses = [repeating.course(letter) for letter in letters]
         runs = await repeat(ctx, courses, Origin.REPLAY, self.new_id)
         if terms.patch is not None:
@@ -97,24 +99,24 @@ class DeadLetters:
         return runs
 
 
-def may_send(caller: Caller, terms: Terms) -> None:
+def may_send(caller: Caller, terms: ReplayOptions) -> None:
     """Who chooses where a run goes and what it carries chooses where secrets go."""
     if terms.patch is not None:
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        require(caller, Verb.WRITE, Thing.SCHEDULE)
 
 
-def _replayed(run: RunView, terms: Terms) -> Change:
+def _replayed(run: RunView, terms: ReplayOptions) -> AuditedChange:
     became: dict[str, Any] = {"run_id": run.id, "version": run.version}
     if terms.patch is not None:
         became = masked({**became, "action": run.action})
-    return Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became=became)
+    return AuditedChange("replay", Thing.DEAD_LETTER, run.parent_id or "", became=became)
 
 
 async def discard(ctx: CommandContext, run_id: str) -> None:
     """Resolve a dead letter without a replay: it stays readable, and counts as answered."""
     await _letters(ctx, [run_id])
     await SqlRuns(ctx.tx).resolve([run_id], DISCARDED)
-    ctx.audit(Change("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
+    ctx.audit(AuditedChange("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
     ctx.wake(RUNS_TOPIC, run_topic(run_id))
 
 
@@ -133,7 +135,7 @@ async def _letters(ctx: CommandContext, ids: Sequence[str]) -> list[RunView]:
     return letters
 
 
-def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None, Terms]:
+def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None, ReplayOptions]:
     fields = Fields.of("", raw)
     ids, wanted, terms = fields.value("ids"), fields.value("filter"), read_terms(fields)
     fields.finish()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from foliot.engine.model.ledger import Entry
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.run import Fence
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import NewRun, Plan
-from foliot.engine.model.views import Ending
+from foliot.engine.model.settle import NewRun, SchedulePlan
+from foliot.engine.model.views import AttemptEnding
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class PastAttempt:
 
     started_at: datetime
     worker: str
-    ending: Ending
+    ending: AttemptEnding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,16 +39,16 @@ class PastRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class PastAccount:
     """What became of a schedule's instants: its runs and ledger, and where the last plan left its cursor."""
 
     runs: Sequence[PastRun]
-    ledger: Sequence[Entry]
-    last: Plan
+    ledger: Sequence[LedgerEntry]
+    last: SchedulePlan
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasedRows:
     """What was taken out."""
 
     schedules: int

@@ -6,15 +6,15 @@ from datetime import datetime
 
 from foliot.features.demo.model.site import PRODUCTS
 from foliot.features.demo.usecases import SOURCE
-from foliot.features.pipelines.model.definition import Definition, StepSpec, revision_of
-from foliot.features.pipelines.model.file import Kept
+from foliot.features.pipelines.model.definition import PipelineDefinition, StepSpec, revision_of
+from foliot.features.pipelines.model.file import StoredPipeline
 
 NAME = "demo-prices"
 SCHEDULE = "price-pipeline"
 """The schedule that runs it."""
 
 
-def kept(base: str, site: str, tenant_id: str, schedule_id: str, made_at: datetime) -> Kept:
+def kept(base: str, site: str, tenant_id: str, schedule_id: str, made_at: datetime) -> StoredPipeline:
     """As if a file had defined it."""
     urls = [f"{site}/shop/{sku}" for sku in PRODUCTS]
     steps = (
@@ -22,8 +22,8 @@ def kept(base: str, site: str, tenant_id: str, schedule_id: str, made_at: dateti
         StepSpec(cls="PriceExtractor", name="read", kwargs={}, on_error="skip", line=7),
         StepSpec(cls="WebhookSink", name="send", kwargs={"url": f"{base}/api/echo/prices"}, line=9),
     )
-    definition = Definition(name=NAME, steps=steps, draft=None, revision=revision_of(steps, None))
-    return Kept(
+    definition = PipelineDefinition(name=NAME, steps=steps, draft=None, revision=revision_of(steps, None))
+    return StoredPipeline(
         tenant_id=tenant_id,
         name=NAME,
         file=SOURCE,

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.core.document import rfc3339
-from foliot.engine.model.run import Cancelled, Ended, Failed, Problem, Succeeded
+from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, Succeeded
 from foliot.features.demo.model.site import PRODUCTS, SHOP
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class DemoAttempt:
     """One attempt: how it ended, after how long, and what it said on the way (when, how loud, what)."""
 
     outcome: Ended
@@ -23,7 +23,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Instant:
+class InstantIndex:
     """Which of its schedule's instants: the how many'th before the last one, and the last is 0."""
 
     at: datetime
@@ -33,7 +33,7 @@ class Instant:
         return random.Random(f"{name}:{self.at.isoformat()}")  # noqa: S311 -- a story, not a secret
 
 
-Life = Callable[[Instant], Sequence[Try]]
+Life = Callable[[InstantIndex], Sequence[DemoAttempt]]
 """The tries of a run. A schedule's policy decides how many of them there are; the last one goes on."""
 
 LETTERS = 37
@@ -41,7 +41,7 @@ LETTERS = 37
 FAILED_NIGHTS = 3
 
 
-def lives(host: str) -> Mapping[str, Life]:
+def run_histories(host: str) -> Mapping[str, Life]:
     """By schedule. One that is missing here has no past."""
     return {
         "nightly-prices": lambda one: _nightly(one, host),
@@ -56,26 +56,26 @@ def lives(host: str) -> Mapping[str, Life]:
     }
 
 
-def _nightly(one: Instant, host: str) -> Sequence[Try]:
+def _nightly(one: InstantIndex, host: str) -> Sequence[DemoAttempt]:
     dice = one.dice("nightly")
     if one.back < FAILED_NIGHTS:
         return [_webhook("POST", host, 429, dice.uniform(0.1, 0.3), attempt, 3) for attempt in (1, 2, 3)]
     return [_webhook("POST", host, 200, dice.uniform(2.5, 4.5), 1, 3)]
 
 
-def _partner(one: Instant, host: str) -> Sequence[Try]:
+def _partner(one: InstantIndex, host: str) -> Sequence[DemoAttempt]:
     dice = one.dice("partner")
     if one.back < LETTERS:
         return [_webhook("POST", host, 503, dice.uniform(0.8, 2.1), attempt, 3) for attempt in (1, 2, 3)]
     return [_webhook("POST", host, 200, dice.uniform(0.15, 0.6), 1, 3)]
 
 
-def _stock(one: Instant, host: str) -> Sequence[Try]:
+def _stock(one: InstantIndex, host: str) -> Sequence[DemoAttempt]:
     dice = one.dice("stock")
     chance = dice.random()
     if chance < 0.01:
         said = [(0.0, "info", f"GET to {host}, attempt 1 of 4")]
-        return [Try(Cancelled("somebody asked for it to stop"), dice.uniform(5, 20), said)]
+        return [DemoAttempt(Cancelled("somebody asked for it to stop"), dice.uniform(5, 20), said)]
     if chance < 0.08:
         return [_webhook("GET", host, 503, dice.uniform(0.5, 2), 1, 4), _webhook("GET", host, 200, 0.2, 2, 4)]
     # Now and then it takes longer than until its next instant, which is skipped then.
@@ -86,7 +86,7 @@ def _stock(one: Instant, host: str) -> Sequence[Try]:
 _PHRASES = {200: "200 OK", 429: "429 Too Many Requests", 503: "503 Service Unavailable"}
 
 
-def _webhook(method: str, host: str, status: int, seconds: float, attempt: int = 1, most: int = 4) -> Try:
+def _webhook(method: str, host: str, status: int, seconds: float, attempt: int = 1, most: int = 4) -> DemoAttempt:
     """As the action tells it."""
     milliseconds = round(seconds * 1000)
     good = status < 300
@@ -107,12 +107,12 @@ def _webhook(method: str, host: str, status: int, seconds: float, attempt: int =
         "duration_ms": milliseconds,
     }
     if good:
-        return Try(Succeeded(result={"status": status}, response=response), seconds, said)
-    problem = Problem(f"http_{status}", f"The target answered {_PHRASES[status]}.")
-    return Try(Failed(problem, response=response), seconds, said)
+        return DemoAttempt(Succeeded(result={"status": status}, response=response), seconds, said)
+    problem = AttemptError(f"http_{status}", f"The target answered {_PHRASES[status]}.")
+    return DemoAttempt(Failed(problem, response=response), seconds, said)
 
 
-def _prices(one: Instant) -> Sequence[Try]:
+def _prices(one: InstantIndex) -> Sequence[DemoAttempt]:
     dice = one.dice("prices")
     lost = sorted(dice.sample(sorted(PRODUCTS), 1)) if dice.random() < 0.12 else []
     seconds, total = dice.uniform(0.4, 1.6), len(PRODUCTS)
@@ -125,23 +125,23 @@ def _prices(one: Instant) -> Sequence[Try]:
         "found_by": {"json_ld": total - len(lost)},
         "failures": [{"competitor": SHOP, "product": sku, "error": "the shop answered 503"} for sku in lost],
     }
-    return [Try(Succeeded(result=result, partial=bool(lost)), seconds, said)]
+    return [DemoAttempt(Succeeded(result=result, partial=bool(lost)), seconds, said)]
 
 
-def _health(one: Instant) -> Sequence[Try]:
+def _health(one: InstantIndex) -> Sequence[DemoAttempt]:
     latency = round(one.dice("health").uniform(0.2, 1.4), 3)
     service = {"kind": "database", "state": "up", "error": None, "latency_ms": latency, "at": rfc3339(one.at)}
     service["since"] = rfc3339(one.at - timedelta(minutes=5 * 500))
     result = {"healthy": True, "down": [], "changed": [], "services": {"database": service}}
-    return [Try(Succeeded(result=result), latency / 1000 + 0.004)]
+    return [DemoAttempt(Succeeded(result=result), latency / 1000 + 0.004)]
 
 
-def _analysis(one: Instant) -> Sequence[Try]:
+def _analysis(one: InstantIndex) -> Sequence[DemoAttempt]:
     seconds = one.dice("analysis").uniform(0.05, 0.3)
     said = [(seconds, "info", f"Looked at the prices of {len(PRODUCTS)} products at {SHOP}")]
-    return [Try(Succeeded(result={"products": len(PRODUCTS), "competitors": [SHOP]}), seconds, said)]
+    return [DemoAttempt(Succeeded(result={"products": len(PRODUCTS), "competitors": [SHOP]}), seconds, said)]
 
 
-def _own_jobs(one: Instant) -> Sequence[Try]:
+def _own_jobs(one: InstantIndex) -> Sequence[DemoAttempt]:
     seconds = one.dice("own").uniform(0.004, 0.03)
-    return [Try(Succeeded(result={"jobs": 5}), seconds)]
+    return [DemoAttempt(Succeeded(result={"jobs": 5}), seconds)]

@@ -16,7 +16,7 @@ ECHO = "/api/echo"
 TAG = "demo"
 
 
-def cast(
+def demo_schedules(
     base: str, kinds: Collection[str], now: datetime, *, grpc: bool, pipelines: bool = False
 ) -> dict[str, Mapping[str, Any]]:
     """Every schedule by name. `base` is this Foliot's own address; a kind that it does not know is left out."""

@@ -30,7 +30,7 @@ ARTICLES: Mapping[str, Mapping[str, Any]] = json.loads(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DemoPage:
     """What is answered."""
 
     status: int
@@ -40,7 +40,7 @@ class Page:
     """How long the site takes for it: long enough to be watched."""
 
 
-def page(path: str, now: datetime) -> Page:
+def page(path: str, now: datetime) -> DemoPage:
     """The page at this path, below the site's own address."""
     room, _, name = path.strip("/").partition("/")
     if room == "news" and name in ARTICLES:
@@ -48,7 +48,7 @@ def page(path: str, now: datetime) -> Page:
     if room == "shop" and name in PRODUCTS:
         return _product(name, now)
     found = _FIXED.get(path.strip("/"))
-    return Page(404, HTML, _frame("Not here", "<p>The demo has no such page.</p>")) if found is None else found(now)
+    return DemoPage(404, HTML, _frame("Not here", "<p>The demo has no such page.</p>")) if found is None else found(now)
 
 
 def price(sku: str, now: datetime) -> float:
@@ -57,14 +57,14 @@ def price(sku: str, now: datetime) -> float:
     return round(PRODUCTS[sku][1] * (1 + ((day * 37) % 11 - 5) / 100), 2)
 
 
-def _article(name: str) -> Page:
+def _article(name: str) -> DemoPage:
     title = ARTICLES[name]["title"]
     text = "".join(f"<p>{escape(one)}</p>" for one in ARTICLES[name]["paragraphs"])
     about = '<meta name="author" content="The Daily Demo"><meta property="article:published_time" content="2026-11-02">'
-    return Page(200, HTML, _frame(title, f"<article><h1>{escape(title)}</h1>{text}</article>", about))
+    return DemoPage(200, HTML, _frame(title, f"<article><h1>{escape(title)}</h1>{text}</article>", about))
 
 
-def _product(sku: str, now: datetime) -> Page:
+def _product(sku: str, now: datetime) -> DemoPage:
     name, amount = PRODUCTS[sku][0], price(sku, now)
     offer = {"@type": "Offer", "price": amount, "priceCurrency": "EUR", "availability": "https://schema.org/InStock"}
     said = {"@context": "https://schema.org", "@type": "Product", "name": name, "sku": sku, "offers": offer}
@@ -77,8 +77,8 @@ def _list(where: str, named: Mapping[str, str]) -> str:
     return f"<ul>{''.join(lines)}</ul>"
 
 
-def _html(title: str, content: str, head: str = "") -> Page:
-    return Page(200, HTML, _frame(title, f"<h1>{escape(title)}</h1>{content}", head))
+def _html(title: str, content: str, head: str = "") -> DemoPage:
+    return DemoPage(200, HTML, _frame(title, f"<h1>{escape(title)}</h1>{content}", head))
 
 
 def _frame(title: str, content: str, head: str = "") -> bytes:
@@ -88,11 +88,11 @@ def _frame(title: str, content: str, head: str = "") -> bytes:
     ).encode()
 
 
-def _json(document: object) -> Page:
-    return Page(200, JSON, json.dumps(document).encode())
+def _json(document: object) -> DemoPage:
+    return DemoPage(200, JSON, json.dumps(document).encode())
 
 
-_FIXED: Mapping[str, Callable[[datetime], Page]] = {
+_FIXED: Mapping[str, Callable[[datetime], DemoPage]] = {
     "": lambda _: _html("The Daily Demo", _list("news", {name: one["title"] for name, one in ARTICLES.items()})),
     "shop": lambda _: _html("The corner shop", _list("shop", {sku: name for sku, (name, _) in PRODUCTS.items()})),
     "shop/prices": lambda _: replace(_json({"taken": True, "products": len(PRODUCTS)}), seconds=2.5),

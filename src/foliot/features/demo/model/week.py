@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import RUN, id_at, new_id
-from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.ledger import Entry
-from foliot.engine.model.outcome import Tried, judge
+from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.ledger import LedgerEntry
+from foliot.engine.model.outcome import AttemptFacts, judge
 from foliot.engine.model.run import Fence, RunState, Succeeded
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import Due, NewRun, OpenRun, Plan, settle
-from foliot.engine.model.views import Ending
-from foliot.features.demo.model.past import Account, PastAttempt, PastRun
-from foliot.features.demo.model.run_history import Instant, Life, Try
+from foliot.engine.model.settle import DueSchedule, NewRun, OpenRun, SchedulePlan, settle
+from foliot.engine.model.views import AttemptEnding
+from foliot.features.demo.model.past import PastAccount, PastAttempt, PastRun
+from foliot.features.demo.model.run_history import DemoAttempt, InstantIndex, Life
 
 WEEK = timedelta(days=7)
 SEEN = timedelta(milliseconds=3)
@@ -26,7 +26,7 @@ _TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Night:
+class Outage:
     """A time in which nobody was there to fire."""
 
     start: datetime
@@ -38,30 +38,30 @@ class Night:
 
 
 @dataclass(slots=True)
-class Past:
+class SettledPast:
     """What has been settled so far."""
 
-    due: Due
+    due: DueSchedule
     runs: list[PastRun] = field(default_factory=list)
-    ledger: list[Entry] = field(default_factory=list)
-    last: Plan | None = None
+    ledger: list[LedgerEntry] = field(default_factory=list)
+    last: SchedulePlan | None = None
 
 
-def lived(schedule: Schedule, life: Life, until: datetime, night: Night) -> Account | None:
+def settled_week(schedule: Schedule, life: Life, until: datetime, night: Outage) -> PastAccount | None:
     """Everything from its first instant up to `until`; None when there was nothing."""
     spec, first = schedule.spec, schedule.next_at
     if first is None or first > until:
         return None
-    spoken = Due(
+    spoken = DueSchedule(
         schedule.id, schedule.tenant_id, schedule.user_id, schedule.version, spec.dump(), spec.anchor, next_at=first
     )
-    past = Past(spoken)
+    past = SettledPast(spoken)
     while past.due.next_at <= until:
         seen = min(night.over(past.due.next_at), until)
         plan = settle(past.due, seen, _open(past.runs, seen))
         for new in plan.runs:
             later = spec.trigger.count(new.scheduled_for + _TICK, until + _TICK)
-            tries = life(Instant(new.scheduled_for, later))
+            tries = life(InstantIndex(new.scheduled_for, later))
             past.runs.append(_run(schedule, new, tries, seen + SEEN, until))
         past.ledger += plan.ledger
         past.last = plan
@@ -75,7 +75,7 @@ def lived(schedule: Schedule, life: Life, until: datetime, night: Night) -> Acco
             gap_reason=plan.gap_reason,
             last_run_at=plan.last_run_at,
         )
-    return None if past.last is None else Account(past.runs, _merged(past.ledger), past.last)
+    return None if past.last is None else PastAccount(past.runs, _merged(past.ledger), past.last)
 
 
 def _open(runs: Sequence[PastRun], now: datetime) -> list[OpenRun]:
@@ -83,9 +83,9 @@ def _open(runs: Sequence[PastRun], now: datetime) -> list[OpenRun]:
     return [OpenRun(run.id, RunState.RUNNING) for run in runs[-1:] if run.attempts[-1].ending.at > now]
 
 
-def _merged(entries: Sequence[Entry]) -> list[Entry]:
+def _merged(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Entries that go on from one another, as the table keeps them."""
-    found: dict[tuple[datetime, str], Entry] = {}
+    found: dict[tuple[datetime, str], LedgerEntry] = {}
     for entry in entries:
         key = (entry.first, entry.fate.value)
         before = found.get(key)
@@ -93,26 +93,26 @@ def _merged(entries: Sequence[Entry]) -> list[Entry]:
     return list(found.values())
 
 
-def _run(schedule: Schedule, new: NewRun, tries: Sequence[Try], created: datetime, until: datetime) -> PastRun:
+def _run(schedule: Schedule, new: NewRun, tries: Sequence[DemoAttempt], created: datetime, until: datetime) -> PastRun:
     run = PastRun(id=id_at(RUN, created), schedule=schedule, new=new, created_at=created, attempts=[])
     made = _attempts(run, tries, until)
     if made is None:
         # It would end in the future: then it was quick, and went well.
         left = max((until - created - 2 * SEEN).total_seconds(), 0.001)
-        good = Try(Succeeded(result={"status": 200}), min(left, 0.05))
+        good = DemoAttempt(Succeeded(result={"status": 200}), min(left, 0.05))
         made = _attempts(run, [good], until + timedelta(seconds=1))
     return replace(run, attempts=made or [])
 
 
-def _attempts(run: PastRun, tries: Sequence[Try], until: datetime) -> list[PastAttempt] | None:
+def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> list[PastAttempt] | None:
     """Attempt after attempt, as the policy of the schedule decides; None when they are not over by then."""
     made: list[PastAttempt] = []
     spec, begins = run.schedule.spec, max(run.created_at, run.new.ready_at) + SEEN
     for number in range(1, spec.retry.max_attempts + 1):
         tried = tries[min(number, len(tries)) - 1]
         ends = begins + timedelta(seconds=tried.seconds)
-        verdict = judge(Tried(run.id, number, spec.retry.max_attempts, spec.retry), tried.outcome, ends)
-        ending = Ending(
+        verdict = judge(AttemptFacts(run.id, number, spec.retry.max_attempts, spec.retry), tried.outcome, ends)
+        ending = AttemptEnding(
             fence=Fence(run.id, number, new_id("tok")),
             state=verdict.state,
             outcome=verdict.outcome,
@@ -121,7 +121,9 @@ def _attempts(run: PastRun, tries: Sequence[Try], until: datetime) -> list[PastA
             error=verdict.error,
             response=verdict.response,
             ready_at=verdict.ready_at,
-            lines=[Line(begins + timedelta(seconds=at), EventType.LOG, level, said) for at, level, said in tried.lines],
+            lines=[
+                EventLine(begins + timedelta(seconds=at), EventType.LOG, level, said) for at, level, said in tried.lines
+            ],
             host=host_in(str(run.schedule.action.get("url", ""))),
         )
         made.append(PastAttempt(begins, WORKER, ending))

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from foliot.core.document import moment
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import same_queue
-from foliot.core.time.trigger import Type
+from foliot.core.time.trigger import TriggerType
 from foliot.core.time.zone_search import find_zone, search_zones
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import Status
-from foliot.features.filters.model.query import FIELD, TEXT, Piece, Query, RawTerm, Term, split
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.features.filters.model.query import FIELD, TEXT, FilterQuery, FilterTerm, QueryToken, RawTerm, split
 from foliot.features.webhooks.model import address
 
 LATE = timedelta(seconds=60)
@@ -31,24 +31,24 @@ MOMENTS = ("since", "until")
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class FilterGrammar:
     """The keys one may use, each with the words it takes; None: any text."""
 
     keys: Mapping[str, Collection[str] | None]
     same: Mapping[str, str] = field(default_factory=dict)
     """Other words for a key."""
 
-    def read(self, text: str, now: datetime, field: str = FIELD) -> Query:
+    def read(self, text: str, now: datetime, field: str = FIELD) -> FilterQuery:
         """`Invalid` points at what it does not understand, in the field where it was typed."""
         try:
-            return Query(tuple(self._term(text, raw, now) for raw in split(text)))
+            return FilterQuery(tuple(self._term(text, raw, now) for raw in split(text)))
         except Invalid as wrong:
             wrong.field = field
             raise
 
-    def _term(self, whole: str, raw: RawTerm, now: datetime) -> Term:
+    def _term(self, whole: str, raw: RawTerm, now: datetime) -> FilterTerm:
         if raw.key is None:
-            return Term(TEXT, tuple(value.text for value in raw.values), raw.negated)
+            return FilterTerm(TEXT, tuple(value.text for value in raw.values), raw.negated)
         key = self._key(whole, raw)
         if key in MOMENTS:
             return _bound(whole, key, raw, now)
@@ -56,7 +56,7 @@ class Grammar:
             return _flag(whole, key, raw)
         words = self.keys[key]
         values = tuple(_value(whole, key, value, words) for value in raw.values)
-        return Term(key, values, raw.negated)
+        return FilterTerm(key, values, raw.negated)
 
     def _key(self, whole: str, raw: RawTerm) -> str:
         assert raw.key is not None  # noqa: S101 -- asked for by whoever has one
@@ -72,7 +72,7 @@ class Grammar:
         raise raw.key.wrong(whole, f"is not a key; {hint} {', '.join(self.keys)}", better)
 
 
-def _value(whole: str, key: str, value: Piece, words: Collection[str] | None) -> str:
+def _value(whole: str, key: str, value: QueryToken, words: Collection[str] | None) -> str:
     reader = _READERS.get(key)
     given = reader(whole, value) if reader else value.text
     if words is None:
@@ -86,14 +86,14 @@ def _value(whole: str, key: str, value: Piece, words: Collection[str] | None) ->
     raise value.wrong(whole, f"is no {key}; must be one of {listed}", close[0] if close else None)
 
 
-def _bound(whole: str, key: str, raw: RawTerm, now: datetime) -> Term:
+def _bound(whole: str, key: str, raw: RawTerm, now: datetime) -> FilterTerm:
     if raw.negated or len(raw.values) > 1:
         raise raw.whole.wrong(whole, f"takes one time, as in {key}:24h")
     (value,) = raw.values
-    return Term(key, at=_moment(whole, value, now))
+    return FilterTerm(key, at=_moment(whole, value, now))
 
 
-def _moment(whole: str, value: Piece, now: datetime) -> datetime:
+def _moment(whole: str, value: QueryToken, now: datetime) -> datetime:
     """So long ago, or a date (its beginning in UTC), or a time with its offset."""
     if ago := _AGO.fullmatch(value.text):
         try:
@@ -110,28 +110,28 @@ def _moment(whole: str, value: Piece, now: datetime) -> datetime:
         raise value.wrong(whole, told, better) from None
 
 
-def _flag(whole: str, key: str, raw: RawTerm) -> Term:
+def _flag(whole: str, key: str, raw: RawTerm) -> FilterTerm:
     (value,) = raw.values if len(raw.values) == 1 else (raw.whole,)
     given = value.text.lower()
     if given not in {"true", "false", "yes", "no"}:
         raise value.wrong(whole, "must be true or false", "true" if value is not raw.whole else f"{key}:true")
-    return Term(key, ("true",), raw.negated == (given in {"true", "yes"}))
+    return FilterTerm(key, ("true",), raw.negated == (given in {"true", "yes"}))
 
 
-def _hex(whole: str, value: Piece) -> str:
+def _hex(whole: str, value: QueryToken) -> str:
     if not _HEX.fullmatch(value.text.lower()):
         raise value.wrong(whole, "must be the beginning of a fingerprint: up to 16 of the characters 0-9 and a-f")
     return value.text.lower()
 
 
-def _zone(whole: str, value: Piece) -> str:
+def _zone(whole: str, value: QueryToken) -> str:
     if found := find_zone(value.text):
         return found
     near = search_zones(value.text, 1)
     raise value.wrong(whole, "is no time zone, such as Europe/Stockholm", near[0][0] if near else None)
 
 
-def _target(whole: str, value: Piece) -> str:
+def _target(whole: str, value: QueryToken) -> str:
     """Without what an address does not tell: user, password, query."""
     if found := address(value.text):
         return found
@@ -139,7 +139,7 @@ def _target(whole: str, value: Piece) -> str:
     raise value.wrong(whole, "must be the address of a webhook, such as https://example.com/hook", better)
 
 
-def _took(whole: str, value: Piece) -> str:
+def _took(whole: str, value: QueryToken) -> str:
     """In milliseconds."""
     found = _DURATION.fullmatch(value.text.lower())
     if found is None:
@@ -150,7 +150,7 @@ def _took(whole: str, value: Piece) -> str:
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)")
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
-_READERS: Mapping[str, Callable[[str, Piece], str]] = {
+_READERS: Mapping[str, Callable[[str, QueryToken], str]] = {
     "fingerprint": _hex,
     "took": _took,
     "target": _target,
@@ -160,9 +160,9 @@ _READERS: Mapping[str, Callable[[str, Piece], str]] = {
 }
 
 
-def of_runs(kinds: Collection[str]) -> Grammar:
+def of_runs(kinds: Collection[str]) -> FilterGrammar:
     """The filter of runs."""
-    return Grammar(
+    return FilterGrammar(
         {
             "state": [state.value for state in RunState],
             "kind": kinds,
@@ -189,12 +189,12 @@ def of_runs(kinds: Collection[str]) -> Grammar:
     )
 
 
-def of_schedules(kinds: Collection[str]) -> Grammar:
+def of_schedules(kinds: Collection[str]) -> FilterGrammar:
     """The filter of schedules."""
-    return Grammar(
+    return FilterGrammar(
         {
-            "status": [status.value for status in Status],
-            "type": [type_.value for type_ in Type],
+            "status": [status.value for status in ScheduleStatus],
+            "type": [type_.value for type_ in TriggerType],
             "kind": kinds,
             "tag": None,
             "queue": None,

@@ -28,7 +28,7 @@ _KEYED = re.compile(r"([A-Za-z_]+):")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class FilterTerm:
     """One condition: the key's value is one of these, or, negated, none of them."""
 
     key: str
@@ -39,24 +39,24 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class FilterQuery:
     """All of its terms must hold."""
 
-    terms: tuple[Term, ...] = ()
+    terms: tuple[FilterTerm, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
-    def also(self, *terms: Term) -> Query:
+    def also(self, *terms: FilterTerm) -> FilterQuery:
         """The same, narrowed further."""
-        return Query((*self.terms, *terms))
+        return FilterQuery((*self.terms, *terms))
 
-    def of(self, key: str) -> list[Term]:
+    def of(self, key: str) -> list[FilterTerm]:
         return [term for term in self.terms if term.key == key]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class QueryToken:
     """A part of what was typed, and where it stands."""
 
     text: str
@@ -73,10 +73,10 @@ class Piece:
 class RawTerm:
     """A term whose key and values nobody has looked at yet."""
 
-    key: Piece | None
-    values: Sequence[Piece]
+    key: QueryToken | None
+    values: Sequence[QueryToken]
     negated: bool
-    whole: Piece
+    whole: QueryToken
 
 
 def split(text: str) -> list[RawTerm]:
@@ -92,13 +92,13 @@ def split(text: str) -> list[RawTerm]:
     return found
 
 
-def _raw(text: str, piece: Piece) -> RawTerm:
+def _raw(text: str, piece: QueryToken) -> RawTerm:
     negated = piece.text.startswith("-") and len(piece.text) > 1
     start = piece.start + negated
     keyed = _KEYED.match(text, start, piece.end)
     if keyed is None:
         return RawTerm(None, [_bare(text, start, piece.end)], negated, piece)
-    key = Piece(keyed[1], start, start + len(keyed[1]))
+    key = QueryToken(keyed[1], start, start + len(keyed[1]))
     values = [_bare(text, one.start, one.end) for one in _parts(text, keyed.end(), piece.end, blank=False)]
     values = [value for value in values if value.text]
     if not values:
@@ -108,11 +108,11 @@ def _raw(text: str, piece: Piece) -> RawTerm:
     return RawTerm(key, values, negated, piece)
 
 
-def _bare(text: str, start: int, end: int) -> Piece:
-    return Piece(text[start:end].replace('"', "").strip(), start, end)
+def _bare(text: str, start: int, end: int) -> QueryToken:
+    return QueryToken(text[start:end].replace('"', "").strip(), start, end)
 
 
-def _parts(text: str, start: int, end: int, *, blank: bool) -> Iterator[Piece]:
+def _parts(text: str, start: int, end: int, *, blank: bool) -> Iterator[QueryToken]:
     """Between blanks, or between commas; never inside quotes."""
     begun, quoted = start, -1
     for at in range(start, end):
@@ -121,11 +121,11 @@ def _parts(text: str, start: int, end: int, *, blank: bool) -> Iterator[Piece]:
             quoted = at if quoted < 0 else -1
         elif quoted < 0 and (char.isspace() if blank else char == ","):
             if at > begun:
-                yield Piece(text[begun:at], begun, at)
+                yield QueryToken(text[begun:at], begun, at)
             begun = at + 1
     if quoted >= 0:
-        raise Piece(text[quoted:end], quoted, end).wrong(
+        raise QueryToken(text[quoted:end], quoted, end).wrong(
             text, "is a quote that is never closed", f'{text[quoted:end]}"'
         )
     if end > begun:
-        yield Piece(text[begun:end], begun, end)
+        yield QueryToken(text[begun:end], begun, end)

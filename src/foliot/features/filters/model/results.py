@@ -10,7 +10,7 @@ from foliot.engine.model.run import RunState
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BucketWindow:
     """A stretch of time [start, end), cut into buckets of one width; the last may be cut short."""
 
     start: datetime
@@ -23,7 +23,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class StateCount:
     """Runs of one bucket that are in the same state."""
 
     bucket: int
@@ -32,7 +32,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class TimingCount:
     """Runs of one bucket that were late alike and took about as long."""
 
     bucket: int
@@ -43,7 +43,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class RunColumns:
     """Runs that have begun, a column for each thing known of them; in no order."""
 
     ids: Sequence[str] = ()
@@ -55,7 +55,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class Completion:
     """One way to go on with what was typed."""
 
     field: str

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
-from foliot.engine.model.ledger import Fate
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import ledger, runs
 
@@ -61,11 +61,13 @@ async def by_state(
     return {state: count for state, count in zip(wanted, row, strict=True) if count}
 
 
-async def unmade(conn: AsyncConnection, dialect: Dialect, tenant_id: str, tiles: Tiles) -> list[tuple[int, Fate, int]]:
+async def unmade(
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, tiles: Tiles
+) -> list[tuple[int, LedgerKind, int]]:
     """How many instants made no run in each tile: of those ranges that lie within one."""
     there = _tiles(dialect, tiles)
     within = (ledger.c.last_at >= there.c.start, ledger.c.last_at < there.c.until, ledger.c.first_at >= there.c.start)
-    fates = (Fate.MISSED, Fate.SKIPPED)
+    fates = (LedgerKind.MISSED, LedgerKind.SKIPPED)
     columns = [
         select(func.sum(ledger.c["count"])).where(ledger.c.tenant_id == tenant_id, *within, ledger.c.fate == fate)
         for fate in fates

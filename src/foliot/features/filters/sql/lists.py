@@ -14,24 +14,24 @@ from foliot.db.elapsed import Elapsed, two_digits
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.model.results import Cell, Points, Timing, Window
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model.results import BucketWindow, RunColumns, StateCount, TimingCount
 from foliot.features.filters.sql import counts as counting
 from foliot.features.filters.sql import points
 from foliot.features.filters.sql import schedules as schedule_sieve
-from foliot.features.filters.sql.runs import Sieve, late
+from foliot.features.filters.sql.runs import RunConditions, late
 
 
 @dataclass(frozen=True, slots=True)
-class SqlSearching(Statements):
+class SqlSearch(Statements):
     """What a filter finds."""
 
-    async def runs(self, tenant_id: str, query: Query, page: Page, now: datetime) -> list[RunView]:
+    async def runs(self, tenant_id: str, query: FilterQuery, page: PageRequest, now: datetime) -> list[RunView]:
         """Newest first."""
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         found: list[RunView] = []
         for conditions in sieve.ways():
             wanted = select(runs, NAME).where(*conditions).order_by(runs.c.id.desc()).limit(page.limit)
@@ -40,9 +40,9 @@ class SqlSearching(Statements):
             found += [view_of(row) for row in await self.conn.execute(wanted)]
         return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
 
-    async def count(self, tenant_id: str, query: Query, now: datetime) -> dict[RunState, int]:
+    async def count(self, tenant_id: str, query: FilterQuery, now: datetime) -> dict[RunState, int]:
         """How many there are in each state; exact."""
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         found: dict[RunState, int] = {}
         if sieve.plain():
             found = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
@@ -55,24 +55,26 @@ class SqlSearching(Statements):
                 found[RunState(name)] = found.get(RunState(name), 0) + number
         return found
 
-    async def series(self, tenant_id: str, query: Query, window: Window, now: datetime) -> list[Cell]:
+    async def series(self, tenant_id: str, query: FilterQuery, window: BucketWindow, now: datetime) -> list[StateCount]:
         """The same over time, by when runs were made."""
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
-        found: list[Cell] = []
+        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
+        found: list[StateCount] = []
         if sieve.plain():
             tiles = counting.cut(window.start, window.end, window.width)
             ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles, _wanted(sieve))
-            found = [Cell(place, state, number) for place, state, number in ended]
+            found = [StateCount(place, state, number) for place, state, number in ended]
             sieve = await sieve.only(OPEN)
         # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
         cells = select(_bucket(window), runs.c.state.label("state")).where(*sieve.where()).subquery()
         counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
         rows = await self.conn.execute(counted)
-        return [*found, *(Cell(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
+        return [*found, *(StateCount(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
 
-    async def timings(self, tenant_id: str, query: Query, window: Window, share: float, now: datetime) -> list[Timing]:
+    async def timings(
+        self, tenant_id: str, query: FilterQuery, window: BucketWindow, share: float, now: datetime
+    ) -> list[TimingCount]:
         """How long they took, and whether they were late: of a share of them, chosen by chance and always alike."""
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         drawn = [] if share >= 1 else [points.drawn(share)]
         took = Elapsed(runs.c.started_at, runs.c.finished_at).label("took")
         cut = (_bucket(window), case((late(now), 1), else_=0).label("late"), took)
@@ -83,22 +85,22 @@ class SqlSearching(Statements):
         cells = select(each.c.bucket, each.c.late, two_digits(each.c.took).label("took")).subquery()
         counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
         return [
-            Timing(int(row.bucket), bool(row.late), _whole(row.took), row.runs)
+            TimingCount(int(row.bucket), bool(row.late), _whole(row.took), row.runs)
             for row in await self.conn.execute(counted)
         ]
 
-    async def begun(self, tenant_id: str, query: Query, now: datetime) -> dict[RunState, tuple[int, int]]:
+    async def begun(self, tenant_id: str, query: FilterQuery, now: datetime) -> dict[RunState, tuple[int, int]]:
         """How many there are in each state, and how many of them have begun; exact."""
-        return await points.begun(self.conn, await Sieve.of(self.conn, self.dialect, tenant_id, query, now))
+        return await points.begun(self.conn, await RunConditions.of(self.conn, self.dialect, tenant_id, query, now))
 
     async def points(
-        self, tenant_id: str, query: Query, start: datetime, shares: Mapping[RunState, float], now: datetime
-    ) -> Points:
+        self, tenant_id: str, query: FilterQuery, start: datetime, shares: Mapping[RunState, float], now: datetime
+    ) -> RunColumns:
         """Those that have begun: of each state a share, from none (0) to all (1), chosen by chance and always alike."""
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         return await points.points(self.conn, sieve, start, shares)
 
-    async def schedules(self, tenant_id: str, query: Query, page: Page) -> list[Schedule]:
+    async def schedules(self, tenant_id: str, query: FilterQuery, page: PageRequest) -> list[Schedule]:
         """Newest first; deleted ones only if the filter names them."""
         return await schedule_sieve.find(self.conn, tenant_id, query, page)
 
@@ -106,16 +108,16 @@ class SqlSearching(Statements):
         """Those there are, deleted ones too, in the order asked for."""
         return await schedule_sieve.several(self.conn, self.dialect, tenant_id, ids)
 
-    async def count_schedules(self, tenant_id: str, query: Query) -> int:
+    async def count_schedules(self, tenant_id: str, query: FilterQuery) -> int:
         return await schedule_sieve.count(self.conn, tenant_id, query)
 
 
-def _wanted(sieve: Sieve) -> list[RunState]:
+def _wanted(sieve: RunConditions) -> list[RunState]:
     wanted = sieve.states()
     return list(RunState) if wanted is None else wanted
 
 
-def _bucket(window: Window) -> Any:
+def _bucket(window: BucketWindow) -> Any:
     width = int(window.width.total_seconds() * 1000)
     return (Elapsed(literal(window.start, Moment()), runs.c.created_at) // width).label("bucket")
 

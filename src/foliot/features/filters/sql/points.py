@@ -12,26 +12,28 @@ from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs
-from foliot.features.filters.model.results import Points
-from foliot.features.filters.sql.runs import Condition, Sieve
+from foliot.features.filters.model.results import RunColumns
+from foliot.features.filters.sql.runs import Condition, RunConditions
 
 _tail = func.substr(runs.c.id, 33, 4)
 """The last four digits of an id are random, so that a share of them is a fair sample, and the same one every time."""
 _TAILS = 16**4
 
 
-async def begun(conn: AsyncConnection, sieve: Sieve) -> dict[RunState, tuple[int, int]]:
+async def begun(conn: AsyncConnection, sieve: RunConditions) -> dict[RunState, tuple[int, int]]:
     """How many there are in each state, and how many of them have begun."""
     counted = select(runs.c.state, func.count(), func.count(runs.c.started_at))
     found = await conn.execute(counted.where(*sieve.where()).group_by(runs.c.state))
     return {RunState(state): (number, started) for state, number, started in found}
 
 
-async def points(conn: AsyncConnection, sieve: Sieve, start: datetime, shares: Mapping[RunState, float]) -> Points:
+async def points(
+    conn: AsyncConnection, sieve: RunConditions, start: datetime, shares: Mapping[RunState, float]
+) -> RunColumns:
     """So large a share of those in each state; of what goes on, how long it has taken so far."""
     drawn = [_share(state, share) for state, share in shares.items() if share > 0]
     if not drawn:
-        return Points()
+        return RunColumns()
     until = func.coalesce(runs.c.finished_at, literal(sieve.now, Moment()))
     took = Elapsed(runs.c.started_at, until)
     query = select(
@@ -42,9 +44,9 @@ async def points(conn: AsyncConnection, sieve: Sieve, start: datetime, shares: M
     ).where(*sieve.where(), runs.c.started_at.is_not(None), or_(*drawn))
     rows = (await conn.execute(query)).all()
     if not rows:
-        return Points()
+        return RunColumns()
     ids, at, took_ms, states = zip(*rows, strict=True)
-    return Points(ids, [int(one) for one in at], [int(one) for one in took_ms], states)
+    return RunColumns(ids, [int(one) for one in at], [int(one) for one in took_ms], states)
 
 
 def _share(state: RunState, share: float) -> Condition:

@@ -19,8 +19,8 @@ from foliot.db.elapsed import Elapsed
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.filters.model.keys import LATE
-from foliot.features.filters.model.query import TEXT, Query, Term
-from foliot.features.filters.sql.targets import Callers, callers, tests, went_to
+from foliot.features.filters.model.query import TEXT, FilterQuery, FilterTerm
+from foliot.features.filters.sql.targets import TargetCallers, callers, tests, went_to
 from foliot.features.mutes.sql import muted
 
 MOST_SCHEDULES = 5000
@@ -41,23 +41,25 @@ Condition = ColumnElement[bool]
 
 
 @dataclass(slots=True)
-class Sieve:
+class RunConditions:
     """Turns one filter into conditions. Schedules are looked up first, so that runs are found by their ids."""
 
     conn: AsyncConnection
     dialect: Dialect
     tenant_id: str
-    query: Query
+    query: FilterQuery
     now: datetime
     few: int = FEW
     """So many schedules, or fewer, are a better way to their runs than the time."""
     _schedules: dict[int, list[str]] = field(default_factory=dict)
-    _callers: dict[int, Callers | None] = field(default_factory=dict)
+    _callers: dict[int, TargetCallers | None] = field(default_factory=dict)
     _muted: list[str] = field(default_factory=list)
     _bounds: list[Condition] = field(default_factory=list)
 
     @classmethod
-    async def of(cls, conn: AsyncConnection, dialect: Dialect, tenant_id: str, query: Query, now: datetime) -> Sieve:
+    async def of(
+        cls, conn: AsyncConnection, dialect: Dialect, tenant_id: str, query: FilterQuery, now: datetime
+    ) -> RunConditions:
         made = cls(conn, dialect, tenant_id, query, now)
         for place, term in enumerate(query.terms):
             if term.key in {*_BY_SCHEDULE, TEXT}:
@@ -105,10 +107,10 @@ class Sieve:
             found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
         return found
 
-    async def only(self, states: Collection[RunState]) -> Sieve:
+    async def only(self, states: Collection[RunState]) -> RunConditions:
         """The same for these states alone."""
-        narrowed = self.query.also(Term("state", tuple(sorted(states))))
-        return await Sieve.of(self.conn, self.dialect, self.tenant_id, narrowed, self.now)
+        narrowed = self.query.also(FilterTerm("state", tuple(sorted(states))))
+        return await RunConditions.of(self.conn, self.dialect, self.tenant_id, narrowed, self.now)
 
     def plain(self) -> bool:
         """Whether it asks for nothing but states and times, which an index of ended runs knows."""
@@ -134,7 +136,7 @@ class Sieve:
     def _asks(self, *keys: str) -> bool:
         return any(term.key in keys and not term.negated for term in self.query.terms)
 
-    def _texts(self) -> list[tuple[Term, list[str]]]:
+    def _texts(self) -> list[tuple[FilterTerm, list[str]]]:
         """Words, and the schedules whose names hold them."""
         return [(term, self._schedules[at]) for at, term in enumerate(self.query.terms) if term.key == TEXT]
 
@@ -151,7 +153,7 @@ class Sieve:
         few = self._by_schedule() or self._asks("parent")
         return (func.coalesce(runs.c.tenant_id, "") if few else runs.c.tenant_id) == self.tenant_id
 
-    def _condition(self, place: int, term: Term) -> Condition:  # noqa: C901, PLR0911, PLR0912 -- one arm for each key
+    def _condition(self, place: int, term: FilterTerm) -> Condition:  # noqa: C901, PLR0911, PLR0912 -- one arm for each key
         values = term.values
         match term.key:
             case "since":
@@ -194,7 +196,7 @@ class Sieve:
         erred = and_(runs.c.state.in_(ERRED), *(_says(value) for value in values))
         return or_(self.dialect.among(runs.c.schedule_id, named), erred) if named else erred
 
-    async def _named(self, term: Term) -> list[str]:
+    async def _named(self, term: FilterTerm) -> list[str]:
         query = select(schedules.c.id).where(schedules.c.tenant_id == self.tenant_id)
         ids = [value for value in term.values if _SCHEDULE_ID.fullmatch(value)] if term.key == "schedule" else []
         match term.key:

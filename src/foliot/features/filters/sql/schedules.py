@@ -11,17 +11,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import FAILURES
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import Page
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.model.query import FilterQuery, FilterTerm
 from foliot.features.filters.sql.runs import begins, called, tagged
 from foliot.features.filters.sql.targets import goes_to
 from foliot.features.webhooks.model import WEBHOOK
 
 
-async def find(conn: AsyncConnection, tenant_id: str, query: Query, page: Page) -> list[Schedule]:
+async def find(conn: AsyncConnection, tenant_id: str, query: FilterQuery, page: PageRequest) -> list[Schedule]:
     """Newest first."""
     wanted = select(schedules).where(*conditions(tenant_id, query))
     if page.cursor is not None:
@@ -36,23 +36,23 @@ async def several(conn: AsyncConnection, dialect: Dialect, tenant_id: str, ids: 
     return [found[one] for one in ids if one in found]
 
 
-async def count(conn: AsyncConnection, tenant_id: str, query: Query) -> int:
+async def count(conn: AsyncConnection, tenant_id: str, query: FilterQuery) -> int:
     counted = select(func.count()).select_from(schedules).where(*conditions(tenant_id, query))
     return (await conn.scalar(counted)) or 0
 
 
-def conditions(tenant_id: str, query: Query) -> list[ColumnElement[bool]]:
+def conditions(tenant_id: str, query: FilterQuery) -> list[ColumnElement[bool]]:
     """Deleted ones are left out unless the filter names them."""
     found = [schedules.c.tenant_id == tenant_id]
-    if not any(Status.DELETED in term.values and not term.negated for term in query.of("status")):
-        found.append(schedules.c.status != Status.DELETED)
+    if not any(ScheduleStatus.DELETED in term.values and not term.negated for term in query.of("status")):
+        found.append(schedules.c.status != ScheduleStatus.DELETED)
     for term in query.terms:
         condition = _condition(term)
         found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
     return found
 
 
-def _condition(term: Term) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm for each key
+def _condition(term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm for each key
     match term.key:
         case "tag":
             return or_(*(tagged(value) for value in term.values))

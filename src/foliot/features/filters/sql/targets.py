@@ -55,7 +55,7 @@ def tests() -> Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Callers:
+class TargetCallers:
     """Whose runs went to a target. Known before runs are looked at: actions can be large, and runs many."""
 
     always: Sequence[str]
@@ -64,7 +64,9 @@ class Callers:
     """Of those that did: the versions that call this one."""
 
 
-async def callers(conn: AsyncConnection, dialect: Dialect, tenant_id: str, addresses: Sequence[str]) -> Callers | None:
+async def callers(
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, addresses: Sequence[str]
+) -> TargetCallers | None:
     """Those that call one of these addresses, or once did; deleted ones too. None: they are too many to be told."""
     mine = schedules.join(versions, versions.c.schedule_id == schedules.c.id)
     query = select(versions.c.schedule_id, versions.c.version).select_from(mine)
@@ -80,16 +82,16 @@ async def callers(conn: AsyncConnection, dialect: Dialect, tenant_id: str, addre
     if found:
         every = {row[0]: row[1] for row in await conn.execute(counted.group_by(versions.c.schedule_id))}
     always = [one for one, numbers in found.items() if len(numbers) == every.get(one)]
-    return Callers(always, {one: numbers for one, numbers in found.items() if len(numbers) != every.get(one)})
+    return TargetCallers(always, {one: numbers for one, numbers in found.items() if len(numbers) != every.get(one)})
 
 
-def went_to(dialect: Dialect, known: Callers | None, addresses: Sequence[str]) -> Condition:
+def went_to(dialect: Dialect, known: TargetCallers | None, addresses: Sequence[str]) -> Condition:
     """Whether a run went there: by its own action, or by its schedule's as it was then."""
     by_schedule = and_(runs.c.action.is_(None), _sent(dialect, known, addresses))
     return and_(runs.c.kind == WEBHOOK, or_(by_schedule, goes_to(runs.c.action, addresses)))
 
 
-def _sent(dialect: Dialect, known: Callers | None, addresses: Sequence[str]) -> Condition:
+def _sent(dialect: Dialect, known: TargetCallers | None, addresses: Sequence[str]) -> Condition:
     if known is None:
         then = (
             select(versions.c.version)

@@ -15,15 +15,15 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.breaker import BREAKERS
 from foliot.engine.model.node import SEEN
-from foliot.engine.model.queue import Queue
+from foliot.engine.model.queue import QueuePause
 from foliot.engine.model.run import RunState
-from foliot.engine.model.stall import Standstill, Why
+from foliot.engine.model.stall import Standstill, StandstillReason
 from foliot.engine.sql.queues import SqlQueues
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.health.usecases.standstills import KnownStandstills
 from foliot.features.schedules.usecases.change import SKEW
-from foliot.wakeups.feed import Reach
+from foliot.wakeups.feed import FeedReach
 
 SCHEDULERS = frozenset({"up", "scheduler"})
 WORKERS = frozenset({"up", "scheduler", "worker"})
@@ -34,7 +34,7 @@ CANCELLED = RunState.CANCELLED.value
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeReport:
     """One process that reported lately."""
 
     id: str
@@ -57,7 +57,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Carrier:
+class BrokerReport:
     """The broker, as the schedulers that publish to it see it."""
 
     url: str
@@ -65,7 +65,7 @@ class Carrier:
     error: str | None
 
 
-class Crawler(Protocol):
+class ScrapydProbe(Protocol):
     """A Scrapyd on which crawls run."""
 
     @property
@@ -80,7 +80,7 @@ class Crawler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthStatus:
     """Every dependency, and what stands out."""
 
     status: str
@@ -88,14 +88,14 @@ class Health:
     problems: Sequence[str]
     latency_ms: float | None = None
     error: str | None = None
-    nodes: Sequence[Node] = ()
+    nodes: Sequence[NodeReport] = ()
     queues: Mapping[str, Mapping[str, Any]] | None = None
     damaged: Sequence[tuple[str, str]] = ()
     disk: Mapping[str, Any] | None = None
-    feed: Reach | None = None
-    broker: Carrier | None = None
+    feed: FeedReach | None = None
+    broker: BrokerReport | None = None
     """None where no scheduler uses one."""
-    crawlers: Sequence[Crawler] = ()
+    crawlers: Sequence[ScrapydProbe] = ()
     parked: Mapping[str, Any] | None = None
     """Runs whose effect goes on elsewhere: how many, and when the next look is due."""
     standstills: Sequence[Standstill] = ()
@@ -105,7 +105,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class MetricNumbers:
     """What the metrics show."""
 
     schedules: Mapping[str, int]
@@ -132,38 +132,38 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wellbeing:
+class HealthChecks:
     """Looks at the database, at the nodes that report into it, and at the disk below it."""
 
     store: Database
     clock: Clock
-    knowledge: Knowledge
+    knowledge: KnownStandstills
     disk: Callable[[], Mapping[str, Any]] | None = None
     """Size of the database file and free space, where the database is a file."""
     remarks: Callable[[], Sequence[str]] | None = None
     """What else of this process stands out."""
-    reach: Callable[[], Reach] | None = None
+    reach: Callable[[], FeedReach] | None = None
     """How far its wakes go."""
-    crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None
+    crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None
     """Asks the Scrapyd nodes how they are."""
 
     @query(Verb.READ, Thing.HOUSE)
-    async def detailed(self, ctx: QueryContext) -> Health:
+    async def detailed(self, ctx: QueryContext) -> HealthStatus:
         own = await self.knowledge.own()
         began, now = self.clock.monotonic(), self.clock.now()
         try:
             async with ctx.read(across_tenants=True) as tx:
-                nodes = [_node(row) for row in await SqlUpkeep(tx).nodes(now - SEEN)]
+                nodes = [_node(row) for row in await SqlRetention(tx).nodes(now - SEEN)]
                 latency = (self.clock.monotonic() - began) * 1000
-                queues = await SqlUpkeep(tx).queues()
+                queues = await SqlRetention(tx).queues()
                 said = await SqlQueues(tx).said()
                 damaged = await SqlSchedules(tx).faults(MAX_FAULTS)
-                parked = await SqlUpkeep(tx).parked()
+                parked = await SqlRetention(tx).parked()
                 ahead = [(tenant, found) for tenant, found, _ in await SqlSchedules(tx).ahead(now + SKEW, MAX_FAULTS)]
         except Unavailable as error:
             own = self.knowledge.told(own, ())
-            told = [one.whole() for one in own if one.why is not Why.STORE]
-            return Health("down", [error.told, *told], error=str(error), standstills=own)
+            told = [one.whole() for one in own if one.why is not StandstillReason.STORE]
+            return HealthStatus("down", [error.told, *told], error=str(error), standstills=own)
         stands = self.knowledge.told(own, [(node.id, node.report) for node in nodes])
         feed = self.reach() if self.reach else None
         broker = _broker(nodes)
@@ -181,7 +181,7 @@ class Wellbeing:
             *(f"the Scrapyd at {each.url} cannot be used: {each.error}" for each in crawlers if each.error),
             *(self.remarks() if self.remarks else ()),
         ]
-        return Health(
+        return HealthStatus(
             status="degraded" if problems else "ok",
             problems=problems,
             latency_ms=round(latency, 3),
@@ -195,19 +195,19 @@ class Wellbeing:
             parked=parked,
             standstills=stands,
             ahead=ahead,
-            error=next((one.told for one in stands if one.why is Why.STORE), None),
+            error=next((one.told for one in stands if one.why is StandstillReason.STORE), None),
         )
 
     @query(Verb.READ, Thing.HOUSE)
-    async def numbers(self, ctx: QueryContext) -> Numbers:
+    async def numbers(self, ctx: QueryContext) -> MetricNumbers:
         """Counts over all tenants, and what all nodes ever counted, added up."""
         own = await self.knowledge.own()
         now = self.clock.now()
         async with ctx.read(across_tenants=True) as tx:
-            counts = await SqlUpkeep(tx).counts()
+            counts = await SqlRetention(tx).counts()
             # Also those that are gone: what they counted has been counted.
-            nodes = [_node(row) for row in await SqlUpkeep(tx).nodes()]
-            gone = await SqlUpkeep(tx).gone()
+            nodes = [_node(row) for row in await SqlRetention(tx).nodes()]
+            gone = await SqlRetention(tx).gone()
             in_flight = await SqlQueues(tx).in_flight()
             said = await SqlQueues(tx).said()
         reports = [*(node.report for node in nodes), gone]
@@ -218,7 +218,7 @@ class Wellbeing:
             lateness.add(report.get("lateness") or {})
             duration.add(report.get("duration") or {})
         cancelled = gone["runs"].get(CANCELLED, 0) + sum(int(report.get("replaced", 0)) for report in reports)
-        return Numbers(
+        return MetricNumbers(
             schedules=counts["schedules"],
             runs={**gone["runs"], CANCELLED: max(cancelled, 0), **counts["runs"]},
             queues=counts["queues"],
@@ -244,8 +244,8 @@ class Wellbeing:
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
 
 
-def _node(row: Mapping[str, Any]) -> Node:
-    return Node(row["id"], row["role"], row["started_at"], row["seen_at"], row["report"] or {}, row["wish"])
+def _node(row: Mapping[str, Any]) -> NodeReport:
+    return NodeReport(row["id"], row["role"], row["started_at"], row["seen_at"], row["report"] or {}, row["wish"])
 
 
 def _seconds(found: Sequence[Standstill]) -> dict[str, float]:
@@ -261,7 +261,7 @@ def _ahead(found: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{count} {what} a next instant that a wrong clock led ahead ({named}): run foliot schedule realign"]
 
 
-def _missing(nodes: Sequence[Node], queues: Mapping[str, Any]) -> list[str]:
+def _missing(nodes: Sequence[NodeReport], queues: Mapping[str, Any]) -> list[str]:
     missing = []
     if not any(node.role in SCHEDULERS for node in nodes):
         missing.append("no scheduler has been seen for 30 s: nothing fires")
@@ -275,34 +275,34 @@ def _missing(nodes: Sequence[Node], queues: Mapping[str, Any]) -> list[str]:
     return missing
 
 
-def _paused(said: Sequence[Queue], queues: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _paused(said: Sequence[QueuePause], queues: Mapping[str, Mapping[str, Any]]) -> list[str]:
     waits = {queue.name: queues[queue.name]["depth"] for queue in said if queue.paused_at and queue.name in queues}
     return [f"the queue {name} is paused, and {count} of its runs wait" for name, count in sorted(waits.items())]
 
 
-def _broker(nodes: Sequence[Node]) -> Carrier | None:
+def _broker(nodes: Sequence[NodeReport]) -> BrokerReport | None:
     """One scheduler that cannot publish stands out, though others can."""
     seen = [node.report for node in nodes if node.role in SCHEDULERS and node.report.get("broker")]
     if not seen:
         return None
     worst = min(seen, key=lambda report: bool(report.get("publishing")))
-    return Carrier(str(worst["broker"]), bool(worst.get("publishing")), worst.get("trouble"))
+    return BrokerReport(str(worst["broker"]), bool(worst.get("publishing")), worst.get("trouble"))
 
 
-def _stuck(broker: Carrier | None) -> list[str]:
+def _stuck(broker: BrokerReport | None) -> list[str]:
     if broker is None or broker.publishing:
         return []
     return ["the broker does not take runs: they wait, and are handed over when it is back"]
 
 
-def _unsunk(nodes: Sequence[Node]) -> list[str]:
+def _unsunk(nodes: Sequence[NodeReport]) -> list[str]:
     """A sink that takes nothing loses nothing, but whoever reads there waits."""
     reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
     said = {str(report["error"]) for report in reports if report.get("error")}
     return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]
 
 
-def _away(feed: Reach | None) -> list[str]:
+def _away(feed: FeedReach | None) -> list[str]:
     if feed is None or feed.connected:
         return []
     return [f"the feed ({feed.kind}) is away: this process and the others see each other's changes up to 1 s late"]

@@ -10,13 +10,13 @@ from typing import Any
 
 from foliot.core.access import Thing, Verb
 from foliot.engine.model.run import RunState
-from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes
 
 CUT = 200
 """Characters of an error that a reason repeats."""
 
 
-class Kind(StrEnum):
+class AttentionKind(StrEnum):
     """What is the matter."""
 
     FAILING = "failing"
@@ -40,7 +40,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class AttentionRequest:
     """Something to be done about it, as a request; only for those who may."""
 
     label: str
@@ -51,10 +51,10 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class AttentionEntry:
     """One thing that needs a person."""
 
-    kind: Kind
+    kind: AttentionKind
     key: str
     """Tells it from others of its kind; stays the same as long as the trouble does."""
     severity: Severity
@@ -68,20 +68,20 @@ class Item:
     worker: str | None = None
     q: str | None = None
     """The filter of runs that proves it."""
-    actions: Sequence[Action] = ()
+    actions: Sequence[AttentionRequest] = ()
 
     @property
     def id(self) -> str:
         return f"{self.kind.value}:{self.key}"
 
 
-def ranked(items: Sequence[Item]) -> list[Item]:
+def ranked(items: Sequence[AttentionEntry]) -> list[AttentionEntry]:
     """Worst first, then what is most, then what is newest."""
     order = list(Severity)
     return sorted(items, key=lambda one: (order.index(one.severity), -one.count, _newest(one.since), one.id))
 
 
-def failing(name: str, wellness: Wellness) -> Item | None:
+def failing(name: str, wellness: ScheduleOutcomes) -> AttentionEntry | None:
     """A schedule whose last run failed; None when it did not, after all."""
     failures = wellness.failures
     if not failures:
@@ -90,8 +90,8 @@ def failing(name: str, wellness: Wellness) -> Item | None:
     times = "failed" if count == 1 else f"failed {count} times in a row"
     if count == SHOWN:
         times = f"failed at least {count} times in a row"
-    return Item(
-        kind=Kind.FAILING,
+    return AttentionEntry(
+        kind=AttentionKind.FAILING,
         key=wellness.schedule_id,
         severity=Severity.FAILED,
         title=name,
@@ -105,9 +105,9 @@ def failing(name: str, wellness: Wellness) -> Item | None:
     )
 
 
-def more_failing(count: int) -> Item:
-    return Item(
-        kind=Kind.FAILING,
+def more_failing(count: int) -> AttentionEntry:
+    return AttentionEntry(
+        kind=AttentionKind.FAILING,
         key="more",
         severity=Severity.FAILED,
         title=f"{_counted(count, 'more schedule')} {'fails' if count == 1 else 'fail'}",
@@ -117,9 +117,9 @@ def more_failing(count: int) -> Item:
     )
 
 
-def late(name: str, schedule_id: str, due: datetime, now: datetime) -> Item:
-    return Item(
-        kind=Kind.LATE,
+def late(name: str, schedule_id: str, due: datetime, now: datetime) -> AttentionEntry:
+    return AttentionEntry(
+        kind=AttentionKind.LATE,
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
@@ -130,10 +130,10 @@ def late(name: str, schedule_id: str, due: datetime, now: datetime) -> Item:
     )
 
 
-def all_late(count: int, due: datetime, now: datetime) -> Item:
+def all_late(count: int, due: datetime, now: datetime) -> AttentionEntry:
     """When very many are late, one thing is wrong and not many."""
-    return Item(
-        kind=Kind.LATE,
+    return AttentionEntry(
+        kind=AttentionKind.LATE,
         key="all",
         severity=Severity.FAILED,
         title=f"{_counted(count, 'schedule')} due and not fired",
@@ -143,10 +143,10 @@ def all_late(count: int, due: datetime, now: datetime) -> Item:
     )
 
 
-def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str) -> Item:
+def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str) -> AttentionEntry:
     policy = _POLICY.get(reason, "its catch-up does not reach that far")
-    return Item(
-        kind=Kind.MISSED,
+    return AttentionEntry(
+        kind=AttentionKind.MISSED,
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
@@ -165,11 +165,11 @@ _POLICY = {
 }
 
 
-def dead_letters(count: int, most: int, alike: int, message: str, oldest: datetime, newest_id: str) -> Item:
+def dead_letters(count: int, most: int, alike: int, message: str, oldest: datetime, newest_id: str) -> AttentionEntry:
     number = f"at least {count}" if count == most else str(count)
     share = "" if count == 1 else "same error: " if alike == count else f"{alike} of them: "
-    return Item(
-        kind=Kind.DEAD_LETTERS,
+    return AttentionEntry(
+        kind=AttentionKind.DEAD_LETTERS,
         key="all",
         severity=Severity.DEAD,
         title=f"{number} dead letter{'' if count == 1 else 's'}",
@@ -178,13 +178,13 @@ def dead_letters(count: int, most: int, alike: int, message: str, oldest: dateti
         count=count,
         run_id=newest_id,
         q="state:dead_letter -resolved:true -muted:true",
-        actions=[Action("Review", "GET", "/api/dead-letters/groups", (Verb.READ, Thing.DEAD_LETTER))],
+        actions=[AttentionRequest("Review", "GET", "/api/dead-letters/groups", (Verb.READ, Thing.DEAD_LETTER))],
     )
 
 
-def no_worker(queue: str, depth: int, oldest: datetime) -> Item:
-    return Item(
-        kind=Kind.NO_WORKER,
+def no_worker(queue: str, depth: int, oldest: datetime) -> AttentionEntry:
+    return AttentionEntry(
+        kind=AttentionKind.NO_WORKER,
         key=queue,
         severity=Severity.FAILED,
         title=f"No worker serves the queue {queue}",
@@ -196,14 +196,14 @@ def no_worker(queue: str, depth: int, oldest: datetime) -> Item:
     )
 
 
-def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str | None) -> Item:
+def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str | None) -> AttentionEntry:
     """`paused`: why, or an empty text, when somebody paused it."""
     held = paused is not None
     waited = f"{_counted(depth, 'run')} {_waits(depth)}, the oldest for {_ago(now - oldest)}"
     cause = f"it is paused{f' ({paused})' if paused else ''}" if held else "its workers do not keep up"
-    resume = Action("Resume", "POST", f"/api/queues/{queue}/resume", (Verb.WRITE, Thing.QUEUE))
-    return Item(
-        kind=Kind.STALLED_QUEUE,
+    resume = AttentionRequest("Resume", "POST", f"/api/queues/{queue}/resume", (Verb.WRITE, Thing.QUEUE))
+    return AttentionEntry(
+        kind=AttentionKind.STALLED_QUEUE,
         key=queue,
         severity=Severity.ATTENTION,
         title=f"The queue {queue} stands still" if held else f"The queue {queue} grows old",
@@ -216,10 +216,10 @@ def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str
     )
 
 
-def lost_worker(worker: str, seen_at: datetime, in_flight: int, now: datetime) -> Item:
+def lost_worker(worker: str, seen_at: datetime, in_flight: int, now: datetime) -> AttentionEntry:
     had = f" It had {_counted(in_flight, 'run')}, which others take over." if in_flight else ""
-    return Item(
-        kind=Kind.LOST_WORKER,
+    return AttentionEntry(
+        kind=AttentionKind.LOST_WORKER,
         key=worker,
         severity=Severity.ATTENTION,
         title=f"Worker {worker} is silent",
@@ -229,22 +229,24 @@ def lost_worker(worker: str, seen_at: datetime, in_flight: int, now: datetime) -
     )
 
 
-def damaged(name: str, schedule_id: str, fault: str, since: datetime | None) -> Item:
-    return Item(
-        kind=Kind.DAMAGED,
+def damaged(name: str, schedule_id: str, fault: str, since: datetime | None) -> AttentionEntry:
+    return AttentionEntry(
+        kind=AttentionKind.DAMAGED,
         key=schedule_id,
         severity=Severity.FAILED,
         title=name,
         reason=f"its row is damaged, so it will not fire until mended: {fault[:CUT]}",
         since=since,
         schedule_id=schedule_id,
-        actions=[Action("Mend", "POST", f"/api/schedules/{schedule_id}/resume", (Verb.WRITE, Thing.SCHEDULE))],
+        actions=[
+            AttentionRequest("Mend", "POST", f"/api/schedules/{schedule_id}/resume", (Verb.WRITE, Thing.SCHEDULE))
+        ],
     )
 
 
-def ahead(name: str, schedule_id: str) -> Item:
-    return Item(
-        kind=Kind.AHEAD,
+def ahead(name: str, schedule_id: str) -> AttentionEntry:
+    return AttentionEntry(
+        kind=AttentionKind.AHEAD,
         key=schedule_id,
         severity=Severity.FAILED,
         title=name,
@@ -252,31 +254,31 @@ def ahead(name: str, schedule_id: str) -> Item:
         since=None,
         schedule_id=schedule_id,
         actions=[
-            Action("Realign", "POST", f"/api/schedules/{schedule_id}/realign", (Verb.WRITE, Thing.SCHEDULE)),
+            AttentionRequest("Realign", "POST", f"/api/schedules/{schedule_id}/realign", (Verb.WRITE, Thing.SCHEDULE)),
         ],
     )
 
 
-def all_ahead(count: int) -> Item:
-    return Item(
-        kind=Kind.AHEAD,
+def all_ahead(count: int) -> AttentionEntry:
+    return AttentionEntry(
+        kind=AttentionKind.AHEAD,
         key="all",
         severity=Severity.FAILED,
         title=f"more than {_counted(count, 'schedule')} ahead of time",
         reason="a clock that was ahead has settled instants that have not come: they fire when they are set back",
         since=None,
         count=count,
-        actions=[Action("Realign all", "POST", "/api/schedules/realign", (Verb.WRITE, Thing.SCHEDULE))],
+        actions=[AttentionRequest("Realign all", "POST", "/api/schedules/realign", (Verb.WRITE, Thing.SCHEDULE))],
     )
 
 
 _STANDING = {"store": "The database refuses", "clock": "The clock has jumped", "host": "A host holds the slots"}
 
 
-def standstill(why: str, told: str, seconds: float, now: datetime) -> Item:
+def standstill(why: str, told: str, seconds: float, now: datetime) -> AttentionEntry:
     """What a watchdog found; `told` is in words that the reader may read."""
-    return Item(
-        kind=Kind.STANDSTILL,
+    return AttentionEntry(
+        kind=AttentionKind.STANDSTILL,
         key=why,
         severity=Severity.FAILED,
         title=_STANDING.get(why, "Work stands still"),
@@ -285,18 +287,20 @@ def standstill(why: str, told: str, seconds: float, now: datetime) -> Item:
     )
 
 
-def run_now(schedule_id: str) -> Action:
-    return Action("Run now", "POST", f"/api/schedules/{schedule_id}/run-now", (Verb.RUN, Thing.SCHEDULE))
+def run_now(schedule_id: str) -> AttentionRequest:
+    return AttentionRequest("Run now", "POST", f"/api/schedules/{schedule_id}/run-now", (Verb.RUN, Thing.SCHEDULE))
 
 
-def pause(schedule_id: str) -> Action:
-    return Action("Pause", "POST", f"/api/schedules/{schedule_id}/pause", (Verb.WRITE, Thing.SCHEDULE))
+def pause(schedule_id: str) -> AttentionRequest:
+    return AttentionRequest("Pause", "POST", f"/api/schedules/{schedule_id}/pause", (Verb.WRITE, Thing.SCHEDULE))
 
 
-def _again(run_id: str, state: RunState) -> Action:
+def _again(run_id: str, state: RunState) -> AttentionRequest:
     if state is RunState.DEAD_LETTER:
-        return Action("Replay", "POST", "/api/dead-letters/replay", (Verb.RUN, Thing.DEAD_LETTER), {"ids": [run_id]})
-    return Action("Retry", "POST", f"/api/runs/{run_id}/retry", (Verb.RUN, Thing.RUN))
+        return AttentionRequest(
+            "Replay", "POST", "/api/dead-letters/replay", (Verb.RUN, Thing.DEAD_LETTER), {"ids": [run_id]}
+        )
+    return AttentionRequest("Retry", "POST", f"/api/runs/{run_id}/retry", (Verb.RUN, Thing.RUN))
 
 
 def _why(message: str) -> str:

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from foliot.engine.model.ledger import Entry
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.run import RunState
-from foliot.features.insights.model.timeline import Grouping
+from foliot.features.insights.model.timeline import TimelineGrouping
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class HistoryWindow:
     """A stretch of time [start, end), cut into buckets of so many seconds, and what is told apart in it."""
 
     start: datetime
     end: datetime
     width: int
-    by: Grouping = Grouping.SCHEDULE
+    by: TimelineGrouping = TimelineGrouping.SCHEDULE
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class HistoryBar:
     """Runs of one group that were made in the same bucket and are in the same state."""
 
     key: str | None
@@ -38,16 +38,16 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmade:
+class InstantRanges:
     """Ranges of instants that made no run, with their schedules, the newest first."""
 
-    entries: Sequence[tuple[str, Entry]]
+    entries: Sequence[tuple[str, LedgerEntry]]
     more: bool
     """There are more of them than one picture can hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stir:
+class RunsRevision:
     """Where the tenant's runs stand: whatever happens to one of them, this is another than before."""
 
     by_state: Mapping[str, int]

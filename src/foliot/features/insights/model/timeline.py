@@ -12,20 +12,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from foliot.engine.model.ledger import Fate
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import FAILURES
 
 MOST_MARKS = 2000
 LEAST = 4
 """Marks that every group may have."""
 PLANNED = "planned"
-UNMADE = frozenset({Fate.MISSED.value, Fate.SKIPPED.value})
+UNMADE = frozenset({LedgerKind.MISSED.value, LedgerKind.SKIPPED.value})
 """Marks of instants that made no run: a range of them is one mark from the beginning."""
-TROUBLE = frozenset({*(state.value for state in FAILURES), Fate.MISSED.value})
+TROUBLE = frozenset({*(state.value for state in FAILURES), LedgerKind.MISSED.value})
 WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
 
 
-class Grouping(StrEnum):
+class TimelineGrouping(StrEnum):
     """What the rows of a timeline are."""
 
     SCHEDULE = "schedule"
@@ -34,7 +34,7 @@ class Grouping(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelinePoint:
     """Something at a time: a run, planned instants, instants that made no run; or `count` of the same."""
 
     at: datetime
@@ -45,7 +45,7 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Group:
+class TimelineLane:
     """One row."""
 
     key: str
@@ -54,7 +54,7 @@ class Group:
     schedule_id: str | None = None
     summary: str | None = None
     timezone: str | None = None
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[TimelinePoint] = field(default_factory=list)
     folded: bool = False
     due: datetime | None = None
     """When the first of what is planned is due; known before its marks are drawn."""
@@ -78,7 +78,7 @@ def width_of(span: timedelta, buckets: int) -> int:
     return next((width for width in WIDTHS if seconds / width <= buckets), 0) or int(seconds / buckets) + 1
 
 
-def chosen(groups: Iterable[Group], most: int) -> tuple[list[Group], int]:
+def chosen(groups: Iterable[TimelineLane], most: int) -> tuple[list[TimelineLane], int]:
     """The groups that are shown, by name, and how many more there are: trouble first, then what is due next."""
     there = [group for group in groups if group.marks or group.due is not None]
     if len(there) > most:
@@ -87,11 +87,11 @@ def chosen(groups: Iterable[Group], most: int) -> tuple[list[Group], int]:
     return shown, len(there) - len(shown)
 
 
-def _rank(group: Group) -> tuple[bool, bool, datetime]:
+def _rank(group: TimelineLane) -> tuple[bool, bool, datetime]:
     return not group.troubled, group.due is None, group.due or group.marks[-1].at
 
 
-def fold(groups: Sequence[Group], width: int, room: int = MOST_MARKS) -> None:
+def fold(groups: Sequence[TimelineLane], width: int, room: int = MOST_MARKS) -> None:
     """Fold the groups that have the most marks until all of them together have room."""
     for place, group in enumerate(sorted(groups, key=lambda one: len(one.marks))):
         share = max(room // (len(groups) - place), LEAST)
@@ -104,9 +104,9 @@ def fold(groups: Sequence[Group], width: int, room: int = MOST_MARKS) -> None:
         room -= len(group.marks)
 
 
-def merged(marks: Iterable[Mark], width: timedelta) -> list[Mark]:
+def merged(marks: Iterable[TimelinePoint], width: timedelta) -> list[TimelinePoint]:
     """Marks of one state that begin in the same stretch, as one."""
-    found: dict[tuple[str, int], Mark] = {}
+    found: dict[tuple[str, int], TimelinePoint] = {}
     for mark in marks:
         place = mark.state, int(mark.at.timestamp() // width.total_seconds())
         other = found.get(place)
@@ -114,7 +114,7 @@ def merged(marks: Iterable[Mark], width: timedelta) -> list[Mark]:
     return list(found.values())
 
 
-def _joined(one: Mark, other: Mark) -> Mark:
+def _joined(one: TimelinePoint, other: TimelinePoint) -> TimelinePoint:
     last = max(one.until or one.at, other.until or other.at)
     return replace(one, at=min(one.at, other.at), until=last, count=one.count + other.count, run_id=None)
 

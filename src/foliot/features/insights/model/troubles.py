@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ScheduleMoment:
     """A schedule, and the moment that matters about it."""
 
     schedule_id: str
@@ -17,7 +17,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedInstants:
     """Instants of one schedule that made no run because nobody was there in time."""
 
     schedule_id: str
@@ -29,7 +29,7 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class UnansweredLetters:
     """Dead letters without an answer; `count` stops at what was looked at."""
 
     count: int

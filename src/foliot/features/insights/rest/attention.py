@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from foliot.features.insights import schema
-from foliot.features.insights.model.attention import Item
+from foliot.features.insights.model.attention import AttentionEntry
 from foliot.features.insights.usecases.attention import Attention
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
@@ -32,7 +32,7 @@ async def list_(cases: Cases, caller: Who) -> Response:
     )
 
 
-def _item(one: Item) -> schema.AttentionItem:
+def _item(one: AttentionEntry) -> schema.AttentionItem:
     return schema.AttentionItem(
         id=one.id,
         kind=one.kind,

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query, Response
 from foliot.core.document import moment
 from foliot.core.time.calendar_cells import Granularity
 from foliot.engine.model.run import RunState
-from foliot.features.filters.usecases import Searching
+from foliot.features.filters.usecases import Search
 from foliot.features.insights import schema
-from foliot.features.insights.model.timeline import Group, Grouping
-from foliot.features.insights.usecases.calendar import Asked, Calendars, Cell
+from foliot.features.insights.model.timeline import TimelineGrouping, TimelineLane
+from foliot.features.insights.usecases.calendar import CalendarRequest, Calendars, CellCounts
 from foliot.features.insights.usecases.timeline import Timelines
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
@@ -49,12 +49,12 @@ async def timeline(
     cases: Cases,
     caller: Who,
     window: Window,
-    group_by: Annotated[Grouping, Query(description="What the rows are.")] = Grouping.SCHEDULE,
+    group_by: Annotated[TimelineGrouping, Query(description="What the rows are.")] = TimelineGrouping.SCHEDULE,
     q: Annotated[str | None, Query(max_length=1000, description="A filter of schedules, as in their list.")] = None,
 ) -> Response:
     """A day back and a day ahead unless said. What is too dense is folded, the most frequent first."""
     plain_texts(q=q)
-    found = await cases[Timelines].strip(caller, cases[Searching].read_schedules(q), *window, group_by)
+    found = await cases[Timelines].strip(caller, cases[Search].read_schedules(q), *window, group_by)
     return encode.answer(
         {
             "from": found.start,
@@ -76,7 +76,7 @@ async def timeline(
     )
 
 
-def _group(one: Group) -> schema.TimelineRow:
+def _group(one: TimelineLane) -> schema.TimelineRow:
     return schema.TimelineRow(
         key=one.key,
         name=one.name,
@@ -118,7 +118,7 @@ async def calendar(
 ) -> Response:
     """Of one schedule, or of all; this month unless said. Hours and days are those of the zone's clock."""
     plain_texts(timezone=timezone, schedule_id=schedule_id)
-    asked = Asked(*window, granularity, timezone or None, schedule_id or None)
+    asked = CalendarRequest(*window, granularity, timezone or None, schedule_id or None)
     found = await cases[Calendars].cells(caller, asked)
     return encode.answer(
         schema.Calendar(
@@ -130,7 +130,7 @@ async def calendar(
     )
 
 
-def _cell(one: Cell) -> schema.CalendarCell:
+def _cell(one: CellCounts) -> schema.CalendarCell:
     return schema.CalendarCell(
         at=one.at,
         local=one.local,

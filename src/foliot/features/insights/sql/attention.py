@@ -9,13 +9,13 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 
 from foliot.db.transaction import Statements
-from foliot.engine.model.ledger import Fate
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import FAILURES, RunState
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.retention import waiting_by_queue
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.filters.sql.schedules import last_state
-from foliot.features.insights.model.troubles import Letters, Missed, Named
+from foliot.features.insights.model.troubles import MissedInstants, ScheduleMoment, UnansweredLetters
 from foliot.features.mutes.sql import muted
 from foliot.features.schedules.sql.health import message_of
 
@@ -24,12 +24,12 @@ from foliot.features.schedules.sql.health import message_of
 class SqlTroubles(Statements):
     """What is wrong for one tenant."""
 
-    async def failing(self, tenant_id: str, since: datetime, limit: int) -> list[Named]:
+    async def failing(self, tenant_id: str, since: datetime, limit: int) -> list[ScheduleMoment]:
         # The status goes into a list: with the index of each, only those that can fire are asked for their last run.
         """Active schedules whose newest ended run failed, and those that completed so since this moment."""
         alive = or_(
-            schedules.c.status == Status.ACTIVE,
-            (schedules.c.status == Status.COMPLETED) & (schedules.c.last_run_at >= since),
+            schedules.c.status == ScheduleStatus.ACTIVE,
+            (schedules.c.status == ScheduleStatus.COMPLETED) & (schedules.c.last_run_at >= since),
         )
         query = (
             select(schedules.c.id, schedules.c.name, schedules.c.last_run_at)
@@ -38,19 +38,19 @@ class SqlTroubles(Statements):
             .order_by(schedules.c.last_run_at.desc(), schedules.c.id)
             .limit(limit)
         )
-        return [Named(row.id, row.name, row.last_run_at) for row in await self.conn.execute(query)]
+        return [ScheduleMoment(row.id, row.name, row.last_run_at) for row in await self.conn.execute(query)]
 
-    async def overdue(self, tenant_id: str, before: datetime, limit: int) -> tuple[int, list[Named]]:
+    async def overdue(self, tenant_id: str, before: datetime, limit: int) -> tuple[int, list[ScheduleMoment]]:
         """How many active schedules had an instant before this moment that is not settled, and the first of them."""
         late = (schedules.c.next_at < before, schedules.c.next_at.is_not(None), schedules.c.tenant_id == tenant_id)
         query = select(schedules.c.id, schedules.c.name, schedules.c.next_at).where(*late)
         query = query.order_by(schedules.c.next_at, schedules.c.id).limit(limit)
-        found = [Named(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
+        found = [ScheduleMoment(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
         if len(found) < limit:
             return len(found), found
         return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, found
 
-    async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[Missed]:
+    async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[MissedInstants]:
         """Those whose last missed instant lies in this stretch."""
         last = func.max(ledger.c.last_at).label("last")
         query = (
@@ -64,18 +64,18 @@ class SqlTroubles(Statements):
             )
             .join(schedules, schedules.c.id == ledger.c.schedule_id)
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= since, ledger.c.last_at <= until)
-            .where(ledger.c.fate == Fate.MISSED)
-            .where(schedules.c.status != Status.DELETED)
+            .where(ledger.c.fate == LedgerKind.MISSED)
+            .where(schedules.c.status != ScheduleStatus.DELETED)
             .group_by(ledger.c.schedule_id, schedules.c.name)
             .order_by(last.desc(), ledger.c.schedule_id)
             .limit(limit)
         )
         return [
-            Missed(row.schedule_id, row.name, int(row.instants), row.first, row.last, row.reason)
+            MissedInstants(row.schedule_id, row.name, int(row.instants), row.first, row.last, row.reason)
             for row in await self.conn.execute(query)
         ]
 
-    async def letters(self, tenant_id: str, most: int, now: datetime) -> Letters | None:
+    async def letters(self, tenant_id: str, most: int, now: datetime) -> UnansweredLetters | None:
         """Those of groups that nobody has muted."""
         unanswered = (
             runs.c.tenant_id == tenant_id,
@@ -93,16 +93,19 @@ class SqlTroubles(Statements):
         sample = next(row.id for row in found if row.fingerprint == common)
         error = await self.conn.scalar(select(runs.c.error).where(runs.c.id == sample))
         oldest = min(row.finished_at for row in found)
-        return Letters(len(found), oldest, found[0].id, alike, message_of(error))
+        return UnansweredLetters(len(found), oldest, found[0].id, alike, message_of(error))
 
-    async def damaged(self, tenant_id: str, limit: int) -> list[Named]:
+    async def damaged(self, tenant_id: str, limit: int) -> list[ScheduleMoment]:
         query = (
             select(schedules.c.id, schedules.c.name, schedules.c.fault_next_at, schedules.c.fault)
             .where(schedules.c.fault_next_at.is_not(None), schedules.c.tenant_id == tenant_id)
             .order_by(schedules.c.fault_next_at, schedules.c.id)
             .limit(limit)
         )
-        return [Named(row.id, row.name, row.fault_next_at, row.fault or "") for row in await self.conn.execute(query)]
+        return [
+            ScheduleMoment(row.id, row.name, row.fault_next_at, row.fault or "")
+            for row in await self.conn.execute(query)
+        ]
 
     async def waiting(self, tenant_id: str) -> dict[str, tuple[int, datetime]]:
         # SQLite, which keeps no statistics, must not begin with the tenant: it would read everything that ever ended.

@@ -12,17 +12,17 @@ from sqlalchemy import ColumnElement, Select, func, literal, select
 from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed
 from foliot.db.transaction import Statements
-from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import FAILURES, OPEN, RunState
-from foliot.engine.model.schedule import Status
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import ledger, runs, schedules
-from foliot.features.bulk.model.bulk import Act
+from foliot.features.bulk.model.bulk import BulkOperation
 from foliot.features.bulk.tables import bulks
-from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.model.query import FilterQuery, FilterTerm
 from foliot.features.filters.sql import counts as counting
-from foliot.features.filters.sql.runs import Sieve
-from foliot.features.insights.model.history import Bar, Stir, Stretch, Unmade
-from foliot.features.insights.model.timeline import Grouping
+from foliot.features.filters.sql.runs import RunConditions
+from foliot.features.insights.model.history import HistoryBar, HistoryWindow, InstantRanges, RunsRevision
+from foliot.features.insights.model.timeline import TimelineGrouping
 from foliot.features.mutes.tables import mutes
 
 MOST_ENTRIES = 5000
@@ -35,18 +35,18 @@ MOST_ROWS = 400
 class SqlHistory(Statements):
     """Pictures of the past."""
 
-    async def stir(self, tenant_id: str, now: datetime) -> Stir:
+    async def change_marker(self, tenant_id: str, now: datetime) -> RunsRevision:
         """Reads the open runs through their index."""
         waiting = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(OPEN)))
         query = select(runs.c.state, func.count(), func.sum(runs.c.epoch)).where(*waiting).group_by(runs.c.state)
         found = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
         newest = await self.conn.scalar(select(func.max(runs.c.id)).where(runs.c.tenant_id == tenant_id))
         counts = {state: count for state, count, _ in sorted(found)}
-        return Stir(counts, newest, sum(claims for *_, claims in found), await self._settled(tenant_id, now))
+        return RunsRevision(counts, newest, sum(claims for *_, claims in found), await self._settled(tenant_id, now))
 
     async def _settled(self, tenant_id: str, now: datetime) -> tuple[object, ...]:
         """Letters have no moment of their own at which somebody discarded them; whoever did it has."""
-        discards = (bulks.c.tenant_id == tenant_id, bulks.c.action == Act.DISCARD)
+        discards = (bulks.c.tenant_id == tenant_id, bulks.c.action == BulkOperation.DISCARD)
         discarded = await self.conn.scalar(select(func.max(bulks.c.updated_at)).where(*discards))
         silent = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
         muted = (await self.conn.execute(select(func.count(), func.max(mutes.c.muted_at)).where(*silent))).one()
@@ -60,10 +60,14 @@ class SqlHistory(Statements):
             sorted((str(status), count, str(at), int(sum_)) for status, count, at, sum_ in await self._all(query))
         )
 
-    async def bars(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None) -> list[Bar]:
+    async def bars(self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None) -> list[HistoryBar]:
         """The runs made in the stretch, folded by what they belong to, bucket and state; `only` these schedules'."""
         began = func.coalesce(runs.c.started_at, runs.c.created_at, type_=Moment())
-        key = {Grouping.SCHEDULE: runs.c.schedule_id, Grouping.QUEUE: runs.c.queue, Grouping.TAG: schedules.c.tags}
+        key = {
+            TimelineGrouping.SCHEDULE: runs.c.schedule_id,
+            TimelineGrouping.QUEUE: runs.c.queue,
+            TimelineGrouping.TAG: schedules.c.tags,
+        }
         columns = (
             key[stretch.by].label("key"),
             bucket(stretch).label("bucket"),
@@ -75,7 +79,7 @@ class SqlHistory(Statements):
         sieve = await self._sieve(tenant_id, stretch, only)
         sieve.few = MOST_ROWS
         wanted = select(*columns).where(*sieve.where())
-        if stretch.by is Grouping.TAG:
+        if stretch.by is TimelineGrouping.TAG:
             wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
         # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
         cut = wanted.subquery()
@@ -89,12 +93,15 @@ class SqlHistory(Statements):
             func.min(cut.c.id).label("id"),
         ).group_by(cut.c.key, cut.c.bucket, cut.c.state)
         return [
-            Bar(row.key, RunState(row.state), row.runs, row.began, _end(row), row.id) for row in await self._all(query)
+            HistoryBar(row.key, RunState(row.state), row.runs, row.began, _end(row), row.id)
+            for row in await self._all(query)
         ]
 
-    async def failing(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None, limit: int) -> list[str]:
+    async def failing(
+        self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None, limit: int
+    ) -> list[str]:
         """The schedules whose runs of the stretch failed, the worst first; `only` among these."""
-        bad = Term("state", tuple(sorted(FAILURES)))
+        bad = FilterTerm("state", tuple(sorted(FAILURES)))
         query = (
             select(runs.c.schedule_id)
             .where(*(await self._sieve(tenant_id, stretch, only, bad)).where(), runs.c.schedule_id.is_not(None))
@@ -104,30 +111,30 @@ class SqlHistory(Statements):
         )
         return [row.schedule_id for row in await self._all(query)]
 
-    async def rare(self, tenant_id: str, stretch: Stretch, limit: int, among: int) -> list[str]:
+    async def rare(self, tenant_id: str, stretch: HistoryWindow, limit: int, among: int) -> list[str]:
         # Their ids tell near enough when runs were made, and an index of them holds nothing else.
         """Of so many schedules, the newest, those with the fewest runs in the stretch, but with one."""
         sieve = await self._sieve(tenant_id, stretch)
         made = (runs.c.schedule_id == schedules.c.id, *sieve.near())
         number = select(func.count()).select_from(runs).where(*made).scalar_subquery()
-        there = (schedules.c.tenant_id == tenant_id, schedules.c.status != Status.DELETED)
+        there = (schedules.c.tenant_id == tenant_id, schedules.c.status != ScheduleStatus.DELETED)
         query = select(schedules.c.id, number.label("runs")).where(*there).order_by(schedules.c.id.desc()).limit(among)
         found = sorted((row.runs, row.id) for row in await self._all(query) if row.runs)
         return [schedule_id for _, schedule_id in found[:limit]]
 
     async def counts(
-        self, tenant_id: str, stretch: Stretch, schedule_id: str | None = None
+        self, tenant_id: str, stretch: HistoryWindow, schedule_id: str | None = None
     ) -> list[tuple[int, RunState, int]]:
         """How many runs of each state were made in each bucket."""
         if schedule_id is not None:
             return await self._counted(await self._sieve(tenant_id, stretch, [schedule_id]), stretch)
         # Open runs are few, and found by their states; of those that have ended, entries of an index are counted.
-        still = await self._sieve(tenant_id, stretch, None, Term("state", tuple(sorted(OPEN))))
+        still = await self._sieve(tenant_id, stretch, None, FilterTerm("state", tuple(sorted(OPEN))))
         tiles = counting.cut(stretch.start, stretch.end, timedelta(seconds=stretch.width))
         ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles)
         return [*ended, *await self._counted(still, stretch)]
 
-    async def _counted(self, sieve: Sieve, stretch: Stretch) -> list[tuple[int, RunState, int]]:
+    async def _counted(self, sieve: RunConditions, stretch: HistoryWindow) -> list[tuple[int, RunState, int]]:
         cut = select(bucket(stretch).label("bucket"), runs.c.state.label("state")).where(*sieve.where()).subquery()
         query = select(cut.c.bucket, cut.c.state, func.count().label("runs")).group_by(cut.c.bucket, cut.c.state)
         return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
@@ -137,7 +144,7 @@ class SqlHistory(Statements):
         query = (
             select(ledger.c.schedule_id)
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
-            .where(ledger.c.fate == Fate.MISSED)
+            .where(ledger.c.fate == LedgerKind.MISSED)
             .group_by(ledger.c.schedule_id)
             .order_by(func.max(ledger.c.last_at).desc(), ledger.c.schedule_id)
             .limit(limit)
@@ -146,18 +153,18 @@ class SqlHistory(Statements):
 
     async def unmade_counts(
         self, tenant_id: str, tiles: Sequence[tuple[datetime, datetime]]
-    ) -> list[tuple[int, Fate, int]]:
+    ) -> list[tuple[int, LedgerKind, int]]:
         """How many were missed or skipped in each tile [start, end); without ranges that lie in more than one."""
         return await counting.unmade(self.conn, self.dialect, tenant_id, tiles)
 
     async def unmade(
         self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
-    ) -> Unmade:
+    ) -> InstantRanges:
         """Instants of [start, end) that were missed or skipped: `only` of these schedules, or `long` ranges alone."""
         query = (
             select(ledger, ledger.c["count"].label("instants"))
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
-            .where(ledger.c.fate.in_([Fate.MISSED, Fate.SKIPPED]))
+            .where(ledger.c.fate.in_([LedgerKind.MISSED, LedgerKind.SKIPPED]))
         )
         if only is not None:
             query = query.where(self.dialect.among(ledger.c.schedule_id, only))
@@ -166,23 +173,28 @@ class SqlHistory(Statements):
         found = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
         more = len(found) > MOST_ENTRIES
         entries = [
-            (row.schedule_id, Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason)))
+            (
+                row.schedule_id,
+                LedgerEntry(row.first_at, row.last_at, row.instants, LedgerKind(row.fate), LedgerReason(row.reason)),
+            )
             for row in found
         ]
-        return Unmade(entries[:MOST_ENTRIES], more)
+        return InstantRanges(entries[:MOST_ENTRIES], more)
 
-    async def _sieve(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None = None, *terms: Term) -> Sieve:
+    async def _sieve(
+        self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None = None, *terms: FilterTerm
+    ) -> RunConditions:
         """Runs that were made in the stretch, found by their ids where those tell the time."""
-        within = Query((Term("since", at=stretch.start), Term("until", at=stretch.end), *terms))
+        within = FilterQuery((FilterTerm("since", at=stretch.start), FilterTerm("until", at=stretch.end), *terms))
         if only is not None:
-            within = within.also(Term("schedule", tuple(only)))
-        return await Sieve.of(self.conn, self.dialect, tenant_id, within, stretch.end)
+            within = within.also(FilterTerm("schedule", tuple(only)))
+        return await RunConditions.of(self.conn, self.dialect, tenant_id, within, stretch.end)
 
     async def _all(self, query: Select[Any]) -> Sequence[Any]:
         return list((await self.conn.execute(query)).all())
 
 
-def bucket(stretch: Stretch) -> ColumnElement[int]:
+def bucket(stretch: HistoryWindow) -> ColumnElement[int]:
     """Which bucket of the stretch a run was made in."""
     return Elapsed(literal(stretch.start, Moment()), runs.c.created_at) // (stretch.width * 1000)
 

@@ -13,19 +13,19 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.node import SEEN, NodeState
-from foliot.engine.model.queue import Queue
-from foliot.engine.model.stall import PATIENCE, Standstill, Why
+from foliot.engine.model.queue import QueuePause
+from foliot.engine.model.stall import PATIENCE, Standstill, StandstillReason
 from foliot.engine.sql.queues import SqlQueues
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.health.usecases.standstills import KnownStandstills
 from foliot.features.insights.model import attention
-from foliot.features.insights.model.attention import Item, Kind
+from foliot.features.insights.model.attention import AttentionEntry, AttentionKind
 from foliot.features.insights.sql.attention import SqlTroubles
-from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 from foliot.features.schedules.usecases.change import SKEW
-from foliot.features.workers.usecases import Worker, read_worker
+from foliot.features.workers.usecases import WorkerView, read_worker
 
 WINDOW = timedelta(hours=24)
 OVERDUE = timedelta(seconds=60)
@@ -38,11 +38,11 @@ LETTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class AttentionFindings:
     """When somebody looked, and what was found, worst first."""
 
     at: datetime
-    items: Sequence[Item]
+    items: Sequence[AttentionEntry]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ class Attention:
 
     store: Database
     clock: Clock
-    knowledge: Knowledge
+    knowledge: KnownStandstills
 
     @query(Verb.READ, Thing.RUN)
-    async def check(self, ctx: QueryContext) -> Checked:
+    async def check(self, ctx: QueryContext) -> AttentionFindings:
         """Actions that the caller may not take are left out, and processes of the house for all but its keepers.
 
         When the store tells nothing, this process tells what it knows by itself.
@@ -67,28 +67,30 @@ class Attention:
             items = _standing(self.knowledge.told(own, ()), ctx.caller, now, waits=False)
             if not items:
                 raise
-        return Checked(now, [_allowed(one, ctx.caller) for one in attention.ranked(items)])
+        return AttentionFindings(now, [_allowed(one, ctx.caller) for one in attention.ranked(items)])
 
-    async def _found(self, ctx: QueryContext, own: Sequence[Standstill], now: datetime) -> list[Item]:
+    async def _found(self, ctx: QueryContext, own: Sequence[Standstill], now: datetime) -> list[AttentionEntry]:
         async with ctx.read() as tx:
             items = await self._troubles(tx, ctx.caller, now)
             waiting = await SqlTroubles(tx).waiting(ctx.tenant_id)
         # Queues and processes are the house's: a transaction that sees one tenant alone would not see them.
         async with ctx.read(across_tenants=True) as tx:
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
-            rows = await SqlUpkeep(tx).nodes(now - WINDOW)
+            rows = await SqlRetention(tx).nodes(now - WINDOW)
         workers = [read_worker(row, now) for row in rows]
         items += _queues(waiting, said, workers, now)
         if may(ctx.caller, Verb.READ, Thing.HOUSE):
             items += _lost(workers, now)
         late = now - timedelta(seconds=PATIENCE)
-        waits = any(oldest < late for _, oldest in waiting.values()) or any(one.kind is Kind.LATE for one in items)
+        waits = any(oldest < late for _, oldest in waiting.values()) or any(
+            one.kind is AttentionKind.LATE for one in items
+        )
         stands = self.knowledge.told(
             own, [(row["id"], row["report"] or {}) for row in rows if row["seen_at"] > now - SEEN]
         )
         return items + _standing(stands, ctx.caller, now, waits=waits)
 
-    async def _troubles(self, tx: Transaction, caller: Caller, now: datetime) -> list[Item]:
+    async def _troubles(self, tx: Transaction, caller: Caller, now: datetime) -> list[AttentionEntry]:
         tenant_id, found = caller.tenant_id, SqlTroubles(tx)
         items = await self._failing(tx, tenant_id, now)
         late, first = await found.overdue(tenant_id, now - OVERDUE, EACH + 1)
@@ -116,25 +118,25 @@ class Attention:
             )
         return items
 
-    async def _failing(self, tx: Transaction, tenant_id: str, now: datetime) -> list[Item]:
+    async def _failing(self, tx: Transaction, tenant_id: str, now: datetime) -> list[AttentionEntry]:
         named = await SqlTroubles(tx).failing(tenant_id, now - WINDOW, EACH * 10 + 1)
         shown = named[:EACH]
         outcomes = await SqlScheduleHealth(tx).outcomes(tenant_id, [one.schedule_id for one in shown], SHOWN, why=True)
-        wells = [(one.name, Wellness(one.schedule_id, outcomes.get(one.schedule_id, ()))) for one in shown]
+        wells = [(one.name, ScheduleOutcomes(one.schedule_id, outcomes.get(one.schedule_id, ()))) for one in shown]
         items = [item for name, wellness in wells if (item := attention.failing(name, wellness))]
         return [*items, attention.more_failing(len(named) - EACH)] if len(named) > EACH else items
 
 
 def _queues(
     waiting: Mapping[str, tuple[int, datetime]],
-    said: Mapping[str, Queue],
-    workers: Sequence[Worker],
+    said: Mapping[str, QueuePause],
+    workers: Sequence[WorkerView],
     now: datetime,
-) -> list[Item]:
+) -> list[AttentionEntry]:
     items = []
     alive = [one for one in workers if one.state is not NodeState.STALE]
     for queue, (depth, oldest) in sorted(waiting.items()):
-        paused = said.get(queue, Queue(queue)).paused_at is not None
+        paused = said.get(queue, QueuePause(queue)).paused_at is not None
         if paused and now - oldest > OVERDUE:
             items.append(attention.stalled(queue, depth, oldest, now, said[queue].reason))
         elif not paused and now - oldest > OVERDUE and not any(one.takes(queue) for one in alive):
@@ -144,22 +146,22 @@ def _queues(
     return items
 
 
-def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[Item]:
+def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[AttentionEntry]:
     """Whoever keeps the house reads all of it; a tenant what concerns everybody, and, while its own work waits, why."""
     if may(caller, Verb.READ, Thing.HOUSE):
         return [attention.standstill(one.why.value, one.whole(), one.seconds, now) for one in found]
     return [
         attention.standstill(one.why.value, one.seen_by(caller.tenant_id), one.seconds, now)
         for one in found
-        if waits or one.why in {Why.STORE, Why.CLOCK}
+        if waits or one.why in {StandstillReason.STORE, StandstillReason.CLOCK}
     ]
 
 
-def _lost(workers: Sequence[Worker], now: datetime) -> list[Item]:
+def _lost(workers: Sequence[WorkerView], now: datetime) -> list[AttentionEntry]:
     silent = [one for one in workers if one.state is NodeState.STALE and one.takes_runs]
     silent.sort(key=lambda one: one.seen_at, reverse=True)
     return [attention.lost_worker(one.id, one.seen_at, one.in_flight, now) for one in silent[:EACH]]
 
 
-def _allowed(item: Item, caller: Caller) -> Item:
+def _allowed(item: AttentionEntry, caller: Caller) -> AttentionEntry:
     return replace(item, actions=[action for action in item.actions if may(caller, *action.needs)])

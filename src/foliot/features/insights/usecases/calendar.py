@@ -14,18 +14,18 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
-from foliot.core.time.calendar_cells import Granularity, Tile, tiles
+from foliot.core.time.calendar_cells import CalendarTile, Granularity, tiles
 from foliot.core.time.zone import zone_info
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.ledger import Entry, Fate
-from foliot.engine.model.planned_counts import Ahead, Budget, Foresight, skipped
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind
+from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.insights.model.history import Stretch
+from foliot.engine.model.views import PageRequest
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.usecases.schedules import find_schedule
 
@@ -37,7 +37,7 @@ _TICK = timedelta(microseconds=1)
 
 
 @dataclass(slots=True)
-class Cell:
+class CellCounts:
     """One hour or day."""
 
     at: datetime
@@ -52,26 +52,26 @@ class Cell:
         """Runs that were made in it."""
         return sum(self.counts.values())
 
-    def unmake(self, fate: Fate, count: int) -> None:
+    def unmake(self, fate: LedgerKind, count: int) -> None:
         """Instants of it that made no run."""
-        if fate is Fate.MISSED:
+        if fate is LedgerKind.MISSED:
             self.missed += count
         else:
             self.skipped += count
 
 
 @dataclass(frozen=True, slots=True)
-class Month:
+class CalendarCells:
     """The cells of a stretch of time; `exact` unless there was so much that some of it is spread evenly or left out."""
 
     zone: str
     granularity: Granularity
-    cells: Sequence[Cell]
+    cells: Sequence[CellCounts]
     exact: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CalendarRequest:
     """Which part of the calendar is wanted."""
 
     start: datetime | None
@@ -90,7 +90,7 @@ class Calendars:
     default_zone: str = "UTC"
 
     @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
-    async def cells(self, ctx: QueryContext, asked: Asked) -> Month:
+    async def cells(self, ctx: QueryContext, asked: CalendarRequest) -> CalendarCells:
         """Of one schedule, or of all; without bounds, this month as it is in the zone."""
         zone = asked.zone or self.default_zone
         info, now = zone_info(zone), self.clock.now()
@@ -105,30 +105,30 @@ class Calendars:
             if asked.schedule_id is not None:
                 schedules: Sequence[Schedule] = [await find_schedule(tx, ctx.caller, asked.schedule_id)]
             else:
-                schedules = await SqlSearching(tx).schedules(ctx.tenant_id, Query(), Page(MOST_SCHEDULES))
+                schedules = await SqlSearch(tx).schedules(ctx.tenant_id, FilterQuery(), PageRequest(MOST_SCHEDULES))
         # Thousands of triggers take a while, and others must not wait for them.
-        return await REQUESTS.run(_draw, _Sheet(found, zone, asked.granularity), made, unmade, schedules)
+        return await REQUESTS.run(_draw, _CellCounter(found, zone, asked.granularity), made, unmade, schedules)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sheet:
+class _CellCounter:
     """What the cells are drawn on."""
 
-    tiles: Sequence[Tile]
+    tiles: Sequence[CalendarTile]
     zone: str
     granularity: Granularity
 
 
 @dataclass(frozen=True, slots=True)
-class _Unmade:
+class _CellsWithoutRun:
     """Instants that made no run: counted by cell, and ranges that are not counted there."""
 
-    counts: Sequence[tuple[int, Fate, int]]
-    entries: Sequence[tuple[str, Entry]]
+    counts: Sequence[tuple[int, LedgerKind, int]]
+    entries: Sequence[tuple[str, LedgerEntry]]
     complete: bool
 
 
-def _bounds(asked: Asked, zone: ZoneInfo, now: datetime) -> tuple[datetime, datetime]:
+def _bounds(asked: CalendarRequest, zone: ZoneInfo, now: datetime) -> tuple[datetime, datetime]:
     local = now.astimezone(zone)
     month = datetime(local.year, local.month, 1, tzinfo=zone)
     start = asked.start or month.astimezone(UTC)
@@ -140,7 +140,7 @@ def _bounds(asked: Asked, zone: ZoneInfo, now: datetime) -> tuple[datetime, date
 
 
 async def _made(
-    tx: Transaction, tenant_id: str, found: Sequence[Tile], schedule_id: str | None
+    tx: Transaction, tenant_id: str, found: Sequence[CalendarTile], schedule_id: str | None
 ) -> list[tuple[datetime, RunState, int]]:
     """(a moment within the tile, state, count); one question for each stretch without a change of the clock."""
     counted = []
@@ -150,53 +150,55 @@ async def _made(
     return counted
 
 
-async def _unmade(tx: Transaction, tenant_id: str, found: Sequence[Tile], schedule_id: str | None) -> _Unmade:
+async def _unmade(
+    tx: Transaction, tenant_id: str, found: Sequence[CalendarTile], schedule_id: str | None
+) -> _CellsWithoutRun:
     start, end = found[0].start, found[-1].end
     if schedule_id is not None:
         its = await SqlHistory(tx).unmade(tenant_id, start, end, [schedule_id])
-        return _Unmade((), its.entries, not its.more)
+        return _CellsWithoutRun((), its.entries, not its.more)
     # What lies within one tile is counted by the database; only ranges over several are taken apart here.
     counts = await SqlHistory(tx).unmade_counts(tenant_id, [(tile.start, tile.end) for tile in found])
     ranges = await SqlHistory(tx).unmade(tenant_id, start, end, long=True)
     edges = _edges(found)
     across = [(whose, entry) for whose, entry in ranges.entries if not _within(entry, edges)]
-    return _Unmade(counts, across, not ranges.more)
+    return _CellsWithoutRun(counts, across, not ranges.more)
 
 
-def _edges(found: Sequence[Tile]) -> list[datetime]:
+def _edges(found: Sequence[CalendarTile]) -> list[datetime]:
     return [*(tile.start for tile in found), found[-1].end]
 
 
-def _within(entry: Entry, edges: Sequence[datetime]) -> bool:
+def _within(entry: LedgerEntry, edges: Sequence[datetime]) -> bool:
     """Whether one tile holds the whole range."""
     inside = edges[0] <= entry.first and entry.last < edges[-1]
     return inside and bisect_right(edges, entry.first) == bisect_right(edges, entry.last)
 
 
-def _stretches(found: Sequence[Tile]) -> Iterable[Stretch]:
+def _stretches(found: Sequence[CalendarTile]) -> Iterable[HistoryWindow]:
     """Neighbouring tiles of the same length, as stretches that the database can cut by itself."""
     first = 0
     for place in range(1, len(found) + 1):
         # A stretch may end within its last tile, and a first one may begin within its own.
         if place == len(found) or found[place].length != found[first].length:
             width = int(found[first].length.total_seconds())
-            yield Stretch(found[first].start, found[place - 1].end, max(width, 1))
+            yield HistoryWindow(found[first].start, found[place - 1].end, max(width, 1))
             first = place
 
 
 def _draw(
-    sheet: _Sheet,
+    sheet: _CellCounter,
     made: Iterable[tuple[datetime, RunState, int]],
-    unmade: _Unmade,
+    unmade: _CellsWithoutRun,
     schedules: Sequence[Schedule],
-) -> Month:
+) -> CalendarCells:
     edges = _edges(sheet.tiles)
-    cells = [Cell(tile.start, tile.local) for tile in sheet.tiles]
+    cells = [CellCounts(tile.start, tile.local) for tile in sheet.tiles]
     for at, state, count in made:
         cells[bisect_right(edges, at) - 1].counts[state.value] += count
     known = {one.id: one for one in schedules}
-    exact, budget, behind = unmade.complete, Budget(STEPS), Budget(STEPS)
-    foresight, plans = Foresight(edges[0], edges[-1]), Counter[Ahead]()
+    exact, budget, behind = unmade.complete, StepBudget(STEPS), StepBudget(STEPS)
+    foresight, plans = PlannedCounter(edges[0], edges[-1]), Counter[PlannedInstants]()
     for cell, fate, count in unmade.counts:
         cells[cell].unmake(fate, count)
     for schedule_id, entry in unmade.entries:
@@ -215,11 +217,11 @@ def _draw(
         exact &= sure
         for cell, count in spread.items():
             cells[cell].planned += count * number
-    return Month(sheet.zone, sheet.granularity, cells, exact)
+    return CalendarCells(sheet.zone, sheet.granularity, cells, exact)
 
 
 def _spread(
-    entry: Entry, schedule: Schedule | None, edges: Sequence[datetime], budget: Budget
+    entry: LedgerEntry, schedule: Schedule | None, edges: Sequence[datetime], budget: StepBudget
 ) -> tuple[dict[int, int], bool]:
     """How many of a range of the ledger lie in which cell, and whether that is exact."""
     low, high = max(entry.first, edges[0]), min(entry.last, edges[-1] - _TICK)
@@ -231,5 +233,5 @@ def _spread(
         return dict.fromkeys(range(first, last + 1), 1), False
     trigger, end = schedule.spec.trigger, high + _TICK
     count = entry.count if whole else min(trigger.count(low, end), entry.count)
-    found, sure = Ahead(trigger, low, end, count).spread(edges[first : last + 2], budget)
+    found, sure = PlannedInstants(trigger, low, end, count).spread(edges[first : last + 2], budget)
     return {first + cell: number for cell, number in found.items()}, sure

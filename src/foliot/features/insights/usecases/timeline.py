@@ -14,15 +14,24 @@ from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.ledger import Entry, Fate, Reason
-from foliot.engine.model.planned_counts import Ahead, Budget, Foresight, skipped
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
-from foliot.features.filters.model.query import Query
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.insights.model.history import Bar, Stretch
-from foliot.features.insights.model.timeline import PLANNED, Group, Grouping, Mark, chosen, collisions, fold, width_of
+from foliot.engine.model.views import PageRequest
+from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.insights.model.history import HistoryBar, HistoryWindow
+from foliot.features.insights.model.timeline import (
+    PLANNED,
+    TimelineGrouping,
+    TimelineLane,
+    TimelinePoint,
+    chosen,
+    collisions,
+    fold,
+    width_of,
+)
 from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
@@ -43,14 +52,14 @@ _TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class TimelineView:
     """A timeline."""
 
     start: datetime
     end: datetime
     now: datetime
     width: int
-    groups: Sequence[Group]
+    groups: Sequence[TimelineLane]
     collisions: Sequence[tuple[datetime, int]]
     dropped: int
     """Groups for which there was no room."""
@@ -63,12 +72,12 @@ class Strip:
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
+class _StoredPast:
     """What the store knows of the stretch."""
 
     schedules: Sequence[Schedule]
-    bars: Sequence[Bar]
-    unmade: Sequence[tuple[str, Entry]]
+    bars: Sequence[HistoryBar]
+    unmade: Sequence[tuple[str, LedgerEntry]]
     names: Mapping[str, str]
     """Of schedules that are no longer there, or were not looked at."""
     complete: bool
@@ -85,15 +94,15 @@ class Timelines:
     async def strip(
         self,
         ctx: QueryContext,
-        query: Query,
+        query: FilterQuery,
         start: datetime | None = None,
         end: datetime | None = None,
-        by: Grouping = Grouping.SCHEDULE,
-    ) -> Strip:
+        by: TimelineGrouping = TimelineGrouping.SCHEDULE,
+    ) -> TimelineView:
         """`query` narrows it to some schedules; without bounds, a day back and a day ahead."""
         now = self.clock.now()
         start, end = window(start, end, now)
-        stretch = Stretch(start, end, width_of(end - start, BUCKETS), by)
+        stretch = HistoryWindow(start, end, width_of(end - start, BUCKETS), by)
         async with ctx.read() as tx:
             past = await _read(tx, ctx.tenant_id, query, stretch)
         # Thousands of triggers take a while, and others must not wait for them.
@@ -111,24 +120,24 @@ def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple
     return start, end
 
 
-async def _read(tx: Transaction, tenant_id: str, query: Query, stretch: Stretch) -> _Past:
-    schedules = await SqlSearching(tx).schedules(tenant_id, query, Page(MOST_SCHEDULES))
+async def _read(tx: Transaction, tenant_id: str, query: FilterQuery, stretch: HistoryWindow) -> _StoredPast:
+    schedules = await SqlSearch(tx).schedules(tenant_id, query, PageRequest(MOST_SCHEDULES))
     mine = {one.id for one in schedules}
     only = sorted(mine) if query else None
-    if stretch.by is Grouping.SCHEDULE and len(schedules) > MOST_GROUPS:
+    if stretch.by is TimelineGrouping.SCHEDULE and len(schedules) > MOST_GROUPS:
         only = await _candidates(tx, tenant_id, schedules, stretch, only)
     bars = await SqlHistory(tx).bars(tenant_id, stretch, only)
     found = await SqlHistory(tx).unmade(tenant_id, stretch.start, stretch.end, only)
     unmade = found.entries
-    keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is Grouping.SCHEDULE else set()
+    keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is TimelineGrouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
-    return _Past(
+    return _StoredPast(
         schedules, bars, unmade, await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers)), not found.more
     )
 
 
 async def _candidates(
-    tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: Stretch, only: Sequence[str] | None
+    tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: HistoryWindow, only: Sequence[str] | None
 ) -> list[str]:
     """Those among which `chosen` will choose: the past of others need not be read."""
     mine = {one.id for one in schedules}
@@ -144,22 +153,22 @@ async def _candidates(
     return sorted(found)
 
 
-def _draw(past: _Past, stretch: Stretch, now: datetime) -> Strip:
-    rows = _Rows(stretch.by, {one.id: one for one in past.schedules}, past.names, {})
+def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineView:
+    rows = _GroupRows(stretch.by, {one.id: one for one in past.schedules}, past.names, {})
     for bar in past.bars:
         # What waits has no length, what runs has it up to now.
         until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else now
         single = bar.run_id if bar.count == 1 else None
         for group in rows.of_bar(bar):
-            group.marks.append(Mark(bar.at, until, bar.state.value, bar.count, single))
+            group.marks.append(TimelinePoint(bar.at, until, bar.state.value, bar.count, single))
     for schedule_id, entry in [*past.unmade, *_wished(past.schedules, stretch)]:
         mark = _unmade(entry, rows.known.get(schedule_id), stretch)
         for group in rows.of_schedule(schedule_id):
             group.marks.append(mark)
     # Many schedules share a trigger: what it will do is asked once, and in a row of many schedules counted at once.
-    plans: dict[str, Counter[Ahead]] = {}
-    every: Counter[Ahead] = Counter()
-    foresight = Foresight(stretch.start, stretch.end)
+    plans: dict[str, Counter[PlannedInstants]] = {}
+    every: Counter[PlannedInstants] = Counter()
+    foresight = PlannedCounter(stretch.start, stretch.end)
     for schedule in past.schedules:
         if plan := foresight.of(schedule):
             every[plan] += 1
@@ -168,25 +177,25 @@ def _draw(past: _Past, stretch: Stretch, now: datetime) -> Strip:
                 plans.setdefault(group.key, Counter())[plan] += 1
     # Only what is shown is drawn.
     shown, dropped = chosen(rows.made.values(), MOST_GROUPS)
-    pencil = _Pencil.on(stretch)
+    pencil = _PlannedMarks.on(stretch)
     for group in shown:
         group.marks += pencil.planned(plans.get(group.key, Counter()))
         rows.describe(group)
     fold(shown, stretch.width)
     meetings = collisions(_starts(every), MOST_COLLISIONS)
-    return Strip(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, past.complete)
+    return TimelineView(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, past.complete)
 
 
-def _wished(schedules: Sequence[Schedule], stretch: Stretch) -> Iterator[tuple[str, Entry]]:
+def _wished(schedules: Sequence[Schedule], stretch: HistoryWindow) -> Iterator[tuple[str, LedgerEntry]]:
     """Planned instants that somebody wants skipped, as the ledger will have them."""
     for one in schedules:
         if (skip := skipped(one, stretch.start, stretch.end)) is not None:
-            yield one.id, Entry(skip, skip, 1, Fate.SKIPPED, Reason.REQUESTED, one.skip_by)
+            yield one.id, LedgerEntry(skip, skip, 1, LedgerKind.SKIPPED, LedgerReason.REQUESTED, one.skip_by)
 
 
-def _starts(plans: Mapping[Ahead, int]) -> Counter[datetime]:
+def _starts(plans: Mapping[PlannedInstants, int]) -> Counter[datetime]:
     """How many schedules begin at which minute, of those that are not due all the time."""
-    budget, starts = Budget(STEPS), Counter[datetime]()
+    budget, starts = StepBudget(STEPS), Counter[datetime]()
     for plan, number in plans.items():
         if plan.count <= SINGLE and budget.take(plan.count):
             for minute in {at.replace(second=0, microsecond=0) for at in plan.instants()}:
@@ -195,85 +204,87 @@ def _starts(plans: Mapping[Ahead, int]) -> Counter[datetime]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pencil:
+class _PlannedMarks:
     """Draws what is planned, as long as there is something left to draw with."""
 
     edges: Sequence[datetime]
-    budget: Budget
+    budget: StepBudget
 
     @classmethod
-    def on(cls, stretch: Stretch) -> _Pencil:
+    def on(cls, stretch: HistoryWindow) -> _PlannedMarks:
         step = timedelta(seconds=stretch.width)
         count = -((stretch.start - stretch.end) // step)
-        return cls([*(stretch.start + place * step for place in range(count)), stretch.end], Budget(STEPS))
+        return cls([*(stretch.start + place * step for place in range(count)), stretch.end], StepBudget(STEPS))
 
-    def planned(self, plans: Mapping[Ahead, int]) -> list[Mark]:
+    def planned(self, plans: Mapping[PlannedInstants, int]) -> list[TimelinePoint]:
         """Of a few instants, each; of many, how many there are between two edges."""
         if sum(plan.count for plan in plans) <= SINGLE and self.budget.take(SINGLE):
-            return [Mark(at, None, PLANNED, number) for plan, number in plans.items() for at in plan.instants()]
+            return [
+                TimelinePoint(at, None, PLANNED, number) for plan, number in plans.items() for at in plan.instants()
+            ]
         counts, first = Counter[int](), min((plan.start for plan in plans), default=self.edges[0])
         for plan, number in plans.items():
             for cell, count in plan.spread(self.edges, self.budget)[0].items():
                 counts[cell] += count * number
         return [
-            Mark(max(self.edges[cell], first), self.edges[cell + 1], PLANNED, count)
+            TimelinePoint(max(self.edges[cell], first), self.edges[cell + 1], PLANNED, count)
             for cell, count in sorted(counts.items())
         ]
 
 
-def _unmade(entry: Entry, schedule: Schedule | None, stretch: Stretch) -> Mark:
+def _unmade(entry: LedgerEntry, schedule: Schedule | None, stretch: HistoryWindow) -> TimelinePoint:
     """A range of the ledger, cut to the stretch."""
     first, last = max(entry.first, stretch.start), min(entry.last, stretch.end)
     count = entry.count
     if schedule is not None and (first, last) != (entry.first, entry.last):
         count = max(min(schedule.spec.trigger.count(first, last + _TICK), count), 1)
-    return Mark(first, last, entry.fate.value, count)
+    return TimelinePoint(first, last, entry.fate.value, count)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _GroupRows:
     """The groups, made as they are needed."""
 
-    by: Grouping
+    by: TimelineGrouping
     known: Mapping[str, Schedule]
     names: Mapping[str, str]
-    made: dict[str, Group]
+    made: dict[str, TimelineLane]
 
-    def of_bar(self, bar: Bar) -> list[Group]:
+    def of_bar(self, bar: HistoryBar) -> list[TimelineLane]:
         match self.by:
-            case Grouping.SCHEDULE:
+            case TimelineGrouping.SCHEDULE:
                 return self.of_schedule(bar.key or LOOSE)
-            case Grouping.QUEUE:
+            case TimelineGrouping.QUEUE:
                 return [self._group(bar.key or "")]
-            case Grouping.TAG:
+            case TimelineGrouping.TAG:
                 return [self._group(tag) for tag in (bar.key or "").split("\n") if tag]
 
-    def of_schedule(self, schedule_id: str) -> list[Group]:
+    def of_schedule(self, schedule_id: str) -> list[TimelineLane]:
         schedule = self.known.get(schedule_id)
         match self.by:
-            case Grouping.SCHEDULE:
+            case TimelineGrouping.SCHEDULE:
                 return [self._row(schedule_id, schedule)]
-            case Grouping.QUEUE:
+            case TimelineGrouping.QUEUE:
                 return [] if schedule is None else [self._group(schedule.spec.queue)]
-            case Grouping.TAG:
+            case TimelineGrouping.TAG:
                 return [] if schedule is None else [self._group(tag) for tag in schedule.tags]
 
-    def _group(self, key: str) -> Group:
-        return self.made.setdefault(key, Group(key, key))
+    def _group(self, key: str) -> TimelineLane:
+        return self.made.setdefault(key, TimelineLane(key, key))
 
-    def _row(self, schedule_id: str, schedule: Schedule | None) -> Group:
+    def _row(self, schedule_id: str, schedule: Schedule | None) -> TimelineLane:
         if schedule_id not in self.made:
             self.made[schedule_id] = self._new(schedule_id, schedule)
         return self.made[schedule_id]
 
-    def _new(self, schedule_id: str, schedule: Schedule | None) -> Group:
+    def _new(self, schedule_id: str, schedule: Schedule | None) -> TimelineLane:
         if schedule is not None:
-            return Group(schedule_id, schedule.name, schedule.spec.kind, schedule_id)
+            return TimelineLane(schedule_id, schedule.name, schedule.spec.kind, schedule_id)
         if schedule_id == LOOSE:
-            return Group(LOOSE, "Without a schedule")
-        return Group(schedule_id, self.names.get(schedule_id, schedule_id), schedule_id=schedule_id)
+            return TimelineLane(LOOSE, "Without a schedule")
+        return TimelineLane(schedule_id, self.names.get(schedule_id, schedule_id), schedule_id=schedule_id)
 
-    def describe(self, group: Group) -> None:
+    def describe(self, group: TimelineLane) -> None:
         """What takes its time to say, said of those that are shown."""
         schedule = self.known.get(group.schedule_id or "")
         if schedule is not None:

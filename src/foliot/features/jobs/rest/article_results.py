@@ -10,11 +10,11 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.features.articles import schema as articles_schema
-from foliot.features.articles.model.article import Counts, ItemState
-from foliot.features.articles.model.fetch import ItemView, Previous
+from foliot.features.articles.model.article import ArticleCounts, ItemState
+from foliot.features.articles.model.fetch import ItemView, PreviousContent
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs.rest.results import cell, table
-from foliot.features.jobs.usecases import Job
+from foliot.features.jobs.usecases import JobRecord
 from foliot.servers.http import encode
 from foliot.servers.http.schema import fields_of
 
@@ -27,9 +27,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
-async def page(cases: UseCases, caller: Caller, job: Job, skip: int, limit: int) -> articles_schema.ArticleResults:
+async def page(
+    cases: UseCases, caller: Caller, job: JobRecord, skip: int, limit: int
+) -> articles_schema.ArticleResults:
     """So many of those that were read, after so many; and of those that could not be read, likewise."""
-    counts = job.counts or Counts()
+    counts = job.counts or ArticleCounts()
     read: Sequence[ItemView] = ()
     failed: Sequence[ItemView] = ()
     if job.run is not None and job.counts is not None:
@@ -70,18 +72,18 @@ def result(one: ItemView) -> articles_schema.ArticleResult:
     )
 
 
-def whole(one: ItemView, before: Previous | None) -> articles_schema.WholeArticle:
+def whole(one: ItemView, before: PreviousContent | None) -> articles_schema.ArticleDetail:
     """A page with what it said before it changed."""
     previous = (
         None
         if before is None
-        else articles_schema.PreviousText(
+        else articles_schema.PreviousVersion(
             title=before.title,
             content=before.content,
             scraped_at=before.scraped_at,
         )
     )
-    return articles_schema.WholeArticle(**fields_of(result(one)), previous=previous)
+    return articles_schema.ArticleDetail(**fields_of(result(one)), previous=previous)
 
 
 def missed(one: ItemView) -> articles_schema.FailedArticle:
@@ -102,12 +104,12 @@ def _told(one: ItemView) -> dict[str, Any]:
     return fields_of(result(one)) | {"error": None if one.error is None else one.error.get("message")}
 
 
-async def as_ndjson(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
+async def as_ndjson(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
     async for items in _all(cases, caller, job):
         yield b"".join(encode.dumps(_told(one)) + b"\n" for one in items)
 
 
-async def as_csv(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
+async def as_csv(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
     yield table([COLUMNS])
     async for items in _all(cases, caller, job):
         told = [_told(one) for one in items]
@@ -118,7 +120,7 @@ def _cell(value: Any) -> object:
     return cell(rfc3339(value) if isinstance(value, datetime) else value)
 
 
-async def _all(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[Sequence[ItemView]]:
+async def _all(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[Sequence[ItemView]]:
     """Everything that is settled now, in the order it was asked for."""
     after = 0
     while job.run is not None and job.counts is not None:

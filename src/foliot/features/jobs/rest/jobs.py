@@ -19,7 +19,7 @@ from foliot.features.jobs import schema
 from foliot.features.jobs.rest import article_results
 from foliot.features.jobs.rest import logs as job_logs
 from foliot.features.jobs.rest import results as job_results
-from foliot.features.jobs.usecases import Job, Jobs
+from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode, sse
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
@@ -27,7 +27,7 @@ from foliot.servers.http.problems import problem
 from foliot.servers.http.request import MAX_LIMIT, Cases
 from foliot.servers.http.schema import UNKNOWN, fields_of
 from foliot.servers.http.schema import problem as problem_model
-from foliot.servers.http.sse import Followed
+from foliot.servers.http.sse import FollowedEvents
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"])
 
@@ -102,7 +102,7 @@ async def status(cases: Cases, caller: Who, job_id: JobId) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ItemSelection:
     """Which of the items are wanted, and how."""
 
     format: str
@@ -117,10 +117,10 @@ async def _part(
     format: Annotated[  # noqa: A002 -- the contract's word
         Literal["json", "ndjson", "csv"] | None, Query(description="Instead of `Accept`.")
     ] = None,
-) -> Part:
+) -> ItemSelection:
     accepted = request.headers.get("accept", "").lower()
     asked = "ndjson" if NDJSON in accepted else "csv" if CSV in accepted else "json"
-    return Part(format or asked, limit, skip)
+    return ItemSelection(format or asked, limit, skip)
 
 
 @router.get(
@@ -138,7 +138,7 @@ async def results(
     cases: Cases,
     caller: Who,
     job_id: JobId,
-    part: Annotated[Part, Depends(_part)],
+    part: Annotated[ItemSelection, Depends(_part)],
 ) -> Response:
     """A page; all of it with `Accept: application/x-ndjson` or `text/csv`. While the crawl runs, what there is so far.
 
@@ -154,15 +154,15 @@ async def results(
     found = await cases[Jobs].get(caller, job_id)
     if part.format == "csv":
         told_csv = job_results.as_csv(cases, caller, found)
-        return await sse.download(request.app, cases, caller, told_csv, sse.Named(CSV, f"{job_id}.csv"))
+        return await sse.download(request.app, cases, caller, told_csv, sse.DownloadName(CSV, f"{job_id}.csv"))
     lines = job_results.as_ndjson(cases, caller, found)
-    return await sse.download(request.app, cases, caller, lines, sse.Named(NDJSON, f"{job_id}.ndjson"))
+    return await sse.download(request.app, cases, caller, lines, sse.DownloadName(NDJSON, f"{job_id}.ndjson"))
 
 
 @router.get(
     "/{job_id}/results/{article_id}",
     dependencies=[permits(Jobs.get, Articles.item)],
-    response_model=articles_schema.WholeArticle,
+    response_model=articles_schema.ArticleDetail,
     responses=UNKNOWN,
     summary="One article, and what it said before",
 )
@@ -174,24 +174,26 @@ async def article(cases: Cases, caller: Who, job_id: JobId, article_id: ArticleI
     return encode.answer(article_results.whole(*await cases[Articles].item(caller, job_.run.id, article_id)))
 
 
-async def _articles(request: Request, cases: UseCases, caller: Caller, found: Job, part: Part) -> Response:
+async def _articles(
+    request: Request, cases: UseCases, caller: Caller, found: JobRecord, part: ItemSelection
+) -> Response:
     if part.format == "json":
         return encode.answer(await article_results.page(cases, caller, found, part.skip, part.limit))
     if part.format == "csv":
         rows = article_results.as_csv(cases, caller, found)
-        return await sse.download(request.app, cases, caller, rows, sse.Named(CSV, f"{found.id}.csv"))
+        return await sse.download(request.app, cases, caller, rows, sse.DownloadName(CSV, f"{found.id}.csv"))
     lines = article_results.as_ndjson(cases, caller, found)
-    return await sse.download(request.app, cases, caller, lines, sse.Named(NDJSON, f"{found.id}.ndjson"))
+    return await sse.download(request.app, cases, caller, lines, sse.DownloadName(NDJSON, f"{found.id}.ndjson"))
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LogReadPosition:
     """Where a reader stopped: a line's number and, as the ids of a schedule's log say, whose line it was."""
 
     run_id: str | None = None
     number: int = 0
 
-    def of(self, found: Job) -> int:
+    def of(self, found: JobRecord) -> int:
         """The number, if it was of this very run; of a schedule, a bare number says nothing."""
         whose = found.id if self.run_id is None else self.run_id
         return self.number if found.run is not None and whose == found.run.id else 0
@@ -199,13 +201,13 @@ class Seen:
 
 async def _seen(
     last_event_id: Annotated[str | None, Header(description="The id of the last line that was read.")] = None,
-) -> Seen:
+) -> LogReadPosition:
     if not last_event_id:
-        return Seen()
+        return LogReadPosition()
     found = _SEEN.fullmatch(last_event_id)
     if found is None:
         raise Invalid("Last-Event-ID", "must be the id of a line", got=last_event_id)
-    return Seen(found[1], int(found[2]))
+    return LogReadPosition(found[1], int(found[2]))
 
 
 @router.get(
@@ -229,7 +231,7 @@ async def logs(
     cases: Cases,
     caller: Follower,
     job_id: JobId,
-    seen: Annotated[Seen, Depends(_seen)],
+    seen: Annotated[LogReadPosition, Depends(_seen)],
     format: Annotated[  # noqa: A002 -- the contract's word
         Literal["sse", "text"], Query(description="`text`: the whole log so far, as a file.")
     ] = "sse",
@@ -243,11 +245,11 @@ async def logs(
         found = await cases[Jobs].of_schedule(caller, found, seen.run_id)
     if format == "text":
         lines = job_logs.as_text(cases, caller, found.run)
-        return await sse.download(request.app, cases, caller, lines, sse.Named("text/plain", f"{job_id}.log"))
+        return await sse.download(request.app, cases, caller, lines, sse.DownloadName("text/plain", f"{job_id}.log"))
     if found.run is None:
         return Response(job_logs.last_word(found.status, None), media_type="text/event-stream")
     view = job_logs.LOGS if found.schedule is None else job_logs.logs_of_schedule(found.run)
-    followed = Followed(found.run, seen.of(found), view)
+    followed = FollowedEvents(found.run, seen.of(found), view)
     return await sse.follow(request.app, cases, caller, followed)
 
 
@@ -276,7 +278,7 @@ async def cancel(cases: Cases, caller: Who, job_id: JobId) -> Response:
     )
 
 
-def job(one: Job) -> schema.JobReport:
+def job(one: JobRecord) -> schema.JobReport:
     """A job as JSON."""
     run: RunView | None = one.run
     return schema.JobReport(

@@ -14,7 +14,7 @@ from foliot.engine.model.views import RunView
 from foliot.features.jobs.usecases import STATUS, JobStatus, spider_job_id
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import encode
-from foliot.servers.http.run_broadcast import View
+from foliot.servers.http.run_broadcast import EventView
 
 BATCH = 500
 
@@ -39,12 +39,12 @@ def last_word(status: JobStatus, spider_job: str | None) -> bytes:
     return b"event: end\ndata: %s\n\n" % encode.dumps(told)
 
 
-LOGS = View("logs", frame, end)
+LOGS = EventView("logs", frame, end)
 
 
-def logs_of_schedule(run: RunView) -> View:
+def logs_of_schedule(run: RunView) -> EventView:
     """The log of a schedule is its newest run's. Each id names the run, for a reader may come back to a newer one."""
-    return View(f"logs of {run.id}", partial(frame, prefix=f"{run.id}:".encode()), end)
+    return EventView(f"logs of {run.id}", partial(frame, prefix=f"{run.id}:".encode()), end)
 
 
 async def as_text(cases: UseCases, caller: Caller, run: RunView | None) -> AsyncIterator[bytes]:

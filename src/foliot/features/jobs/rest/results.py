@@ -9,7 +9,7 @@ from typing import Any
 
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
-from foliot.features.jobs.usecases import Job, Jobs
+from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.servers.http import encode
 
 BATCH = 500
@@ -22,12 +22,12 @@ REST = "more"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-async def as_ndjson(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
+async def as_ndjson(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
     async for items in _all(cases, caller, job):
         yield b"".join(encode.dumps(item) + b"\n" for item in items)
 
 
-async def as_csv(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
+async def as_csv(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
     """Every field of every item has its column, so all items are read before the first line is told."""
     columns: dict[str, None] = {}
     async for items in _all(cases, caller, job):
@@ -40,7 +40,7 @@ async def as_csv(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[byt
         yield table([_row(item, named, extra) for item in items])
 
 
-async def _all(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[Sequence[Any]]:
+async def _all(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[Sequence[Any]]:
     """What there is now; a crawl that goes on adds to it afterwards."""
     skip, total = 0, 1
     while skip < total:

@@ -20,11 +20,11 @@ from foliot.auth.identity_port import Identity
 from foliot.commands.envelope import permission_of
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import LOCAL, Caller, demand
+from foliot.core.access import LOCAL, Caller, require
 from foliot.core.errors import FoliotError, NotFound, Unauthenticated, Unavailable
 from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.event import Event, EventType
-from foliot.features.jobs.usecases import Job, Jobs
+from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.sessions.usecases.session_caller import session_caller
 from foliot.features.sessions.usecases.sessions import Sessions
@@ -32,7 +32,7 @@ from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.permission import MAX_TOKEN, by_bearer
 from foliot.servers.http.same_site import same_origin
-from foliot.servers.http.sse import MOST, Reader, Streams
+from foliot.servers.http.sse import MOST, OpenStreams, StreamReader
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 
 router = APIRouter()
@@ -54,7 +54,7 @@ _RUN_ID = re.compile(r"run_[0-9a-f]{32}")
 
 
 @dataclass(slots=True)
-class Told:
+class JobPosition:
     """How far the reader knows one job."""
 
     seq: int
@@ -64,13 +64,13 @@ class Told:
 
 
 @dataclass(slots=True)
-class Socket:
+class JobSocket:
     """One open connection."""
 
     socket: WebSocket
     cases: UseCases
-    reader: Reader
-    told: dict[str, Told] = field(default_factory=dict)
+    reader: StreamReader
+    told: dict[str, JobPosition] = field(default_factory=dict)
 
     async def send(self, message: dict[str, Any]) -> None:
         await self.send_text(encode.dumps(message).decode())
@@ -80,11 +80,11 @@ class Socket:
         async with asyncio.timeout(STALL):
             await self.socket.send_text(text)
 
-    async def begin(self, job: Job, after: int | None) -> None:
+    async def begin(self, job: JobRecord, after: int | None) -> None:
         """The job as it stands; what comes after that number, or from now on, follows."""
         run = job.run
         seq = run.event_seq if run is not None and after is None else after or 0
-        self.told[job.id] = Told(seq)
+        self.told[job.id] = JobPosition(seq)
         # Whoever is behind is told the news first, and how it ended last.
         behind = run is not None and seq < run.event_seq
         await self.send(update(job, seq) | ({"status": job.moving} if behind else {}))
@@ -107,7 +107,7 @@ class Socket:
         return more
 
 
-Hear = Callable[[Socket], Coroutine[Any, Any, None]]
+Hear = Callable[[JobSocket], Coroutine[Any, Any, None]]
 
 
 @router.websocket("/ws/jobs/{job_id}")
@@ -125,7 +125,7 @@ async def job(socket: WebSocket, job_id: str, after: int | None = None) -> None:
             await socket.close(GONE, "no such job")
 
 
-async def _follow(one: Socket, job_id: str, after: int | None) -> None:
+async def _follow(one: JobSocket, job_id: str, after: int | None) -> None:
     # Listen first, then read: what happens in between wakes us.
     async with one.cases.feed.listen(run_topic(job_id)) as waiter:
         await one.begin(await one.cases[Jobs].get(one.reader.caller, job_id), after)
@@ -146,16 +146,16 @@ async def jobs(socket: WebSocket) -> None:
         if one is None:
             return
         async with one.cases.feed.listen(RUNS_TOPIC) as waiter:
-            looks: Looks | None = None
+            looks: JobListPosition | None = None
             while await still(one):
                 with suppress(Unavailable):
-                    looks = looks or await Looks.first(one)
+                    looks = looks or await JobListPosition.first(one)
                     await _tell_all(one, looks)
                 await waiter.wait(LOOK / 2)
 
 
 @dataclass(slots=True)
-class Looks:
+class JobListPosition:
     """How far the reader of all jobs knows which there are."""
 
     newest: str
@@ -163,21 +163,21 @@ class Looks:
     """Those whose end was told lately, and is not told again."""
 
     @classmethod
-    async def first(cls, one: Socket) -> Looks:
+    async def first(cls, one: JobSocket) -> JobListPosition:
         """What ended before the reader came is none of its news."""
         newest, _ = await one.cases[Jobs].list(one.reader.caller, limit=1)
         looks = cls(newest[0].id if newest else f"{RUN}_")
         looks.over += [found.id for found in await looks.made(one) if found.run and found.run.state.final]
         return looks
 
-    async def made(self, one: Socket) -> Sequence[Job]:
+    async def made(self, one: JobSocket) -> Sequence[JobRecord]:
         """Jobs made since the last look. Clocks differ a little, and a commit takes its time: looks overlap."""
         found = await one.cases[Jobs].after(one.reader.caller, earlier_id(self.newest, OVERLAP), SNAPSHOT)
         self.newest = max([self.newest, *(job.id for job in found)])
         return found
 
 
-async def _tell_all(one: Socket, looks: Looks) -> None:
+async def _tell_all(one: JobSocket, looks: JobListPosition) -> None:
     """Everything that moves, and what came and went since the last look."""
     active = {found.id: found for found in await one.cases[Jobs].active(one.reader.caller, SNAPSHOT)}
     for found in active.values():
@@ -201,16 +201,16 @@ async def _tell_all(one: Socket, looks: Looks) -> None:
 
 
 @asynccontextmanager
-async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[Socket | None]:
+async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[JobSocket | None]:
     """The connection, once we know who it is, None when it was refused; closed in the end, whatever happens.
 
     What the reader says goes to `hear`, as long as the connection lasts.
     """
-    streams: Streams = socket.app.state.streams
+    streams: OpenStreams = socket.app.state.streams
     cases: UseCases = socket.app.state.cases
     try:
         caller = await _identify(socket, cases)
-        demand(caller, *PERMISSION)
+        require(caller, *PERMISSION)
         limits = await cases[Limiter].of(caller.tenant_id)
         cases[Limiter].stream(limits, streams.of[caller.tenant_id])
     except FoliotError as refusal:
@@ -224,7 +224,7 @@ async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[S
         return
     await socket.accept()
     with streams.counted(caller.tenant_id):
-        one = Socket(socket, cases, Reader(socket.app.state.identity, caller))
+        one = JobSocket(socket, cases, StreamReader(socket.app.state.identity, caller))
         hearing = asyncio.create_task(_hear(one) if hear is None else hear(one))
         try:
             yield one
@@ -249,16 +249,16 @@ async def close(socket: WebSocket, code: int, reason: str) -> None:
                 await socket.close(code, reason)
 
 
-async def _hear(one: Socket) -> None:
+async def _hear(one: JobSocket) -> None:
     """Nothing that a reader says matters, but that it left does."""
     with suppress(WebSocketDisconnect, RuntimeError):
         while (await one.socket.receive())["type"] != "websocket.disconnect":
             pass
 
 
-async def still(one: Socket) -> bool:
+async def still(one: JobSocket) -> bool:
     """Whether there is somebody to tell, who still counts."""
-    streams: Streams = one.socket.app.state.streams
+    streams: OpenStreams = one.socket.app.state.streams
     if streams.stopping.is_set() or one.socket.client_state is not WebSocketState.CONNECTED:
         return False
     if not await one.reader.counts():
@@ -294,7 +294,7 @@ async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
     return caller
 
 
-def update(found: Job, seq: int, article_id: str | None = None) -> dict[str, Any]:
+def update(found: JobRecord, seq: int, article_id: str | None = None) -> dict[str, Any]:
     """One message: where the job stands."""
     counts = found.counts
     return {
@@ -309,7 +309,7 @@ def update(found: Job, seq: int, article_id: str | None = None) -> dict[str, Any
     }
 
 
-def news(found: Job, event: Event) -> dict[str, Any] | None:
+def news(found: JobRecord, event: Event) -> dict[str, Any] | None:
     """The message that an event makes; None for one that says nothing of the job."""
     data = event.data or {}
     if event.type is EventType.PROGRESS and "article_id" in data:

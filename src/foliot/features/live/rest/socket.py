@@ -17,19 +17,19 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from foliot import __version__
 from foliot.commands.limits import Limiter
-from foliot.core.access import demand
+from foliot.core.access import require
 from foliot.core.document import rfc3339
 from foliot.core.errors import FoliotError, Invalid, NotFound, Unavailable
-from foliot.features.health.usecases.health import Wellbeing
-from foliot.features.jobs.rest.socket import LOOK, Socket, opened, still
+from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.jobs.rest.socket import LOOK, JobSocket, opened, still
 from foliot.features.jobs.usecases import Jobs
-from foliot.features.live.rest.topics import KEYS, NEEDS, sight_of
-from foliot.features.live.usecases import Glimpses
+from foliot.features.live.rest.topics import KEYS, NEEDS, topic_of
+from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.runs.rest.log_lines import LINES, written
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http.request import MAX_MESSAGE
-from foliot.servers.http.shared_reader import Pulses
-from foliot.servers.http.sse import Followed, Streams, read_behind, rest
+from foliot.servers.http.shared_reader import SharedReaders
+from foliot.servers.http.sse import FollowedEvents, OpenStreams, read_behind, rest
 from foliot.wakeups.feed import run_topic
 
 router = APIRouter()
@@ -45,17 +45,17 @@ log = structlog.get_logger("foliot.rest")
 @router.websocket("/api/stream")
 async def stream(socket: WebSocket) -> None:
     """Everything a tab watches, over one connection."""
-    desks: list[Desk] = []
+    desks: list[Subscriptions] = []
 
-    async def hear(one: Socket) -> None:
-        desk = Desk(one)
+    async def hear(one: JobSocket) -> None:
+        desk = Subscriptions(one)
         desks.append(desk)
         await desk.hear()
 
     async with opened(socket, hear) as one:
         if one is None:
             return
-        clock = one.cases[Wellbeing].clock
+        clock = one.cases[HealthChecks].clock
         await one.send({"type": "hello", "now": rfc3339(clock.now()), "version": __version__})
         spoken = clock.monotonic()
         try:
@@ -71,9 +71,9 @@ async def stream(socket: WebSocket) -> None:
                 await desk.leave()
 
 
-async def _pause(socket: WebSocket, desks: list[Desk]) -> None:
+async def _pause(socket: WebSocket, desks: list[Subscriptions]) -> None:
     """Until there is something to look after: the reader left, the server stops, or a second has passed."""
-    streams: Streams = socket.app.state.streams
+    streams: OpenStreams = socket.app.state.streams
     waits = [asyncio.ensure_future(streams.stopping.wait()), *(asyncio.ensure_future(d.left.wait()) for d in desks)]
     try:
         await asyncio.wait(waits, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
@@ -83,10 +83,10 @@ async def _pause(socket: WebSocket, desks: list[Desk]) -> None:
 
 
 @dataclass(slots=True)
-class Desk:
+class Subscriptions:
     """What one reader has subscribed to."""
 
-    one: Socket
+    one: JobSocket
     stalled: bool = False
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """The reader is gone, or reads too slowly."""
@@ -123,12 +123,12 @@ class Desk:
         asked = _parsed(said)
         match asked.get("op"):
             case "ping":
-                await self._tell({"type": "beat", "now": rfc3339(self.one.cases[Wellbeing].clock.now())})
+                await self._tell({"type": "beat", "now": rfc3339(self.one.cases[HealthChecks].clock.now())})
             case "subscribe":
                 await self.one.cases[Limiter].request(self.one.reader.caller)
                 topics, after = _topics(asked), _after(asked)
                 for topic in topics:
-                    demand(self.one.reader.caller, *NEEDS[topic.partition(":")[0]])
+                    require(self.one.reader.caller, *NEEDS[topic.partition(":")[0]])
                 self._follow(topics, after)
             case "unsubscribe":
                 ended = [task for topic in _topics(asked) if (task := self._following.pop(topic, None))]
@@ -179,8 +179,8 @@ class Desk:
 
     async def _pulse(self, topic: str) -> None:
         """Where it stands, and again whenever that has changed."""
-        pulses: Pulses = self.one.socket.app.state.pulses
-        sight = sight_of(self.one.cases, self.one.reader.caller, topic)
+        pulses: SharedReaders = self.one.socket.app.state.pulses
+        sight = topic_of(self.one.cases, self.one.reader.caller, topic)
         known = 0
         async with pulses.join(self.one.cases.feed, sight) as pulse:
             while not self.left.is_set():
@@ -199,10 +199,10 @@ class Desk:
     async def _log(self, topic: str, run_id: str, after: int) -> None:
         """Its lines after that number, each once and in order, then how it ended."""
         cases, caller = self.one.cases, self.one.reader.caller
-        streams: Streams = self.one.socket.app.state.streams
+        streams: OpenStreams = self.one.socket.app.state.streams
         run = await cases[Runs].get(caller, run_id)
-        attempt = await cases[Glimpses].attempt(caller, run_id, after)
-        followed = Followed(run, after, LINES)
+        attempt = await cases[ChangeMarkers].attempt(caller, run_id, after)
+        followed = FollowedEvents(run, after, LINES)
         async with streams.broadcasts.join(cases.feed, caller, run, LINES) as broadcast:
             while not self.left.is_set():
                 moved = broadcast.moved
@@ -227,7 +227,7 @@ class Desk:
 
     async def _job(self, topic: str, run_id: str, after: int | None) -> None:
         """The same messages as `/ws/jobs/{job_id}`."""
-        teller = _Teller(self.one.socket, self.one.cases, self.one.reader, desk=self, topic=topic)
+        teller = _JobTopic(self.one.socket, self.one.cases, self.one.reader, desk=self, topic=topic)
         async with self.one.cases.feed.listen(run_topic(run_id)) as waiter:
             await teller.begin(await self.one.cases[Jobs].get(self.one.reader.caller, run_id), after)
             while not self.left.is_set():
@@ -247,10 +247,10 @@ class Desk:
 
 
 @dataclass(slots=True)
-class _Teller(Socket):
+class _JobTopic(JobSocket):
     """Tells of a job what its own socket would, under the name of its topic."""
 
-    desk: Desk | None = None
+    desk: Subscriptions | None = None
     topic: str = ""
 
     async def send(self, message: dict[str, Any]) -> None:

@@ -15,19 +15,19 @@ from foliot.features.bulk.model.item import bulk_topic
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.jobs.usecases import Jobs
-from foliot.features.live.usecases import Glimpses
+from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http.shared_reader import Seen, Sight
+from foliot.servers.http.shared_reader import WatchedTopic, WatchedValue
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, run_topic
 
 ATTENTIVE = 5.0
 """Seconds between two looks at everything that may be wrong, when nobody wakes."""
 RUN_ID = re.compile(r"run_[0-9a-f]{32}")
 NEEDS = {
-    "runs": permission_of(Glimpses.runs),
-    "schedules": permission_of(Glimpses.schedules),
+    "runs": permission_of(ChangeMarkers.runs),
+    "schedules": permission_of(ChangeMarkers.schedules),
     "queues": permission_of(Queues.list),
     "attention": permission_of(Attention.check),
     "bulk": permission_of(Bulks.get),
@@ -40,75 +40,75 @@ KEYS = {"bulk": re.compile(r"blk_[0-9a-f]{32}"), "run": RUN_ID, "log": RUN_ID, "
 """How that which stands behind the colon of a topic is written."""
 
 
-def sight_of(cases: UseCases, caller: Caller, topic: str) -> Sight:
+def topic_of(cases: UseCases, caller: Caller, topic: str) -> WatchedTopic:
     """How to watch this topic: the same for everybody of a tenant who sees as much of the house."""
     kind, _, key = topic.partition(":")
     rank = "house" if may(caller, Verb.READ, Thing.HOUSE) else "tenant"
     name = caller.tenant_id, rank, topic
     match kind:
         case "runs":
-            return Sight(name, _runs(cases, caller), (RUNS_TOPIC,))
+            return WatchedTopic(name, _runs(cases, caller), (RUNS_TOPIC,))
         case "schedules":
-            return Sight(name, _schedules(cases, caller), (SCHEDULES_TOPIC,))
+            return WatchedTopic(name, _schedules(cases, caller), (SCHEDULES_TOPIC,))
         case "queues":
-            return Sight(name, _queues(cases, caller), (QUEUES_TOPIC, RUNS_TOPIC))
+            return WatchedTopic(name, _queues(cases, caller), (QUEUES_TOPIC, RUNS_TOPIC))
         case "attention":
-            return Sight(name, _attention(cases, caller), (RUNS_TOPIC, SCHEDULES_TOPIC, QUEUES_TOPIC), ATTENTIVE)
+            return WatchedTopic(name, _attention(cases, caller), (RUNS_TOPIC, SCHEDULES_TOPIC, QUEUES_TOPIC), ATTENTIVE)
         case "bulk":
-            return Sight(name, _bulk(cases, caller, key), (bulk_topic(key),))
+            return WatchedTopic(name, _bulk(cases, caller, key), (bulk_topic(key),))
         case _:
-            return Sight(name, _run(cases, caller, key), (run_topic(key),))
+            return WatchedTopic(name, _run(cases, caller, key), (run_topic(key),))
 
 
-Look = Callable[[], Awaitable[Seen]]
+Look = Callable[[], Awaitable[WatchedValue]]
 
 
 def _runs(cases: UseCases, caller: Caller) -> Look:
-    async def look() -> Seen:
-        stir = await cases[Glimpses].runs(caller)
-        return Seen(stir, {"by_state": dict(stir.by_state), "newest_id": stir.newest_id})
+    async def look() -> WatchedValue:
+        stir = await cases[ChangeMarkers].runs(caller)
+        return WatchedValue(stir, {"by_state": dict(stir.by_state), "newest_id": stir.newest_id})
 
     return look
 
 
 def _schedules(cases: UseCases, caller: Caller) -> Look:
-    async def look() -> Seen:
-        return Seen(await cases[Glimpses].schedules(caller))
+    async def look() -> WatchedValue:
+        return WatchedValue(await cases[ChangeMarkers].schedules(caller))
 
     return look
 
 
 def _queues(cases: UseCases, caller: Caller) -> Look:
-    async def look() -> Seen:
+    async def look() -> WatchedValue:
         found = await cases[Queues].list(caller)
-        return Seen([(one.name, one.depth, one.in_flight, one.paused_at, one.workers) for one in found])
+        return WatchedValue([(one.name, one.depth, one.in_flight, one.paused_at, one.workers) for one in found])
 
     return look
 
 
 def _attention(cases: UseCases, caller: Caller) -> Look:
-    async def look() -> Seen:
+    async def look() -> WatchedValue:
         found = (await cases[Attention].check(caller)).items
-        return Seen([(one.id, one.severity, one.count, one.since, one.run_id) for one in found])
+        return WatchedValue([(one.id, one.severity, one.count, one.since, one.run_id) for one in found])
 
     return look
 
 
 def _bulk(cases: UseCases, caller: Caller, bulk_id: str) -> Look:
-    async def look() -> Seen:
+    async def look() -> WatchedValue:
         found = await cases[Bulks].get(caller, bulk_id)
         told = bulks.view(found)
         # Its runs go on after it.
-        return Seen(told, told, over=found.bulk.state in OVER and not OPEN & set(found.outcomes))
+        return WatchedValue(told, told, over=found.bulk.state in OVER and not OPEN & set(found.outcomes))
 
     return look
 
 
 def _run(cases: UseCases, caller: Caller, run_id: str) -> Look:
-    async def look() -> Seen:
+    async def look() -> WatchedValue:
         run = await cases[Runs].get(caller, run_id)
         # Its log grows without changing what is told of it.
         told = runs_schema.Run.of(run)
-        return Seen(told, told, over=run.state.final)
+        return WatchedValue(told, told, over=run.state.final)
 
     return look

@@ -34,7 +34,7 @@ def build_steps(steps: Sequence[StepSpec], catalogue: TransformCatalogue) -> lis
     for at, spec in enumerate(steps):
         try:
             made.append(_build(spec, catalogue))
-        except _Wrong as told:
+        except _StepError as told:
             wrong += [Invalid(f"chain[{at}].{one.field}", one.message, got=one.got) for one in told.errors]
     if wrong:
         raise InvalidMany(wrong[:MOST_COMPLAINTS])
@@ -58,7 +58,7 @@ def confides(cls: str, name: str, catalogue: TransformCatalogue) -> bool:
     return _confides(known.model_fields[name].annotation)
 
 
-class _Wrong(Exception):
+class _StepError(Exception):
     """What is wrong with one step."""
 
     def __init__(self, *errors: Invalid) -> None:
@@ -69,14 +69,14 @@ class _Wrong(Exception):
 def _build(spec: StepSpec, catalogue: TransformCatalogue) -> Transform:
     known = catalogue.get(spec.cls)
     if known is None:
-        raise _Wrong(Invalid("class", _unknown(spec.cls, catalogue), got=spec.cls[:200]))
+        raise _StepError(Invalid("class", _unknown(spec.cls, catalogue), got=spec.cls[:200]))
     try:
         return known.model_validate(dict(spec.kwargs))
     except ValidationError as wrong:
-        raise _Wrong(*_complaints(wrong, known)) from None
+        raise _StepError(*_complaints(wrong, known)) from None
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
         # A stranger's validator may raise anything of this kind.
-        raise _Wrong(Invalid("kwargs", f"cannot be read: {type(wrong).__name__}: {wrong}"[:500])) from None
+        raise _StepError(Invalid("kwargs", f"cannot be read: {type(wrong).__name__}: {wrong}"[:500])) from None
 
 
 def _unknown(name: str, catalogue: TransformCatalogue) -> str:

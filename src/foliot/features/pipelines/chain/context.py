@@ -10,11 +10,11 @@ from typing import Annotated, Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from foliot.core.errors import Unavailable
-from foliot.core.vault import CannotOpen
-from foliot.engine.ports import Hide, Log
-from foliot.features.pipelines.chain.fetch import LARGEST, Ask, Fetched, fetch
+from foliot.core.vault import CannotUnseal
+from foliot.engine.ports import ActionLog, HideValues
+from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, StepRequest, fetch
 from foliot.features.pipelines.model.definition import Item, OnError
-from foliot.features.pipelines.model.ports import Files, Outside, Shelf
+from foliot.features.pipelines.model.ports import SinkDatabase, SinkFiles, StepResources
 
 SAID = 20
 """Failed items of a step that the log names; the others are counted."""
@@ -49,7 +49,7 @@ class StepFailed(Exception):
 
 
 @dataclass(slots=True)
-class Tally:
+class StepCounts:
     """What became of one step so far."""
 
     name: str
@@ -85,10 +85,10 @@ class StepContext:
     now: datetime
     """When the attempt began."""
     on_error: OnError
-    outside: Outside = field(repr=False)
-    tally: Tally = field(repr=False)
-    say: Log = field(repr=False)
-    hide: Hide = field(repr=False)
+    outside: StepResources = field(repr=False)
+    tally: StepCounts = field(repr=False)
+    say: ActionLog = field(repr=False)
+    hide: HideValues = field(repr=False)
     cancelled: bool = False
     """Whether the chain is being closed: a step that does much between two items looks here, and leaves."""
 
@@ -127,7 +127,7 @@ class StepContext:
         follow: bool = True,
     ) -> Fetched:
         """Ask the network, through the guarded way out; any answer is one. `FetchFailed` when none came."""
-        ask = Ask(
+        ask = StepRequest(
             url=url,
             method=method,
             headers=headers or {},
@@ -142,7 +142,7 @@ class StepContext:
         """The value of a secret, which no line or result of this run will show."""
         try:
             found = await self.outside.wallet.named(self.tenant_id, {name})
-        except (CannotOpen, Unavailable):
+        except (CannotUnseal, Unavailable):
             raise StepFailed(f"the secret {name!r} cannot be opened") from None
         if name not in found:
             self.give_up(f"there is no secret {name!r}: set it with foliot secret set {name}")
@@ -166,17 +166,17 @@ class StepContext:
         return dict(read)
 
     @property
-    def files(self) -> Files:
+    def files(self) -> SinkFiles:
         """The directories that pipelines may write to."""
         return self.outside.files
 
     @property
-    def sql(self) -> Shelf:
+    def sql(self) -> SinkDatabase:
         """Tables in databases of SQL."""
         return self.outside.tables
 
     @property
-    def mongo(self) -> Shelf:
+    def mongo(self) -> SinkDatabase:
         """Collections in MongoDB."""
         return self.outside.collections
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from urllib.parse import urljoin, urlsplit
 
 from foliot import __version__
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Invalid
 
 LARGEST = 10 * 1024 * 1024
@@ -27,7 +27,7 @@ class FetchFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class StepRequest:
     """One request of a step."""
 
     url: str
@@ -61,7 +61,7 @@ class Fetched:
         return self.status in _PATIENCE or self.status >= 500
 
 
-async def fetch(egress: Egress, tenant_id: str, ask: Ask) -> Fetched:
+async def fetch(egress: Egress, tenant_id: str, ask: StepRequest) -> Fetched:
     """The answer; `FetchFailed` when there is none."""
     url, headers = ask.url, {"User-Agent": AGENT, **ask.headers}
     for _ in range(REDIRECTS + 1):
@@ -80,8 +80,8 @@ async def fetch(egress: Egress, tenant_id: str, ask: Ask) -> Fetched:
     raise FetchFailed(f"it leads on more than {REDIRECTS} times", permanent=True)
 
 
-async def _send(egress: Egress, tenant_id: str, ask: Ask, url: str, headers: Mapping[str, str]) -> Fetched:
-    request = Outgoing(
+async def _send(egress: Egress, tenant_id: str, ask: StepRequest, url: str, headers: Mapping[str, str]) -> Fetched:
+    request = OutgoingRequest(
         method=ask.method,
         url=url,
         headers=headers,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.pipelines.chain.context import StepContext, StepFailed, Tally
+from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed
 from foliot.features.pipelines.chain.fetch import FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
@@ -38,7 +38,7 @@ class ChainFailed(Exception):
         self.cause = cause
 
 
-class NoItem(StepFailed):
+class NotAnItem(StepFailed):
     """A step gave something that is no item."""
 
     def __init__(self, got: object) -> None:
@@ -47,20 +47,20 @@ class NoItem(StepFailed):
 
 
 @dataclass(slots=True, kw_only=True)
-class Chain:
+class ChainRun:
     """One attempt at the steps of a pipeline."""
 
     steps: Sequence[tuple[Transform, StepContext]]
     tell: Tell
     keep: Callable[[Item], None] | None = None
     """Is given every item that comes out; nobody else does anything with them."""
-    _outputs: list[_Output] = field(default_factory=list)
-    _trouble: tuple[Tally, BaseException] | None = None
+    _outputs: list[_StepOutput] = field(default_factory=list)
+    _trouble: tuple[StepCounts, BaseException] | None = None
     _breathed: float = 0.0
     _told: float = 0.0
 
     @property
-    def tallies(self) -> list[Tally]:
+    def tallies(self) -> list[StepCounts]:
         return [ctx.tally for _, ctx in self.steps]
 
     async def run(self) -> int:
@@ -91,7 +91,7 @@ class Chain:
         items: AsyncIterator[Item] = _nothing()
         for transform, ctx in self.steps:
             before = self._outputs[-1] if self._outputs else None
-            items = output = _Output(self, ctx, transform, items, before)
+            items = output = _StepOutput(self, ctx, transform, items, before)
             self._outputs.append(output)
         count = 0
         async for item in items:
@@ -100,13 +100,13 @@ class Chain:
                 self.keep(item)
         return count
 
-    def note(self, tally: Tally, error: BaseException) -> None:
+    def note(self, tally: StepCounts, error: BaseException) -> None:
         """A step raised; those after it only pass that on."""
         if self._trouble is None:
             self._trouble = (tally, error)
             tally.state = "failed" if isinstance(error, Exception) else "stopped"
 
-    async def breathe(self) -> None:
+    async def yield_to_loop(self) -> None:
         """Let others have the loop now and then, and say how far it is."""
         now = asyncio.get_running_loop().time()
         if now - self._breathed >= BREATH:
@@ -134,22 +134,22 @@ class Chain:
         self.tell([tally.as_dict() for tally in self.tallies])
 
 
-class _Output:
+class _StepOutput:
     """What comes out of one step, counted and timed on its way to the next."""
 
     def __init__(
         self,
-        chain: Chain,
+        chain: ChainRun,
         ctx: StepContext,
         transform: Transform,
         items: AsyncIterator[Item],
-        before: _Output | None,
+        before: _StepOutput | None,
     ) -> None:
         self.chain = chain
         self.ctx = ctx
         self.tally = ctx.tally
         self.before = before
-        self.after: Tally | None = None
+        self.after: StepCounts | None = None
         if before is not None:
             before.after = self.tally
         self.spent = 0.0
@@ -178,7 +178,7 @@ class _Output:
         self.tally.given += 1
         if self.after is not None:
             self.after.taken += 1
-        await self.chain.breathe()
+        await self.chain.yield_to_loop()
         return item
 
     async def close(self) -> bool:
@@ -197,7 +197,7 @@ class _Output:
 
 def _checked(made: object) -> Item:
     if not isinstance(made, dict):
-        raise NoItem(made)
+        raise NotAnItem(made)
     return made
 
 

@@ -10,12 +10,12 @@ from pydantic import ConfigDict
 from foliot.core.errors import Unavailable
 from foliot.features.pipelines.chain.context import Confidential, SecretRef, StepContext, StepFailed
 from foliot.features.pipelines.model.definition import Item
-from foliot.servers.http.attribute_docs import Described
+from foliot.servers.http.attribute_docs import DocumentedModel
 
 __all__ = ["Confidential", "Item", "SecretRef", "StepContext", "StepFailed", "Transform"]
 
 
-class Transform(Described):
+class Transform(DocumentedModel):
     """The fields of a subclass are the `kwargs` of its step. It has `run`, or `handle` where one item makes one.
 
     class Shout(Transform):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from foliot.core.mask import HIDDEN
-from foliot.features.pipelines.file.parse import Entry, Node
+from foliot.features.pipelines.file.parse import YamlEntry, YamlNode
 from foliot.features.pipelines.file.secret_lines import SECRET
 
 _USER_INFO = re.compile(r"(?<=://)[^/@\s\"']+@")
@@ -42,7 +42,7 @@ def masked(value: Any, name: str = "") -> Any:
             return value
 
 
-def excerpt(lines: list[str], entry: Entry, confides: Callable[[str, str], bool]) -> str:
+def excerpt(lines: list[str], entry: YamlEntry, confides: Callable[[str, str], bool]) -> str:
     """A pipeline's own lines, from its key to its end, without secrets and without comments that may hold some.
 
     `confides` says whether a class takes something by this name that may be a secret. One that is not in order is shown
@@ -69,7 +69,7 @@ def _is_for_the_next(line: str, column: int) -> bool:
     return line.lstrip().startswith("#") and len(line) - len(line.lstrip()) < column
 
 
-def _confided(node: Node, confides: Callable[[str, str], bool]) -> Iterator[Place]:
+def _confided(node: YamlNode, confides: Callable[[str, str], bool]) -> Iterator[Place]:
     """Where texts stand that are not shown, because of the step that takes them."""
     for key, inner in _inside(node):
         if key == "chain" and isinstance(inner.value, list):
@@ -79,7 +79,7 @@ def _confided(node: Node, confides: Callable[[str, str], bool]) -> Iterator[Plac
             yield from _hidden(inner, _CONFIDED, set())
 
 
-def _of_step(step: Node, confides: Callable[[str, str], bool]) -> Iterator[Place]:
+def _of_step(step: YamlNode, confides: Callable[[str, str], bool]) -> Iterator[Place]:
     entries = dict(_inside(step))
     known = entries.get("class")
     cls = known.value if known is not None and isinstance(known.value, str) else ""
@@ -92,7 +92,7 @@ def _of_step(step: Node, confides: Callable[[str, str], bool]) -> Iterator[Place
             yield from _hidden(inner, _CONFIDED, set())
 
 
-def _inside(node: Node) -> Iterator[tuple[str, Node]]:
+def _inside(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
     """Of a mapping, what it has by name; anything else is something without a name."""
     if not isinstance(node.value, dict):
         yield "", node
@@ -106,7 +106,7 @@ def _without_passwords(text: str) -> str:
     return _HOOK.sub(rf"\1{HIDDEN}", _IN_QUERY.sub(rf"\1{HIDDEN}", text))
 
 
-def _hidden(node: Node, name: str, seen: set[tuple[int, bool]]) -> Iterator[Place]:
+def _hidden(node: YamlNode, name: str, seen: set[tuple[int, bool]]) -> Iterator[Place]:
     """Where texts stand that are secret by the name of what they are given as; what aliases repeat, once."""
     secret = bool(SECRET.search(name))
     if (id(node), secret) in seen:

@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from foliot.features.pipelines.file.scalars import Ambiguous, meaning
-from foliot.features.pipelines.file.secret_lines import discreet
-from foliot.features.pipelines.model.file import Fault
+from foliot.features.pipelines.file.scalars import AmbiguousScalar, meaning
+from foliot.features.pipelines.file.secret_lines import without_secrets
+from foliot.features.pipelines.model.file import FileFault
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 32
@@ -28,36 +28,36 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class FileLimits:
     """How much a file may hold, and how deep."""
 
     nodes: int = MAX_NODES
     depth: int = MAX_DEPTH
 
 
-USUAL = Room()
+USUAL = FileLimits()
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """The file as a whole cannot be read."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: FileFault) -> None:
         super().__init__(str(fault))
         self.fault = fault
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     """A value and where it stands; lines and columns count from 1."""
 
     line: int
     column: int
     end: tuple[int, int] = (0, 0)
     value: Any = None
-    """A scalar, a list of nodes, or a mapping of text to `Entry`."""
+    """A scalar, a list of nodes, or a mapping of text to `YamlEntry`."""
     size: int = 1
     """How many values it holds with every alias written out."""
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[FileFault] = field(default_factory=list)
     """What is wrong with it or anything in it."""
 
     def plain(self) -> Any:
@@ -70,70 +70,70 @@ class Node:
             case _:
                 return self.value
 
-    def blame(self, faults: list[Fault]) -> None:
+    def blame(self, faults: list[FileFault]) -> None:
         # What aliases repeat is wrong once.
         new = [fault for fault in faults if fault not in self.faults]
         self.faults += new[: max(0, MOST_FAULTS - len(self.faults))]
 
-    def adopt(self, child: Node) -> None:
+    def adopt(self, child: YamlNode) -> None:
         self.size += child.size
         self.blame(child.faults)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class YamlEntry:
     """One key of a mapping, with its place, and what it leads to."""
 
     line: int
     column: int
-    node: Node
+    node: YamlNode
 
 
-def compose(text: str, file: str, room: Room = USUAL) -> Node | None:
-    """The one document of a file; None when there is nothing in it. `Unreadable` when its syntax is broken."""
-    return _Composer(text, file, room).document()
+def compose(text: str, file: str, room: FileLimits = USUAL) -> YamlNode | None:
+    """The one document of a file; None when there is nothing in it. `UnreadableFile` when its syntax is broken."""
+    return _NodeComposer(text, file, room).document()
 
 
-class _Composer:
-    def __init__(self, text: str, file: str, room: Room) -> None:
+class _NodeComposer:
+    def __init__(self, text: str, file: str, room: FileLimits) -> None:
         self.text = text
         self.room = room
         self.lines = text.split("\n")
         self.file = file
         self.events: Iterator[Any] = iter(())
-        self.anchors: dict[str, Node | None] = {}
+        self.anchors: dict[str, YamlNode | None] = {}
         self.nodes = 0
         self.copied = 0
         """Entries that `<<` has brought in: each of them costs memory, in every mapping anew."""
 
-    def document(self) -> Node | None:
+    def document(self) -> YamlNode | None:
         try:
             self.events = iter(yaml.parse(self.text, Loader=_LOADER))
             return self._document()
         except yaml.reader.ReaderError as broken:
-            raise Unreadable(self._unprintable(broken)) from None
+            raise UnreadableFile(self._unprintable(broken)) from None
         except yaml.MarkedYAMLError as broken:
-            raise Unreadable(self._syntax(broken)) from None
+            raise UnreadableFile(self._syntax(broken)) from None
 
-    def _document(self) -> Node | None:
-        root: Node | None = None
+    def _document(self) -> YamlNode | None:
+        root: YamlNode | None = None
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
                     line, column = _place(event)
-                    raise Unreadable(self._fault(line, column, "a second document begins here", "keep one of them"))
+                    raise UnreadableFile(self._fault(line, column, "a second document begins here", "keep one of them"))
                 root = self._node(next(self.events), 0)
         return root if root is not None and (root.value is not None or root.faults) else None
 
-    def _node(self, event: Any, depth: int) -> Node:
+    def _node(self, event: Any, depth: int) -> YamlNode:
         self.nodes += 1
         line, column = _place(event)
         if self.nodes > self.room.nodes:
             message = f"a file may hold {self.room.nodes} values, and this one holds more"
-            raise Unreadable(self._fault(line, column, message, "split it"))
+            raise UnreadableFile(self._fault(line, column, message, "split it"))
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
-        node = Node(line, column, _end(event))
+        node = YamlNode(line, column, _end(event))
         if event.anchor is not None:
             # Until it is complete, an alias to it would make it contain itself.
             self.anchors[event.anchor] = None
@@ -145,7 +145,7 @@ class _Composer:
             self.anchors[event.anchor] = node
         return node
 
-    def _fill(self, node: Node, event: Any, depth: int) -> None:
+    def _fill(self, node: YamlNode, event: Any, depth: int) -> None:
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(node, event)
         elif depth >= self.room.depth:
@@ -156,17 +156,17 @@ class _Composer:
         else:
             self._mapping(node, depth)
 
-    def _scalar(self, node: Node, event: Any) -> None:
+    def _scalar(self, node: YamlNode, event: Any) -> None:
         node.value = event.value
         if event.implicit[0]:
             try:
                 node.value = meaning(event.value)
-            except Ambiguous as unclear:
+            except AmbiguousScalar as unclear:
                 self._blame(node, event, str(unclear), unclear.suggestion)
         elif "\x00" in event.value:
             self._blame(node, event, "must not contain the character U+0000", None)
 
-    def _sequence(self, node: Node, depth: int) -> None:
+    def _sequence(self, node: YamlNode, depth: int) -> None:
         node.value = []
         for event in self.events:
             if isinstance(event, yaml.SequenceEndEvent):
@@ -176,9 +176,9 @@ class _Composer:
             node.value.append(child)
             self._hold(node, child)
 
-    def _mapping(self, node: Node, depth: int) -> None:
+    def _mapping(self, node: YamlNode, depth: int) -> None:
         node.value = {}
-        merged: list[Node] = []
+        merged: list[YamlNode] = []
         for event in self.events:
             if isinstance(event, yaml.MappingEndEvent):
                 node.end = _place(event)
@@ -199,7 +199,7 @@ class _Composer:
                 break
             node.value = {**other.value, **node.value}
 
-    def _enter(self, node: Node, key: Node, child: Node) -> None:
+    def _enter(self, node: YamlNode, key: YamlNode, child: YamlNode) -> None:
         if not isinstance(key.value, str):
             self._blame_at(key, key, "a key must be a word", "put it into quotes")
             node.blame(key.faults)
@@ -214,9 +214,9 @@ class _Composer:
         if before is not None:
             message = f"{key.value[:100]} stands here a second time, first in line {before.line}"
             self._blame_at(node, key, message, "keep one of them")
-        node.value[key.value] = Entry(key.line, key.column, child)
+        node.value[key.value] = YamlEntry(key.line, key.column, child)
 
-    def _merged(self, node: Node, child: Node) -> list[Node]:
+    def _merged(self, node: YamlNode, child: YamlNode) -> list[YamlNode]:
         """What `<<` brings in: a mapping, or several, of which the first counts most."""
         several = child.value if isinstance(child.value, list) else [child]
         if child.faults:
@@ -226,26 +226,26 @@ class _Composer:
             return []
         return [each for each in reversed(several) if isinstance(each.value, dict)]
 
-    def _alias(self, event: Any) -> Node:
+    def _alias(self, event: Any) -> YamlNode:
         line, column = _place(event)
         known = self.anchors.get(event.anchor)
         if known is not None:
             return known
-        node = Node(line, column, _end(event))
+        node = YamlNode(line, column, _end(event))
         if event.anchor in self.anchors:
             self._blame(node, event, f"*{event.anchor} stands inside what it names: it would never end", None)
         else:
             self._blame(node, event, f"*{event.anchor} names nothing above it", "put it into quotes if it is no alias")
         return node
 
-    def _hold(self, node: Node, child: Node) -> None:
+    def _hold(self, node: YamlNode, child: YamlNode) -> None:
         if node.size + child.size <= self.room.nodes:
             node.adopt(child)
             return
         self._too_large(node)
         node.blame(child.faults)
 
-    def _too_large(self, node: Node) -> None:
+    def _too_large(self, node: YamlNode) -> None:
         if not any("written out" in fault.message for fault in node.faults):
             message = f"with every alias written out, this would hold more than {self.room.nodes} values"
             self._blame_at(node, node, message, "use fewer aliases")
@@ -261,17 +261,17 @@ class _Composer:
             elif isinstance(event, yaml.CollectionEndEvent):
                 open_ -= 1
 
-    def _blame(self, node: Node, event: Any, message: str, suggestion: str | None) -> None:
+    def _blame(self, node: YamlNode, event: Any, message: str, suggestion: str | None) -> None:
         line, column = _place(event)
         node.blame([self._fault(line, column, message, suggestion)])
 
-    def _blame_at(self, node: Node, where: Node, message: str, suggestion: str | None) -> None:
+    def _blame_at(self, node: YamlNode, where: YamlNode, message: str, suggestion: str | None) -> None:
         node.blame([self._fault(where.line, where.column, message, suggestion)])
 
-    def _fault(self, line: int | None, column: int | None, message: str, suggestion: str | None = None) -> Fault:
+    def _fault(self, line: int | None, column: int | None, message: str, suggestion: str | None = None) -> FileFault:
         here = "" if line is None or line > len(self.lines) else self.lines[line - 1]
-        hide = discreet(here, column or 1)
-        return Fault(
+        hide = without_secrets(here, column or 1)
+        return FileFault(
             file=self.file,
             line=line,
             column=column,
@@ -279,7 +279,7 @@ class _Composer:
             suggestion=None if suggestion is None else hide(suggestion),
         )
 
-    def _unprintable(self, broken: Any) -> Fault:
+    def _unprintable(self, broken: Any) -> FileFault:
         """The parser names a place in the text, people look for lines."""
         found = re.search(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", self.text)
         at = broken.position if found is None else found.start()
@@ -288,7 +288,7 @@ class _Composer:
         code = ord(self.text[at]) if at < len(self.text) else 0
         return self._fault(line, column, f"the character U+{code:04X} may not stand in YAML", "take it away")
 
-    def _syntax(self, broken: yaml.MarkedYAMLError) -> Fault:
+    def _syntax(self, broken: yaml.MarkedYAMLError) -> FileFault:
         mark = broken.problem_mark or broken.context_mark
         line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
         told = " ".join(part for part in (broken.context, broken.problem) if part) or "is no YAML"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from foliot.features.pipelines.file.parse import Node
+from foliot.features.pipelines.file.parse import YamlNode
 
 _PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def place_of(node: Node, field: str, key: tuple[int, int] | None = None) -> tuple[int, int]:
+def place_of(node: YamlNode, field: str, key: tuple[int, int] | None = None) -> tuple[int, int]:
     """Line and column of `chain[1].kwargs.urls`, or of the nearest thing around it that is there."""
     place = key or (node.line, node.column)
     for name, number in _PART.findall(field):

@@ -10,15 +10,23 @@ from typing import Any
 
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_limits import check_plain
-from foliot.engine.model.trigger_document import Standing
+from foliot.engine.model.trigger_document import TriggerContext
 from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.check import check_steps, confides, shown
 from foliot.features.pipelines.file.mask import excerpt, masked
-from foliot.features.pipelines.file.parse import MAX_BYTES, MAX_NODES, MOST_FAULTS, Entry, Node, Unreadable, compose
+from foliot.features.pipelines.file.parse import (
+    MAX_BYTES,
+    MAX_NODES,
+    MOST_FAULTS,
+    UnreadableFile,
+    YamlEntry,
+    YamlNode,
+    compose,
+)
 from foliot.features.pipelines.file.positions import place_of
-from foliot.features.pipelines.file.recover import Piece, pieces
-from foliot.features.pipelines.model.definition import PIPELINE, Definition, OnError, StepSpec, revision_of
-from foliot.features.pipelines.model.file import NAME, Fault, Sheet, Written
+from foliot.features.pipelines.file.recover import PipelineText, pieces
+from foliot.features.pipelines.model.definition import PIPELINE, OnError, PipelineDefinition, StepSpec, revision_of
+from foliot.features.pipelines.model.file import NAME, FileContents, FileFault, PipelineEntry
 from foliot.features.schedules.model.document import read_draft
 
 MAX_PIPELINES = 1000
@@ -36,52 +44,54 @@ _WRITTEN_AS = {"cron_expr": "cron", "interval_seconds": "interval"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class PipelineFileReader:
     """Knows how to read a file."""
 
     catalogue: TransformCatalogue
     zone: str
     """Of schedules that name none."""
 
-    def read(self, raw: bytes, file: str, now: datetime) -> Sheet:
+    def read(self, raw: bytes, file: str, now: datetime) -> FileContents:
         """Everything the file says; never raises for what is in it."""
         try:
             text = _text(raw, file)
             return self._read(text, file, now)
-        except Unreadable as broken:
-            return Sheet(file=file, fault=broken.fault)
+        except UnreadableFile as broken:
+            return FileContents(file=file, fault=broken.fault)
 
-    def _read(self, text: str, file: str, now: datetime) -> Sheet:
+    def _read(self, text: str, file: str, now: datetime) -> FileContents:
         try:
             root = compose(text, file)
-        except Unreadable:
-            room = _Room()
+        except UnreadableFile:
+            room = _DefinitionBudget()
             parts = [self._part(piece, file, now, room) for piece in pieces(text)]
             if not any(part.definition is not None for part in parts):
                 raise
-            return Sheet(file=file, pipelines=parts, partial=True)
-        return Sheet(file=file, pipelines=self._pipelines(root, text, file, now, _Room()))
+            return FileContents(file=file, pipelines=parts, partial=True)
+        return FileContents(file=file, pipelines=self._pipelines(root, text, file, now, _DefinitionBudget()))
 
-    def _part(self, piece: Piece, file: str, now: datetime, room: _Room) -> Written:
+    def _part(self, piece: PipelineText, file: str, now: datetime, room: _DefinitionBudget) -> PipelineEntry:
         """One pipeline of a file that cannot be read as a whole."""
         try:
             return self._pipelines(compose(piece.text, file), piece.text, file, now, room)[0]
-        except Unreadable as broken:
+        except UnreadableFile as broken:
             fault = replace(broken.fault, message=f"pipeline {piece.name}: {broken.fault.message}")
-            return Written(name=piece.name, line=piece.line, definition=None, faults=[fault])
+            return PipelineEntry(name=piece.name, line=piece.line, definition=None, faults=[fault])
 
-    def _pipelines(self, root: Node | None, text: str, file: str, now: datetime, room: _Room) -> list[Written]:
+    def _pipelines(
+        self, root: YamlNode | None, text: str, file: str, now: datetime, room: _DefinitionBudget
+    ) -> list[PipelineEntry]:
         entries = _entries(root, file)
         lines = text.split("\n")
         read = []
         for name, entry in entries.items():
-            one = _One(self, file, name, entry)
+            one = _PipelineReader(self, file, name, entry)
             fits = room.takes(entry.node)
             definition = one.definition(now, fits=fits)
             faults = one.faults[:MOST_FAULTS]
             steps = () if faults or definition is None else [self._shown(step) for step in definition.steps]
             read.append(
-                Written(
+                PipelineEntry(
                     name=name,
                     line=entry.line,
                     definition=None if faults else definition,
@@ -100,20 +110,22 @@ class Reader:
 
 
 @dataclass(slots=True)
-class _Room:
+class _DefinitionBudget:
     """For what the pipelines of one file come to."""
 
     left: int = MOST_IN_ALL
 
-    def takes(self, node: Node) -> bool:
+    def takes(self, node: YamlNode) -> bool:
         self.left -= node.size
         return self.left >= 0
 
 
 def _text(raw: bytes, file: str) -> str:
-    def refuse(line: int | None, message: str, suggestion: str) -> Unreadable:
-        fault = Fault(file=file, line=line, column=None if line is None else 1, message=message, suggestion=suggestion)
-        return Unreadable(fault)
+    def refuse(line: int | None, message: str, suggestion: str) -> UnreadableFile:
+        fault = FileFault(
+            file=file, line=line, column=None if line is None else 1, message=message, suggestion=suggestion
+        )
+        return UnreadableFile(fault)
 
     if len(raw) > MAX_BYTES:
         line = raw.count(b"\n", 0, MAX_BYTES) + 1
@@ -124,12 +136,12 @@ def _text(raw: bytes, file: str) -> str:
         raise refuse(raw.count(b"\n", 0, wrong.start) + 1, "is not UTF-8", "save the file as UTF-8") from None
 
 
-def _entries(root: Node | None, file: str) -> Mapping[str, Entry]:
+def _entries(root: YamlNode | None, file: str) -> Mapping[str, YamlEntry]:
     """The pipelines of a file, or what is wrong with it as a whole."""
 
-    def refuse(node: Node | Entry | None, message: str, suggestion: str | None = None) -> Unreadable:
+    def refuse(node: YamlNode | YamlEntry | None, message: str, suggestion: str | None = None) -> UnreadableFile:
         line, column = (None, None) if node is None else (node.line, node.column)
-        return Unreadable(Fault(file=file, line=line, column=column, message=message, suggestion=suggestion))
+        return UnreadableFile(FileFault(file=file, line=line, column=column, message=message, suggestion=suggestion))
 
     if root is None:
         # An editor that saves empties the file first: nothing is removed because of that.
@@ -147,11 +159,11 @@ def _entries(root: Node | None, file: str) -> Mapping[str, Entry]:
     if len(entry.node.value) > MAX_PIPELINES:
         raise refuse(entry, f"may be at most {MAX_PIPELINES} pipelines, and are {len(entry.node.value)}")
     _refuse_outside(root, entry)
-    found: Mapping[str, Entry] = entry.node.value
+    found: Mapping[str, YamlEntry] = entry.node.value
     return found
 
 
-def _refuse_outside(root: Node, entry: Entry) -> None:
+def _refuse_outside(root: YamlNode, entry: YamlEntry) -> None:
     """What is wrong outside of every pipeline is wrong with the file: a tag, or a name that stands there twice.
 
     Notes are nobody's, unless a pipeline takes them up; and what all come to together is counted one by one.
@@ -160,20 +172,20 @@ def _refuse_outside(root: Node, entry: Entry) -> None:
     inside = {fault for each in (*notes, *entry.node.value.values()) for fault in each.node.faults}
     for fault in (*root.faults, *entry.node.faults):
         if fault not in inside and "written out" not in fault.message:
-            raise Unreadable(fault)
+            raise UnreadableFile(fault)
 
 
 @dataclass(slots=True)
-class _One:
+class _PipelineReader:
     """One pipeline being read; gathers all that is wrong with it."""
 
-    reader: Reader
+    reader: PipelineFileReader
     file: str
     name: str
-    entry: Entry
-    faults: list[Fault] = field(default_factory=list)
+    entry: YamlEntry
+    faults: list[FileFault] = field(default_factory=list)
 
-    def definition(self, now: datetime, *, fits: bool) -> Definition | None:
+    def definition(self, now: datetime, *, fits: bool) -> PipelineDefinition | None:
         node = self.entry.node
         self.faults += node.faults
         if not fits:
@@ -194,9 +206,9 @@ class _One:
             self._checked(lambda: check_plain("chain", [step.to_dict() for step in steps]))
         draft = self._draft(node, now)
         revision = "" if self.faults else revision_of(steps, draft, on_error)
-        return Definition(name=self.name, steps=tuple(steps), draft=draft, on_error=on_error, revision=revision)
+        return PipelineDefinition(name=self.name, steps=tuple(steps), draft=draft, on_error=on_error, revision=revision)
 
-    def _steps(self, node: Node, on_error: OnError) -> list[StepSpec]:
+    def _steps(self, node: YamlNode, on_error: OnError) -> list[StepSpec]:
         chain = node.value.get("chain")
         if chain is None:
             self._blame("", "needs a chain: a list of steps", "chain: [{class: …}]")
@@ -211,7 +223,7 @@ class _One:
                 made.append(one)
         return made
 
-    def _step(self, where: str, node: Node, on_error: OnError, taken: set[str]) -> StepSpec | None:
+    def _step(self, where: str, node: YamlNode, on_error: OnError, taken: set[str]) -> StepSpec | None:
         if not isinstance(node.value, dict):
             self._blame(where, "must be a mapping with class, and kwargs if it takes some", "- class: …")
             return None
@@ -234,7 +246,7 @@ class _One:
         mode = self._on_error(f"{where}.on_error", node, on_error)
         return StepSpec(cls=cls, name=name, kwargs=kwargs, on_error=mode, line=node.line)
 
-    def _on_error(self, where: str, node: Node, default: OnError) -> OnError:
+    def _on_error(self, where: str, node: YamlNode, default: OnError) -> OnError:
         entry = node.value.get("on_error")
         match None if entry is None else entry.node.value:
             case None:
@@ -248,7 +260,7 @@ class _One:
                 self._blame(where, "must be skip or fail", near)
                 return default
 
-    def _draft(self, node: Node, now: datetime) -> dict[str, Any] | None:
+    def _draft(self, node: YamlNode, now: datetime) -> dict[str, Any] | None:
         """The schedule in the words of the HTTP door; None when the pipeline has none."""
         entry = node.value.get("schedule")
         if entry is None or entry.node.value is None:
@@ -269,7 +281,7 @@ class _One:
         self._checked(lambda: read_draft(whole, lambda _, config: dict(config), _standing(self, now)), "schedule.")
         return draft
 
-    def _known(self, where: str, node: Node, known: Sequence[str]) -> None:
+    def _known(self, where: str, node: YamlNode, known: Sequence[str]) -> None:
         for name in node.value:
             if name not in known:
                 inner = f"{where}.{name}" if where else name
@@ -289,7 +301,7 @@ class _One:
     def _blame(self, where: str, message: str, suggestion: str | None = None) -> None:
         line, column = place_of(self.entry.node, where, (self.entry.line, self.entry.column))
         self.faults.append(
-            Fault(
+            FileFault(
                 file=self.file,
                 line=line,
                 column=column,
@@ -299,8 +311,8 @@ class _One:
         )
 
 
-def _standing(one: _One, now: datetime) -> Standing:
-    return Standing(one.name, now, one.reader.zone)
+def _standing(one: _PipelineReader, now: datetime) -> TriggerContext:
+    return TriggerContext(one.name, now, one.reader.zone)
 
 
 def _rule(cron: object, interval: object) -> dict[str, Any]:

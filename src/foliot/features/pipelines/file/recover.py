@@ -13,7 +13,7 @@ _KEY = re.compile(r"( +)([\"']?)([A-Za-z0-9_][A-Za-z0-9_.-]*)\2\s*:(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PipelineText:
     """One pipeline of a file that cannot be read as a whole."""
 
     name: str
@@ -22,7 +22,7 @@ class Piece:
     """The file without the other pipelines; every line stands where it stood."""
 
 
-def pieces(text: str) -> list[Piece]:
+def pieces(text: str) -> list[PipelineText]:
     """The pipelines of a file by the look of its lines; none when they cannot be told apart for certain."""
     lines = text.split("\n")
     tops = [at for at, line in enumerate(lines) if _TOP.fullmatch(line)]
@@ -36,7 +36,7 @@ def pieces(text: str) -> list[Piece]:
     ends = [at for _, at in found[1:]] + [_end(lines, found[-1][1])]
     head = lines[: tops[0] + 1]
     return [
-        Piece(name, start + 1, "\n".join([*head, *[""] * (start - len(head)), *lines[start:end]]))
+        PipelineText(name, start + 1, "\n".join([*head, *[""] * (start - len(head)), *lines[start:end]]))
         for (name, start), end in zip(found, ends, strict=True)
     ]
 

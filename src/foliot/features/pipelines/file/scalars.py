@@ -28,7 +28,7 @@ _SIXTIES = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _OTHER_NUMBERS = re.compile(r"[-+]?(?:0[0-9_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+|[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*)?)")
 
 
-class Ambiguous(Exception):
+class AmbiguousScalar(Exception):
     """A word that readers of YAML take for different things, and what to write instead."""
 
     def __init__(self, message: str, suggestion: str) -> None:
@@ -37,18 +37,22 @@ class Ambiguous(Exception):
 
 
 def meaning(word: str) -> Any:
-    """The value of a word without quotes, by the core schema of YAML 1.2; `Ambiguous` where 1.1 reads another one."""
+    """The value of a word without quotes, by YAML 1.2's core schema; `AmbiguousScalar` where 1.1 reads another one."""
     if word in _CONSTANTS:
         return _CONSTANTS[word]
     if not _may_mean_more(word):
         return word
     if word in _SWITCHES:
         value = _SWITCHES[word]
-        raise Ambiguous(f"{word} is {value} to some readers of YAML and a word to others", f'write "{word}" or {value}')
+        raise AmbiguousScalar(
+            f"{word} is {value} to some readers of YAML and a word to others", f'write "{word}" or {value}'
+        )
     if len(word) > _LONGEST_NUMBER:
         return word
     if _SIXTIES.fullmatch(word):
-        raise Ambiguous(f"{word} is a number of base 60 to some readers of YAML, text to others", f'write "{word}"')
+        raise AmbiguousScalar(
+            f"{word} is a number of base 60 to some readers of YAML, text to others", f'write "{word}"'
+        )
     return _number(word)
 
 
@@ -61,12 +65,14 @@ def _number(word: str) -> Any:
     if _WHOLE.fullmatch(word):
         value = int(word)
         if not -LARGEST <= value <= LARGEST:
-            raise Ambiguous(f"{word} is too large for a number", f'write "{word}"')
+            raise AmbiguousScalar(f"{word} is too large for a number", f'write "{word}"')
         return value
     if _NOWHERE.fullmatch(word) or (_FLOAT.fullmatch(word) and not math.isfinite(float(word))):
-        raise Ambiguous(f"{word} is no finite number", f'write "{word}" if it is a word')
+        raise AmbiguousScalar(f"{word} is no finite number", f'write "{word}" if it is a word')
     if _FLOAT.fullmatch(word):
         return float(word)
     if _OTHER_NUMBERS.fullmatch(word):
-        raise Ambiguous(f"{word} is a different number to different readers of YAML", f'write "{word}" or a decimal')
+        raise AmbiguousScalar(
+            f"{word} is a different number to different readers of YAML", f'write "{word}" or a decimal'
+        )
     return word

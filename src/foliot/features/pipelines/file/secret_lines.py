@@ -17,7 +17,7 @@ AROUND = 300
 _GIVEN = re.compile(r"([\w.-]+)[\"']?\s*:\s+([^\s,{}\[\]][^,{}\[\]]*)")
 
 
-def discreet(line: str, column: int) -> Callable[[str], str]:
+def without_secrets(line: str, column: int) -> Callable[[str], str]:
     """Says a sentence about this place in a line without the secrets around it."""
     # A file of one long line may be wrong in thousands of places.
     line = line[max(0, column - AROUND) : column + AROUND]

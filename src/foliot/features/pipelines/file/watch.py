@@ -10,24 +10,24 @@ from pathlib import Path
 
 from foliot.core.threads import WORK
 from foliot.features.pipelines.file.parse import MAX_BYTES
-from foliot.features.pipelines.file.read import Reader
-from foliot.features.pipelines.model.file import Fault, Sheet
+from foliot.features.pipelines.file.read import PipelineFileReader
+from foliot.features.pipelines.model.file import FileContents, FileFault
 
 Seen = tuple[int, int, int]
 """Time of change, size and number of a file: what a look costs nothing to compare."""
 
 
 @dataclass(slots=True, kw_only=True)
-class PipelineFile:
+class WatchedPipelineFile:
     """A file that somebody may be writing at this very moment."""
 
     path: Path
-    reader: Reader
+    reader: PipelineFileReader
     _seen: Seen | str | None = field(default=None, init=False)
     _said: str | None = field(default=None, init=False)
     """Digest of what was read last, or why nothing could be."""
 
-    async def look(self, now: datetime) -> Sheet | None:
+    async def look(self, now: datetime) -> FileContents | None:
         """What it says; None when that is what it said before, or somebody may still be writing it."""
         seen = await WORK.run(_stat, self.path)
         # Whoever writes a file changes it more than once: it is read when two looks find it alike, or at the first.
@@ -40,7 +40,7 @@ class PipelineFile:
         """Read it anew at the next look, whatever it says."""
         self._said = None
 
-    def _read(self, now: datetime, seen: Seen | str) -> Sheet | None:
+    def _read(self, now: datetime, seen: Seen | str) -> FileContents | None:
         if isinstance(seen, str):
             return None if self._same(seen) else self._unread(seen)
         try:
@@ -60,9 +60,9 @@ class PipelineFile:
         before, self._said = self._said, said
         return before == said
 
-    def _unread(self, why: str) -> Sheet:
-        fault = Fault(file=str(self.path), line=None, column=None, message=why, suggestion="see PIPELINES_CONFIG")
-        return Sheet(file=str(self.path), fault=fault)
+    def _unread(self, why: str) -> FileContents:
+        fault = FileFault(file=str(self.path), line=None, column=None, message=why, suggestion="see PIPELINES_CONFIG")
+        return FileContents(file=str(self.path), fault=fault)
 
 
 def _stat(path: Path) -> Seen | str:

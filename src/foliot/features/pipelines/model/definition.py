@@ -50,7 +50,7 @@ class StepSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class PipelineDefinition:
     """One pipeline."""
 
     name: str
@@ -73,7 +73,7 @@ class Definition:
         }
 
     @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> Definition:
+    def from_dict(cls, raw: Mapping[str, Any]) -> PipelineDefinition:
         """The reverse of `to_dict`."""
         return cls(
             name=raw["name"],

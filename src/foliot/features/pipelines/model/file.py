@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from foliot.features.pipelines.model.definition import Definition
+from foliot.features.pipelines.model.definition import PipelineDefinition
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 """What a pipeline, or a step of one, may be called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class FileFault:
     """What is wrong with a file, where, and what to write instead."""
 
     file: str
@@ -34,20 +34,20 @@ class Fault:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> Fault:
+    def from_dict(cls, raw: Mapping[str, Any]) -> FileFault:
         """The reverse of `to_dict`."""
         named: dict[str, Any] = {name: raw.get(name) for name in cls.__slots__}
         return cls(**named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class PipelineEntry:
     """One pipeline as its file has it: a definition, or what is wrong with it."""
 
     name: str
     line: int
-    definition: Definition | None
-    faults: Sequence[Fault] = ()
+    definition: PipelineDefinition | None
+    faults: Sequence[FileFault] = ()
     steps: Sequence[Mapping[str, Any]] = ()
     """As people may see them: `class`, `name`, `kwargs`, `on_error`, `line`."""
     yaml: str = ""
@@ -55,21 +55,21 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class FileContents:
     """What a file says."""
 
     file: str
-    pipelines: Sequence[Written] = ()
-    fault: Fault | None = None
+    pipelines: Sequence[PipelineEntry] = ()
+    fault: FileFault | None = None
     """What keeps the whole file from being read. What it said before still counts."""
     partial: bool = False
     """Its syntax is broken somewhere, and its pipelines were read one by one: what is missing may only be hidden."""
 
 
-class Book(Protocol):
+class DefinitionFile(Protocol):
     """The file."""
 
-    async def look(self, now: datetime) -> Sheet | None:
+    async def look(self, now: datetime) -> FileContents | None:
         """What it says; None when that is what it said before."""
         ...
 
@@ -79,7 +79,7 @@ class Book(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredPipeline:
     """A pipeline as the store has it: what holds, and what is wrong with what its file says now."""
 
     tenant_id: str
@@ -87,9 +87,9 @@ class Kept:
     file: str
     place: int
     """Which of the file's pipelines it is."""
-    definition: Definition | None
+    definition: PipelineDefinition | None
     """The last one that was in order; None when none ever was."""
-    fault: Fault | None
+    fault: FileFault | None
     steps: Sequence[Mapping[str, Any]]
     """Of that definition, as people may see them."""
     yaml: str

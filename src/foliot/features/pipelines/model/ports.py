@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from foliot.core.egress import Egress
-from foliot.features.pipelines.model.definition import Definition
+from foliot.features.pipelines.model.definition import PipelineDefinition
 
 
-class Definitions(Protocol):
+class PipelineDefinitions(Protocol):
     """The pipelines of every tenant, by name."""
 
-    async def find(self, tenant_id: str, name: str) -> Definition | None:
+    async def find(self, tenant_id: str, name: str) -> PipelineDefinition | None:
         """The newest definition, or None."""
         ...
 
@@ -23,7 +23,7 @@ class Definitions(Protocol):
         ...
 
 
-class Writer(Protocol):
+class FileSinkWriter(Protocol):
     """One file being written. Nobody sees it before `commit`, unless it was opened to be added to."""
 
     async def write(self, data: bytes) -> None: ...
@@ -37,14 +37,14 @@ class Writer(Protocol):
         ...
 
 
-class Files(Protocol):
+class SinkFiles(Protocol):
     """The directories that pipelines may write to."""
 
     def check(self, path: str) -> None:
         """`Invalid` when nothing may be written there."""
         ...
 
-    async def open(self, path: str, owner: str, *, append: bool = False) -> Writer:
+    async def open(self, path: str, owner: str, *, append: bool = False) -> FileSinkWriter:
         """`owner` is the run that writes: what an earlier attempt of it left behind is swept away.
 
         Raises `Invalid` when nothing may be written there, `Unavailable` when it cannot be now.
@@ -52,7 +52,7 @@ class Files(Protocol):
         ...
 
 
-class Rows(Protocol):
+class RowWriter(Protocol):
     """A table or a collection that takes items."""
 
     async def put(self, items: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
@@ -61,7 +61,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Into:
+class RowTarget:
     """Where rows go. What is not said is found out from the first of them."""
 
     url: str
@@ -73,21 +73,21 @@ class Into:
     create: bool = True
 
 
-class Shelf(Protocol):
+class SinkDatabase(Protocol):
     """Other people's databases, opened for the time of a run."""
 
-    def open(self, into: Into) -> AbstractAsyncContextManager[Rows]:
+    def open(self, into: RowTarget) -> AbstractAsyncContextManager[RowWriter]:
         """`Invalid` (of `url`, `table`, `key` …) when it never can be, `Unavailable` when it cannot be now."""
         ...
 
 
-class Wallet(Protocol):
+class SecretLookup(Protocol):
     """The secrets of a tenant."""
 
     async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]: ...
 
 
-class Apart(Protocol):
+class IsolatedCall(Protocol):
     """Runs a function of a module in a process of its own: what it reads may bring its reader down."""
 
     async def __call__(
@@ -105,7 +105,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscordBot:
+class DiscordCredentials:
     """Where messages to Discord go, and as whom."""
 
     api: str = "https://discord.com/api/v10"
@@ -113,19 +113,19 @@ class DiscordBot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class StepResources:
     """Everything that the steps of a pipeline reach, each by a way that guards it."""
 
     egress: Egress
-    files: Files
-    tables: Shelf
-    collections: Shelf
-    wallet: Wallet
-    apart: Apart
+    files: SinkFiles
+    tables: SinkDatabase
+    collections: SinkDatabase
+    wallet: SecretLookup
+    apart: IsolatedCall
     article: Callable[..., Any]
     """Reads an article out of a page: `(body, content_type, url)`; for `apart`."""
     price: Callable[..., Any]
     """Finds the price on a page: `(body, encoding, selectors)`; for `apart`."""
     price_text: Callable[[str], tuple[Any, str]]
     """The price that a short text says, and its currency."""
-    discord: DiscordBot = field(default_factory=DiscordBot)
+    discord: DiscordCredentials = field(default_factory=DiscordCredentials)

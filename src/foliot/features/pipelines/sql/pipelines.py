@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select
 
-from foliot.db.columns import Damaged
+from foliot.db.columns import DamagedDocument
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import CLAIMABLE
-from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.pipelines.model.definition import PIPELINE, Definition
-from foliot.features.pipelines.model.file import Fault, Kept
+from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinition
+from foliot.features.pipelines.model.file import FileFault, StoredPipeline
 from foliot.features.pipelines.tables import pipeline_of, pipeline_runs, pipelines
 
 
@@ -23,7 +23,7 @@ from foliot.features.pipelines.tables import pipeline_of, pipeline_runs, pipelin
 class SqlPipelines(Statements):
     """One row for each."""
 
-    async def find(self, tenant_id: str, name: str) -> Definition | None:
+    async def find(self, tenant_id: str, name: str) -> PipelineDefinition | None:
         """What is to be run under this name."""
         kept = await self.get(tenant_id, name)
         return None if kept is None else kept.definition
@@ -33,16 +33,16 @@ class SqlPipelines(Statements):
         where = (pipelines.c.tenant_id == tenant_id, pipelines.c.definition.is_not(None))
         return list((await self.conn.execute(select(pipelines.c.name).where(*where))).scalars())
 
-    async def all(self, tenant_id: str) -> Sequence[Kept]:
+    async def all(self, tenant_id: str) -> Sequence[StoredPipeline]:
         """In the order of their file."""
         query = select(pipelines).where(pipelines.c.tenant_id == tenant_id)
         return [_kept(row) for row in await self.conn.execute(query.order_by(pipelines.c.place, pipelines.c.name))]
 
-    async def get(self, tenant_id: str, name: str) -> Kept | None:
+    async def get(self, tenant_id: str, name: str) -> StoredPipeline | None:
         row = (await self.conn.execute(select(pipelines).where(*_this(tenant_id, name)))).first()
         return None if row is None else _kept(row)
 
-    async def put(self, kept: Kept) -> None:
+    async def put(self, kept: StoredPipeline) -> None:
         """In place of the one that stands. Whoever does holds the declaration of its schedule."""
         await self.conn.execute(delete(pipelines).where(*_this(kept.tenant_id, kept.name)))
         await self.conn.execute(
@@ -92,7 +92,11 @@ class SqlPipelines(Statements):
         mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
         query = select(pipeline_runs.c.run_id).where(*mine).order_by(pipeline_runs.c.run_id.desc()).limit(limit)
         ids = list((await self.conn.execute(query)).scalars())
-        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        where = (
+            schedules.c.tenant_id == tenant_id,
+            schedules.c.kind == PIPELINE,
+            schedules.c.status != ScheduleStatus.DELETED,
+        )
         for schedule_id, action in await self.conn.execute(select(schedules.c.id, schedules.c.action).where(*where)):
             if action.get(PIPELINE) == name:
                 of = select(runs.c.id).where(runs.c.schedule_id == schedule_id)
@@ -108,7 +112,11 @@ class SqlPipelines(Statements):
         found: dict[str, str] = {row[0]: row[1] for row in rows}
         # One step down an index for each schedule, however many runs it has had.
         last = select(func.max(runs.c.id)).where(runs.c.schedule_id == schedules.c.id).scalar_subquery()
-        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        where = (
+            schedules.c.tenant_id == tenant_id,
+            schedules.c.kind == PIPELINE,
+            schedules.c.status != ScheduleStatus.DELETED,
+        )
         for action, run_id in await self.conn.execute(select(schedules.c.action, last).where(*where)):
             if run_id is not None:
                 name = str(action.get(PIPELINE))
@@ -117,7 +125,11 @@ class SqlPipelines(Statements):
 
     async def schedules(self, tenant_id: str) -> Mapping[str, Schedule]:
         """Those that the file has made, by id."""
-        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        where = (
+            schedules.c.tenant_id == tenant_id,
+            schedules.c.kind == PIPELINE,
+            schedules.c.status != ScheduleStatus.DELETED,
+        )
         query = select(schedules).where(*where, schedules.c.managed_by == ManagedBy.FILE)
         return {row.id: schedule_of(row) for row in await self.conn.execute(query)}
 
@@ -126,18 +138,18 @@ def _this(tenant_id: str, name: str) -> tuple[ColumnElement[bool], ...]:
     return pipelines.c.tenant_id == tenant_id, pipelines.c.name == name
 
 
-def _kept(row: Any) -> Kept:
+def _kept(row: Any) -> StoredPipeline:
     # What somebody damaged is not run; the next time its file is read, it is written anew.
-    sound = row.definition is not None and not isinstance(row.definition, Damaged)
-    fault = row.fault if not isinstance(row.fault, Damaged) else None
-    return Kept(
+    sound = row.definition is not None and not isinstance(row.definition, DamagedDocument)
+    fault = row.fault if not isinstance(row.fault, DamagedDocument) else None
+    return StoredPipeline(
         tenant_id=row.tenant_id,
         name=row.name,
         file=row.file,
         place=row.place,
-        definition=Definition.from_dict(row.definition) if sound else None,
+        definition=PipelineDefinition.from_dict(row.definition) if sound else None,
         steps=row.steps if isinstance(row.steps, list) else (),
-        fault=None if fault is None else Fault.from_dict(fault),
+        fault=None if fault is None else FileFault.from_dict(fault),
         yaml=row.yaml,
         schedule_id=row.schedule_id,
         updated_at=row.updated_at,

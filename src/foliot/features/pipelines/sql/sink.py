@@ -38,8 +38,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.pipelines.model.ports import Into
-from foliot.features.pipelines.sql.sink_columns import Unfit, fit
+from foliot.features.pipelines.model.ports import RowTarget
+from foliot.features.pipelines.sql.sink_columns import ItemUnfit, fit
 
 DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -58,7 +58,7 @@ _KEY_LENGTH = 190
 
 
 @dataclass(frozen=True, slots=True)
-class SqlShelf:
+class SqlSinkDatabase:
     """Whatever database a pipeline names; a connection for each run that writes to one."""
 
     below: Path | None
@@ -69,10 +69,10 @@ class SqlShelf:
     """Where else files of SQLite may be."""
 
     @asynccontextmanager
-    async def open(self, into: Into) -> AsyncIterator[SqlRows]:
+    async def open(self, into: RowTarget) -> AsyncIterator[SqlRowWriter]:
         engine = self._engine(into.url)
         try:
-            yield SqlRows(engine, into)
+            yield SqlRowWriter(engine, into)
         finally:
             await asyncio.shield(engine.dispose())
 
@@ -121,10 +121,10 @@ class SqlShelf:
         return url.set(database=str(path))
 
 
-class SqlRows:
+class SqlRowWriter:
     """One table. What it is like is found out when the first items come."""
 
-    def __init__(self, engine: AsyncEngine, into: Into) -> None:
+    def __init__(self, engine: AsyncEngine, into: RowTarget) -> None:
         self._engine = engine
         self._into = into
         self._table: Table | None = None
@@ -167,7 +167,7 @@ class SqlRows:
         for at, item in enumerate(items):
             try:
                 rows[at] = fit(table, item, self._into)
-            except Unfit as unfit:
+            except ItemUnfit as unfit:
                 refused[at] = str(unfit)
         return rows, refused
 
@@ -235,7 +235,7 @@ def _unique(table: Table, key: Sequence[str]) -> bool:
     return set(key) in kept
 
 
-def _made(name: str, schema: str | None, into: Into, first: Mapping[str, Any]) -> Table:
+def _made(name: str, schema: str | None, into: RowTarget, first: Mapping[str, Any]) -> Table:
     """A table for items like this one."""
     fields = list(into.columns) or list(first)
     columns = []

@@ -12,23 +12,23 @@ from uuid import UUID
 import orjson
 from sqlalchemy import Table, types
 
-from foliot.features.pipelines.model.ports import Into
+from foliot.features.pipelines.model.ports import RowTarget
 
 _BIGGEST = 2**63
 _WORDS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
 
-class Unfit(Exception):
+class ItemUnfit(Exception):
     """An item that the table cannot hold."""
 
 
-def fit(table: Table, item: Mapping[str, Any], into: Into) -> dict[str, Any]:
+def fit(table: Table, item: Mapping[str, Any], into: RowTarget) -> dict[str, Any]:
     """The row of an item."""
     names = list(dict.fromkeys([*into.key, *into.columns])) if into.columns else list(item)
     if unknown := [name for name in names if name not in table.columns]:
-        raise Unfit(f"{into.name} has no column {unknown[0]!r}; give `columns`")
+        raise ItemUnfit(f"{into.name} has no column {unknown[0]!r}; give `columns`")
     if missing := [name for name in into.key if item.get(name) is None]:
-        raise Unfit(f"it has no {missing[0]!r}, which is part of the key")
+        raise ItemUnfit(f"it has no {missing[0]!r}, which is part of the key")
     row = {}
     for name in names:
         value = item.get(name)
@@ -36,7 +36,7 @@ def fit(table: Table, item: Mapping[str, Any], into: Into) -> dict[str, Any]:
             row[name] = None if value is None else _fitted(table.columns[name].type, value)
         except (ValueError, TypeError, OverflowError, InvalidOperation):
             kind = str(table.columns[name].type).lower()
-            raise Unfit(f"{name!r} cannot be written as {kind}: {str(value)[:80]!r}") from None
+            raise ItemUnfit(f"{name!r} cannot be written as {kind}: {str(value)[:80]!r}") from None
     return row
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from foliot.features.pipelines.chain.context import Confidential, StepContext
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.model.ports import Into, Rows, Shelf
+from foliot.features.pipelines.model.ports import RowTarget, RowWriter, SinkDatabase
 from foliot.features.pipelines.steps.item_fields import Name, Names
 
 Group = Annotated[int, Field(ge=1, le=5000)]
@@ -45,11 +45,11 @@ class RowSink(Transform):
         ctx.log(f"{count:,} items are in {into.name}")
 
     @abstractmethod
-    async def into(self, ctx: StepContext) -> tuple[Shelf, Into]:
+    async def into(self, ctx: StepContext) -> tuple[SinkDatabase, RowTarget]:
         """Where they go."""
 
 
-async def _written(rows: Rows, group: list[Item], ctx: StepContext) -> list[Item]:
+async def _written(rows: RowWriter, group: list[Item], ctx: StepContext) -> list[Item]:
     """Those that were taken."""
     refused = await rows.put(group) if group else {}
     for at, why in refused.items():
@@ -72,8 +72,8 @@ class SqlSink(RowSink):
     """Only these fields are written."""
     create: bool = True
 
-    async def into(self, ctx: StepContext) -> tuple[Shelf, Into]:
-        into = Into(
+    async def into(self, ctx: StepContext) -> tuple[SinkDatabase, RowTarget]:
+        into = RowTarget(
             url=await _hidden(self.url, ctx), name=self.table, key=self.key, columns=self.columns, create=self.create
         )
         return ctx.sql, into
@@ -88,8 +88,8 @@ class MongoSink(RowSink):
     database: Name | None = None
     """That of the URI, else `foliot`."""
 
-    async def into(self, ctx: StepContext) -> tuple[Shelf, Into]:
-        into = Into(url=await _hidden(self.uri, ctx), name=self.collection, database=self.database, key=self.key)
+    async def into(self, ctx: StepContext) -> tuple[SinkDatabase, RowTarget]:
+        into = RowTarget(url=await _hidden(self.uri, ctx), name=self.collection, database=self.database, key=self.key)
         return ctx.mongo, into
 
 

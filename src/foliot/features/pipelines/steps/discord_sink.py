@@ -56,7 +56,7 @@ class DiscordSink(Transform):
         return template
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
-        channel = Channel(self.channel_id, await self._token(ctx), ctx)
+        channel = DiscordChannel(self.channel_id, await self._token(ctx), ctx)
         group: list[Part] = []
         async for item in items:
             part = self._part(item, ctx)
@@ -121,7 +121,7 @@ def _fits(group: list[Part]) -> bool:
     return len(group) <= EMBEDS and taken <= EMBEDS_CHARACTERS
 
 
-class Channel:
+class DiscordChannel:
     """One channel; knows how soon Discord takes the next message."""
 
     def __init__(self, channel_id: int, token: str, ctx: StepContext) -> None:

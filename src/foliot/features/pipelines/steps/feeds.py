@@ -16,7 +16,7 @@ from foliot.core.document import rfc3339
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.model.definition import Item
 from foliot.features.pipelines.model.ports import Unreadable
-from foliot.features.pipelines.steps.fetchers import Fetcher
+from foliot.features.pipelines.steps.fetchers import FetchTransform
 from foliot.features.pipelines.steps.item_fields import BUDGET, ahead, sources, within
 
 MOST = 10_000
@@ -25,7 +25,7 @@ MOST_TEXT = 200_000
 ACCEPT = "application/atom+xml,application/rss+xml,application/xml;q=0.9,*/*;q=0.1"
 
 
-class FeedFetcher(Fetcher):
+class FeedFetcher(FetchTransform):
     """Fetches RSS and Atom feeds, and makes an item of every entry, in the order of the feed.
 
     An item has `url`, `title`, `id`, `summary`, `content`, `author`, `published_at`, `updated_at`, `tags`, `feed_url`

@@ -17,7 +17,7 @@ from foliot.features.pipelines.steps.item_fields import MISSING, Name, Seconds, 
 from foliot.pages.charset import decoded
 
 
-class Fetcher(Transform):
+class FetchTransform(Transform):
     """What all that fetch have in common."""
 
     urls: Urls = Field(default_factory=list)
@@ -63,7 +63,7 @@ class Fetcher(Transform):
             await asyncio.sleep(at - now)
 
 
-class HttpFetcher(Fetcher):
+class HttpFetcher(FetchTransform):
     """Fetches URLs: those of `urls`, then that of every item. The answer is in `body`, as text.
 
     Adds `url` (where it was found in the end), `status`, `content_type` and `body` to the item.

@@ -89,10 +89,10 @@ class CsvSink(FileSink):
     delimiter: Annotated[str, Field(pattern=r"^[,;|\t]$")] = ","
 
     def lines(self) -> Any:
-        return _Rows(self.columns, self.delimiter, head=not self.append)
+        return _CsvRows(self.columns, self.delimiter, head=not self.append)
 
 
-class _Rows:
+class _CsvRows:
     """The rows of one file."""
 
     def __init__(self, columns: list[str], delimiter: str, *, head: bool) -> None:

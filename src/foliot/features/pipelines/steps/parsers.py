@@ -34,7 +34,7 @@ Css = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_css)]
 Xpath = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(as_xpath), AfterValidator(_css)]
 
 
-class Pick(BaseModel):
+class FieldSelector(BaseModel):
     """A selector with options: `{css: "li::text", all: true}`, `{xpath: "count(//li)"}`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,7 +69,7 @@ class HtmlParser(Transform):
     """
 
     selectors: Annotated[
-        dict[Name, Annotated[Pick, BeforeValidator(_pick)]],
+        dict[Name, Annotated[FieldSelector, BeforeValidator(_pick)]],
         Field(min_length=1, max_length=200),
     ]
     """By the field that each makes: a selector, `{css: …, all: true}` or `{xpath: …}`."""

@@ -14,7 +14,7 @@ from pydantic import Field
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.model.definition import Item
 from foliot.features.pipelines.model.ports import Unreadable
-from foliot.features.pipelines.steps.fetchers import Fetcher
+from foliot.features.pipelines.steps.fetchers import FetchTransform
 from foliot.features.pipelines.steps.item_fields import sources
 
 LARGEST = 30 * 1024 * 1024
@@ -30,7 +30,7 @@ _GZIP = b"\x1f\x8b"
 _WORDS = ("lastmod", "changefreq", "priority")
 
 
-class SitemapFetcher(Fetcher):
+class SitemapFetcher(FetchTransform):
     """Fetches sitemaps, also those that an index of sitemaps names, and makes an item of every page.
 
     An item has `url`, `lastmod`, `changefreq`, `priority` and `sitemap`. Plain text and gzip are understood.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import Fields
@@ -20,13 +20,13 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.event import EventType
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.run import MANUAL_QUEUE
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import RunView
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.pipelines.model.file import Fault, Kept
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.pipelines.model.file import FileFault, StoredPipeline
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.pipelines.usecases.reconcile import REPORTED, request
 from foliot.features.schedules.usecases.schedules import find_run
@@ -38,16 +38,16 @@ _LOOKED_AT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PipelineStatus:
     """A pipeline as it stands."""
 
-    kept: Kept
+    kept: StoredPipeline
     schedule: Schedule | None
     last: RunView | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class PipelineRunView:
     """A run of a pipeline, and how far each step has come."""
 
     run: RunView
@@ -65,46 +65,50 @@ class Pipelines:
     new_id: Callable[[str], str]
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def list(self, ctx: QueryContext) -> Sequence[Standing]:
+    async def list(self, ctx: QueryContext) -> Sequence[PipelineStatus]:
         """Every pipeline of the tenant, in the order of its file."""
         async with ctx.read() as tx:
             kept = await SqlPipelines(tx).all(ctx.tenant_id)
             # Not only those that the file has made: `get` tells of each.
             ids = [one.schedule_id for one in kept if one.schedule_id is not None]
-            found = await SqlSearching(tx).several_schedules(ctx.tenant_id, ids)
-            schedules = {one.id: one for one in found if one.status is not Status.DELETED}
+            found = await SqlSearch(tx).several_schedules(ctx.tenant_id, ids)
+            schedules = {one.id: one for one in found if one.status is not ScheduleStatus.DELETED}
             newest = await SqlPipelines(tx).newest(ctx.tenant_id)
             wanted = [newest[one.name] for one in kept if one.name in newest]
             runs = {run.id: run for run in await SqlRuns(tx).several(ctx.tenant_id, wanted)}
         return [
-            Standing(kept=one, schedule=schedules.get(one.schedule_id or ""), last=runs.get(newest.get(one.name, "")))
+            PipelineStatus(
+                kept=one, schedule=schedules.get(one.schedule_id or ""), last=runs.get(newest.get(one.name, ""))
+            )
             for one in kept
         ]
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def faults(self, ctx: QueryContext) -> Sequence[Fault]:
+    async def faults(self, ctx: QueryContext) -> Sequence[FileFault]:
         """What is wrong with the file and stands beside no pipeline, as those who read it report it."""
         async with ctx.read(across_tenants=True) as tx:
-            nodes = await SqlUpkeep(tx).nodes(self.clock.now() - SEEN)
+            nodes = await SqlRetention(tx).nodes(self.clock.now() - SEEN)
         reports = [node["report"].get(REPORTED) for node in nodes if isinstance(node["report"], Mapping)]
         told = [each["faults"] for each in reports if each and each["tenant_id"] == ctx.tenant_id]
-        return list(dict.fromkeys(Fault.from_dict(raw) for faults in told for raw in faults))
+        return list(dict.fromkeys(FileFault.from_dict(raw) for faults in told for raw in faults))
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def get(self, ctx: QueryContext, name: str) -> tuple[Standing, Sequence[Passed]]:
+    async def get(self, ctx: QueryContext, name: str) -> tuple[PipelineStatus, Sequence[PipelineRunView]]:
         """One, with its newest runs."""
         async with ctx.read() as tx:
             kept = await self._find(tx, ctx.caller, name)
             ids = await SqlPipelines(tx).runs(ctx.tenant_id, name, RUNS_SHOWN)
             runs = await SqlRuns(tx).several(ctx.tenant_id, ids)
-            passed = [Passed(run=run, steps=await _steps(tx, run)) for run in runs]
+            passed = [PipelineRunView(run=run, steps=await _steps(tx, run)) for run in runs]
             schedule = None
             if kept.schedule_id is not None:
                 schedule = await SqlSchedules(tx).get(ctx.tenant_id, kept.schedule_id)
-        return Standing(kept=kept, schedule=schedule, last=runs[0] if runs else None), passed
+        return PipelineStatus(kept=kept, schedule=schedule, last=runs[0] if runs else None), passed
 
     @command(Verb.RUN, Thing.SCHEDULE)
-    async def run(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+    async def run(
+        self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> RunView:
         """A run now, in the queue `manual`."""
         Fields.of("", raw).finish()
         tx = await ctx.begin(self.limiter)
@@ -116,12 +120,12 @@ class Pipelines:
         await SqlRuns(tx).add([request(ctx.caller, run_id, name, MANUAL_QUEUE)], ctx.now)
         await SqlPipelines(tx).noted(ctx.tenant_id, name, run_id)
         run = await find_run(tx, ctx.caller, run_id)
-        ctx.audit(Change("run", Thing.RUN, run_id, became={"pipeline": name}))
+        ctx.audit(AuditedChange("run", Thing.RUN, run_id, became={"pipeline": name}))
         ctx.wake(RUNS_TOPIC)
         return run
 
     @staticmethod
-    async def _find(tx: Transaction, caller: Caller, name: str) -> Kept:
+    async def _find(tx: Transaction, caller: Caller, name: str) -> StoredPipeline:
         kept = await SqlPipelines(tx).get(caller.tenant_id, name)
         if kept is None:
             raise NotFound("pipeline", name)

@@ -9,9 +9,9 @@ from typing import Any
 
 import structlog
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, unchecked_command
-from foliot.core.access import Caller, Door, Role, Thing
+from foliot.core.access import Caller, Interface, Role, Thing
 from foliot.core.errors import Invalid, InvalidMany, TooMany
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
@@ -20,17 +20,24 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY, Origin, RunState
-from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.pipelines.model.definition import PIPELINE, Definition
-from foliot.features.pipelines.model.file import NAME, Book, Fault, Kept, Sheet, Written
+from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinition
+from foliot.features.pipelines.model.file import (
+    NAME,
+    DefinitionFile,
+    FileContents,
+    FileFault,
+    PipelineEntry,
+    StoredPipeline,
+)
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
-from foliot.features.schedules.model.declared import Declared
+from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
-from foliot.features.schedules.usecases.declared import Declaring, Did, digest
+from foliot.features.schedules.usecases.declared import Declarations, DeclarerRound, digest
 from foliot.wakeups.feed import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 FROM_FILE = ManagedBy.FILE.value
@@ -52,7 +59,7 @@ _SENTENCES = {
 log = structlog.get_logger("foliot.pipelines")
 
 
-def wanted(definition: Definition) -> dict[str, Any] | None:
+def wanted(definition: PipelineDefinition) -> dict[str, Any] | None:
     """The request that makes the schedule of a pipeline; None when it has none."""
     if definition.draft is None:
         return None
@@ -60,7 +67,7 @@ def wanted(definition: Definition) -> dict[str, Any] | None:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reconciler:
+class PipelineReconciler:
     """Reads the file when it changes. Any number may: what one has done, the next one finds done.
 
     A file that cannot be read, and a pipeline that is not in order, change nothing: what ran before runs on, and says
@@ -68,16 +75,16 @@ class Reconciler:
     """
 
     store: Database
-    book: Book
-    declaring: Declaring
+    book: DefinitionFile
+    declaring: Declarations
     tenant_id: str
     name: str = "pipelines"
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
     """What is wrong with the file, a sentence each."""
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[FileFault] = field(default_factory=list)
     """Those of them that stand beside no pipeline: the file as a whole, or what has no name to stand by."""
-    _waiting: list[tuple[str, int, Written, Fault]] = field(default_factory=list)
+    _waiting: list[tuple[str, int, PipelineEntry, FileFault]] = field(default_factory=list)
     """Those for which the tenant had no room, and what was said of each."""
     _again_at: datetime | None = None
     _told: set[str] = field(default_factory=set)
@@ -91,7 +98,7 @@ class Reconciler:
     def feed(self) -> Feed:
         return self.declaring.schedules.feed
 
-    async def run_once(self) -> Did:
+    async def run_once(self) -> DeclarerRound:
         now = self.clock.now()
         sheet = await self.book.look(now)
         try:
@@ -103,9 +110,9 @@ class Reconciler:
             # Half of it may be in effect: the next look does it again, and finds that half done.
             self.book.forget()
             raise
-        return Did(PERIOD)
+        return DeclarerRound(PERIOD)
 
-    async def apply(self, sheet: Sheet) -> None:
+    async def apply(self, sheet: FileContents) -> None:
         """Make it so."""
         faults = [] if sheet.fault is None else [sheet.fault]
         faults += [fault for one in sheet.pipelines if not NAME.fullmatch(one.name) for fault in one.faults]
@@ -142,15 +149,15 @@ class Reconciler:
 
     @property
     def _caller(self) -> Caller:
-        return Caller(self.tenant_id, "pipelines", Role.SYSTEM, Door.FILE)
+        return Caller(self.tenant_id, "pipelines", Role.SYSTEM, Interface.FILE)
 
-    async def _standing(self) -> tuple[Mapping[str, Kept], Mapping[str, Schedule]]:
+    async def _standing(self) -> tuple[Mapping[str, StoredPipeline], Mapping[str, Schedule]]:
         """What stands: the pipelines by name, and their schedules by id."""
         async with self.store.read(self.tenant_id) as tx:
             kept = await SqlPipelines(tx).all(self.tenant_id)
             return {one.name: one for one in kept}, await SqlPipelines(tx).schedules(self.tenant_id)
 
-    async def _write(self, file: str, place: int, written: Written) -> None:
+    async def _write(self, file: str, place: int, written: PipelineEntry) -> None:
         for fault in written.faults:
             self._complain(fault)
         if not NAME.fullmatch(written.name):
@@ -160,7 +167,7 @@ class Reconciler:
         except (Invalid, TooMany) as wrong:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
             said = f"pipeline {written.name}: its schedule cannot be made: {'; '.join(map(str, each))}"
-            fault = Fault(file=file, line=written.line, column=1, message=said)
+            fault = FileFault(file=file, line=written.line, column=1, message=said)
             self._complain(fault)
             if isinstance(wrong, TooMany):
                 self._waiting.append((file, place, written, fault))
@@ -181,7 +188,7 @@ class Reconciler:
                 await self._write(file, place, written)
 
     @unchecked_command
-    async def _settle(self, ctx: CommandContext, file: str, place: int, written: Written) -> str | None:
+    async def _settle(self, ctx: CommandContext, file: str, place: int, written: PipelineEntry) -> str | None:
         """What was done; None when all of it stood already."""
         tx = await ctx.begin(self.declaring.schedules.limiter)
         # Processes that read the same file wait for one another here.
@@ -200,10 +207,12 @@ class Reconciler:
         ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
         return _said(before, kept)
 
-    def _kept(self, file: str, place: int, written: Written, before: Kept | None, now: datetime) -> Kept:
+    def _kept(
+        self, file: str, place: int, written: PipelineEntry, before: StoredPipeline | None, now: datetime
+    ) -> StoredPipeline:
         """As the store will have it: of a pipeline that is not in order, what held before still holds."""
         sound = written.definition is not None
-        return Kept(
+        return StoredPipeline(
             tenant_id=self.tenant_id,
             name=written.name,
             file=file,
@@ -217,7 +226,7 @@ class Reconciler:
         )
 
     async def _schedule(
-        self, ctx: CommandContext, definition: Definition, declared: Declared | None
+        self, ctx: CommandContext, definition: PipelineDefinition, declared: DeclaredSchedule | None
     ) -> Schedule | None:
         """The schedule as the file wants it. Whether somebody paused it is not the file's affair."""
         of, raw = (FROM_FILE, definition.name), wanted(definition)
@@ -236,24 +245,24 @@ class Reconciler:
         await self.declaring.note(ctx, of, raw, changed)
         return changed
 
-    async def _stands(self, tx: Transaction, declared: Declared | None) -> Schedule | None:
+    async def _stands(self, tx: Transaction, declared: DeclaredSchedule | None) -> Schedule | None:
         if declared is None or declared.schedule_id is None:
             return None
         found = await SqlSchedules(tx).get(self.tenant_id, declared.schedule_id, lock=True)
-        return None if found is None or found.status is Status.DELETED else found
+        return None if found is None or found.status is ScheduleStatus.DELETED else found
 
-    async def _run_first(self, ctx: CommandContext, definition: Definition, now: datetime) -> None:
+    async def _run_first(self, ctx: CommandContext, definition: PipelineDefinition, now: datetime) -> None:
         """A pipeline without a schedule runs once for each of its revisions, whoever reads it and however often."""
         run_id = self.declaring.schedules.new_id(RUN)
         if not await SqlPipelines(ctx.tx).first(self.tenant_id, definition.name, definition.revision, run_id):
             return
         await SqlRuns(ctx.tx).add([request(ctx.caller, run_id, definition.name, DEFAULT_QUEUE)], now)
         became = {"pipeline": definition.name, "revision": definition.revision}
-        ctx.audit(Change("run", Thing.RUN, run_id, became=became), at=now)
+        ctx.audit(AuditedChange("run", Thing.RUN, run_id, became=became), at=now)
         ctx.wake(RUNS_TOPIC)
 
     @unchecked_command
-    async def _blame(self, ctx: CommandContext, name: str, fault: Fault) -> None:
+    async def _blame(self, ctx: CommandContext, name: str, fault: FileFault) -> None:
         tx = await ctx.begin()
         await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name)
         kept = await SqlPipelines(tx).get(self.tenant_id, name)
@@ -279,10 +288,10 @@ class Reconciler:
             now = self.clock.now()
             await SqlRuns(ctx.tx).cancel(waiting, now, "its file no longer has the pipeline")
             became = {"state": RunState.CANCELLED.value, "pipeline": name}
-            ctx.audit(*(Change("cancel", Thing.RUN, run_id, became=became) for run_id in waiting), at=now)
+            ctx.audit(*(AuditedChange("cancel", Thing.RUN, run_id, became=became) for run_id in waiting), at=now)
         return waiting
 
-    def _complain(self, fault: Fault) -> None:
+    def _complain(self, fault: FileFault) -> None:
         told = str(fault)
         self.troubles.append(told)
         if told not in self._told:
@@ -311,7 +320,7 @@ def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:
     )
 
 
-def _stands(before: Kept | None, kept: Kept, live: Mapping[str, Schedule]) -> bool:
+def _stands(before: StoredPipeline | None, kept: StoredPipeline, live: Mapping[str, Schedule]) -> bool:
     """Whether nothing is left to do: the file says what the store has, and the schedule is there."""
     if before is None or before.fault is not None or replace(before, updated_at=kept.updated_at) != kept:
         return False
@@ -320,7 +329,7 @@ def _stands(before: Kept | None, kept: Kept, live: Mapping[str, Schedule]) -> bo
     return stands is not None and stands.fault is None if scheduled else kept.schedule_id is None
 
 
-def _said(before: Kept | None, kept: Kept) -> str | None:
+def _said(before: StoredPipeline | None, kept: StoredPipeline) -> str | None:
     if kept.fault is not None:
         return None if before is not None and before.fault == kept.fault else "broken"
     if before is None or before.definition is None:

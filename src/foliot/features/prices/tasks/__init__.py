@@ -6,46 +6,46 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.access import OPERATORS_OWN, Tenants
+from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.egress import Egress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.health.model import Probe, Service
+from foliot.features.health.model import JsonService, Probe
 from foliot.features.health.task import HealthCheck
-from foliot.features.pipelines.model.ports import Apart
-from foliot.features.prices.tasks.analysis import Analysis
-from foliot.features.prices.tasks.cleanup import Cleanup
-from foliot.features.prices.tasks.scrape import Scraping
+from foliot.features.pipelines.model.ports import IsolatedCall
+from foliot.features.prices.tasks.analysis import PriceAnalysis
+from foliot.features.prices.tasks.cleanup import RunCleanup
+from foliot.features.prices.tasks.scrape import PriceScrape
 from foliot.features.tasks.model.task import Task
 
-EVERYBODY = Tenants(None)
+EVERYBODY = TenantAllowList(None)
 """For tasks that read and write nothing but what is the tenant's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class TaskDependencies:
     """What the built-in tasks are given."""
 
     store: Database
     clock: Clock
     egress: Egress
-    apart: Apart
+    apart: IsolatedCall
     """Reads strangers' pages, in a process that can be killed."""
     retention_days: int
     probes: Sequence[Probe] = ()
-    scraper: Service | None = None
+    scraper: JsonService | None = None
     """The service that scrapes for us, where there is one."""
-    scraper_tenants: Tenants = OPERATORS_OWN
+    scraper_tenants: TenantAllowList = OPERATORS_OWN
     """Who may call it."""
 
 
-def built_in(needs: Needs) -> list[Task]:
+def built_in(needs: TaskDependencies) -> list[Task]:
     """All of them."""
     store, clock = needs.store, needs.clock
-    cleanup = Cleanup(store=store, clock=clock, retention_days=needs.retention_days)
+    cleanup = RunCleanup(store=store, clock=clock, retention_days=needs.retention_days)
     health = HealthCheck(store=store, clock=clock, probes=needs.probes)
-    analysis = Analysis(store=store, clock=clock)
-    scraping = Scraping(
+    analysis = PriceAnalysis(store=store, clock=clock)
+    scraping = PriceScrape(
         store=store,
         clock=clock,
         egress=needs.egress,

@@ -15,7 +15,7 @@ from pydantic import Field
 from foliot.core.document import rfc3339
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.prices.model import Observation
+from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.prices.tasks.products import Competitor
 from foliot.features.tasks.model.context import TaskContext
@@ -27,7 +27,7 @@ Percent = Annotated[float, Field(gt=0, le=1000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PriceTrend:
     """One product at one competitor, over the days that were looked at."""
 
     competitor: str
@@ -74,7 +74,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class AlertThresholds:
     """What is worth an alert."""
 
     drop_percent: float
@@ -82,7 +82,7 @@ class Watch:
     stale_before: datetime
 
 
-def lines(history: Sequence[Observation]) -> list[Line]:
+def lines(history: Sequence[PriceObservation]) -> list[PriceTrend]:
     """One for each product and competitor. `history` is sorted by both, and by time."""
     made = []
     for (competitor, product), group in groupby(history, key=lambda one: (one.competitor, one.product)):
@@ -91,7 +91,7 @@ def lines(history: Sequence[Observation]) -> list[Line]:
         currency = seen[-1].currency
         prices = [one.price for one in seen if one.currency == currency]
         made.append(
-            Line(
+            PriceTrend(
                 competitor=competitor,
                 product=product,
                 currency=currency,
@@ -109,7 +109,7 @@ def lines(history: Sequence[Observation]) -> list[Line]:
     return made
 
 
-def alerts(found: Sequence[Line], watch: Watch) -> list[dict[str, Any]]:
+def alerts(found: Sequence[PriceTrend], watch: AlertThresholds) -> list[dict[str, Any]]:
     """What stands out, the largest change first."""
     made: list[dict[str, Any]] = []
     for line in sorted(found, key=lambda line: -abs(line.change_percent or 0)):
@@ -126,7 +126,7 @@ def alerts(found: Sequence[Line], watch: Watch) -> list[dict[str, Any]]:
     return made
 
 
-def cheapest(found: Sequence[Line]) -> dict[str, dict[str, Any]]:
+def cheapest(found: Sequence[PriceTrend]) -> dict[str, dict[str, Any]]:
     """For each product that several competitors sell in one currency: who sells it for least."""
     made = {}
     for product, group in groupby(sorted(found, key=lambda line: line.product), key=lambda line: line.product):
@@ -138,7 +138,7 @@ def cheapest(found: Sequence[Line]) -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+class PriceAnalysis:
     """Reads the tenant's price history."""
 
     store: Database
@@ -160,7 +160,7 @@ class Analysis:
         async with self.store.read(ctx.tenant_id) as tx:
             history = await SqlPrices(tx).history(ctx.tenant_id, now - timedelta(days=days), competitor_ids, MOST)
         found = lines(history)
-        watch = Watch(
+        watch = AlertThresholds(
             drop_percent=drop_percent, rise_percent=rise_percent, stale_before=now - timedelta(days=stale_days)
         )
         raised = alerts(found, watch)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.tasks.model.context import TaskContext
 
@@ -20,7 +20,7 @@ Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleanup:
+class RunCleanup:
     """Deletes what is the tenant's own, and nobody else's: the house prunes by its own rule besides."""
 
     store: Database
@@ -57,7 +57,7 @@ class Cleanup:
         gone, place, more = 0, "", True
         while more:
             async with self.store.begin(ctx.tenant_id) as tx:
-                count, following = await SqlUpkeep(tx).prune(before, batch, place, tenant_id=ctx.tenant_id)
+                count, following = await SqlRetention(tx).prune(before, batch, place, tenant_id=ctx.tenant_id)
             gone, place, more = gone + count, following or "", following is not None
             if count:
                 ctx.progress(runs=gone)

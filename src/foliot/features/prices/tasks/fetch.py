@@ -7,11 +7,11 @@ from decimal import Decimal
 from urllib.parse import urljoin
 
 from foliot import __version__
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing, Reply
-from foliot.features.pipelines.model.ports import Apart, Unreadable
-from foliot.features.prices.tasks.products import Watched
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
+from foliot.features.pipelines.model.ports import IsolatedCall, Unreadable
+from foliot.features.prices.tasks.products import WatchedProduct
 from foliot.features.tasks.model.context import TaskContext
-from foliot.pages.price import Found, price_on
+from foliot.pages.price import FoundPrice, price_on
 
 LARGEST = 5 * 1024 * 1024
 REDIRECTS = 3
@@ -26,7 +26,9 @@ class NoPrice(Exception):
     """No price came of a visit; says why."""
 
 
-async def visit(egress: Egress, apart: Apart, one: Watched, ctx: TaskContext, timeout: timedelta) -> Found:
+async def visit(
+    egress: Egress, apart: IsolatedCall, one: WatchedProduct, ctx: TaskContext, timeout: timedelta
+) -> FoundPrice:
     """The price that its page says, read in a process of its own; `NoPrice` otherwise."""
     reply = await _get(egress, one.url, ctx, timeout)
     if reply.truncated:
@@ -38,13 +40,13 @@ async def visit(egress: Egress, apart: Apart, one: Watched, ctx: TaskContext, ti
         raise NoPrice(f"its page cannot be read: {why}") from None
     if found is None:
         raise NoPrice("no price was found on its page: give `selectors` that show where it is")
-    return Found(Decimal(found["price"]), found["currency"], found["source"])
+    return FoundPrice(Decimal(found["price"]), found["currency"], found["source"])
 
 
-async def _get(egress: Egress, url: str, ctx: TaskContext, timeout: timedelta) -> Reply:
+async def _get(egress: Egress, url: str, ctx: TaskContext, timeout: timedelta) -> OutgoingResponse:
     """The page itself, wherever its address leads: each step is checked like the first."""
     for _ in range(REDIRECTS + 1):
-        request = Outgoing(
+        request = OutgoingRequest(
             method="GET",
             url=url,
             headers=HEADERS,
@@ -67,5 +69,5 @@ async def _get(egress: Egress, url: str, ctx: TaskContext, timeout: timedelta) -
     raise NoPrice(f"its address leads on more than {REDIRECTS} times")
 
 
-def _header(reply: Reply, name: str) -> str:
+def _header(reply: OutgoingResponse, name: str) -> str:
     return next((value for key, value in reply.headers.items() if key.lower() == name), "")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ConfigDict, Field
 
 from foliot.pages.selectors import compiled
-from foliot.servers.http.attribute_docs import Described
+from foliot.servers.http.attribute_docs import DocumentedModel
 
 MOST_PRODUCTS = 5000
 
@@ -34,7 +34,7 @@ Competitor = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-
 Selector = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_selector)]
 
 
-class Watched(Described):
+class WatchedProduct(DocumentedModel):
     """One product at one competitor."""
 
     model_config = ConfigDict(extra="forbid")
@@ -49,13 +49,13 @@ class Watched(Described):
     """Where the page shows its price, for pages that do not say so to machines."""
 
 
-Products = Annotated[list[Watched], Field(max_length=MOST_PRODUCTS)]
+Products = Annotated[list[WatchedProduct], Field(max_length=MOST_PRODUCTS)]
 
 
-def chosen(products: list[Watched], competitors: list[str], *, top_only: bool) -> list[Watched]:
+def chosen(products: list[WatchedProduct], competitors: list[str], *, top_only: bool) -> list[WatchedProduct]:
     """Those of these competitors (of all, when none is named), in the order given."""
     return [one for one in products if (not competitors or one.competitor in competitors) and (one.top or not top_only)]
 
 
-def as_json(products: list[Watched]) -> list[dict[str, Any]]:
+def as_json(products: list[WatchedProduct]) -> list[dict[str, Any]]:
     return [one.model_dump(mode="json", exclude_defaults=True) for one in products]

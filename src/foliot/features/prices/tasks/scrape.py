@@ -10,19 +10,19 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from foliot.cluster.pool_port import Attempt
-from foliot.core.access import OPERATORS_OWN, Tenants
+from foliot.cluster.pool_port import AttemptInfo
+from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.egress import Egress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.health.model import Service, ServiceFailed
-from foliot.features.pipelines.model.ports import Apart
-from foliot.features.prices.model import Observation
+from foliot.features.health.model import JsonService, ServiceFailed
+from foliot.features.pipelines.model.ports import IsolatedCall
+from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.prices.tasks.fetch import NoPrice, visit
-from foliot.features.prices.tasks.products import Competitor, Products, Watched, as_json, chosen
+from foliot.features.prices.tasks.products import Competitor, Products, WatchedProduct, as_json, chosen
 from foliot.features.tasks.model.context import Partial, TaskContext
-from foliot.pages.price import Found, amount, currency
+from foliot.pages.price import FoundPrice, amount, currency
 
 METHOD = "ScrapeCompetitorPrices"
 KEPT = 100
@@ -37,16 +37,16 @@ NOTHING = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scraping:
+class PriceScrape:
     """Asks the scraper service where there is one, and visits the pages itself otherwise."""
 
     store: Database
     clock: Clock
     egress: Egress
-    apart: Apart
+    apart: IsolatedCall
     """Where pages are read."""
-    service: Service | None = None
-    tenants: Tenants = OPERATORS_OWN
+    service: JsonService | None = None
+    tenants: TenantAllowList = OPERATORS_OWN
     """Who may call the service; the others' pages are visited."""
 
     async def run(
@@ -72,18 +72,18 @@ class Scraping:
         if not watched:
             of = f" of {', '.join(competitor_ids)}" if competitor_ids else ""
             ctx.give_up(NOTHING.format(of=of))
-        visits = _Visits(scraping=self, ctx=ctx, timeout=timedelta(seconds=timeout_seconds), total=len(watched))
+        visits = _PriceVisits(scraping=self, ctx=ctx, timeout=timedelta(seconds=timeout_seconds), total=len(watched))
         await visits.all(watched, concurrency)
         return visits.result()
 
-    async def keep(self, observations: Sequence[Observation]) -> None:
+    async def keep(self, observations: Sequence[PriceObservation]) -> None:
         if observations:
             async with self.store.begin(observations[0].tenant_id) as tx:
                 await SqlPrices(tx).add(observations)
 
     async def _ask(self, ctx: TaskContext, wish: Mapping[str, Any]) -> dict[str, Any]:
         assert self.service is not None  # noqa: S101 -- asked by whoever saw one
-        attempt = Attempt(
+        attempt = AttemptInfo(
             run_id=ctx.run_id,
             tenant_id=ctx.tenant_id,
             schedule_id=ctx.schedule_id,
@@ -102,7 +102,7 @@ class Scraping:
         ctx.logger.info("The scraper service answered with %d prices", len(observations))
         return {"by": "service", "stored": len(observations), "answer": answer if not observations else None}
 
-    def _observed(self, ctx: TaskContext, raw: object) -> Observation | None:
+    def _observed(self, ctx: TaskContext, raw: object) -> PriceObservation | None:
         """A price of the service's answer, if it can be read as one."""
         if not isinstance(raw, Mapping):
             return None
@@ -111,11 +111,13 @@ class Scraping:
         product = raw.get("product") or raw.get("product_id") or raw.get("productId")
         if price is None or not isinstance(competitor, str) or not isinstance(product, str):
             return None
-        found = Found(price, currency(str(raw.get("currency") or "")), "service")
+        found = FoundPrice(price, currency(str(raw.get("currency") or "")), "service")
         return self.observation(ctx, competitor[:64], product[:200], str(raw.get("url") or "")[:2048], found)
 
-    def observation(self, ctx: TaskContext, competitor: str, product: str, url: str, found: Found) -> Observation:
-        return Observation(
+    def observation(
+        self, ctx: TaskContext, competitor: str, product: str, url: str, found: FoundPrice
+    ) -> PriceObservation:
+        return PriceObservation(
             tenant_id=ctx.tenant_id,
             competitor=competitor,
             product=product,
@@ -133,20 +135,20 @@ def _prices(answer: object) -> Sequence[object]:
     return listed if isinstance(listed, list) else []
 
 
-class _Visits:
+class _PriceVisits:
     """The visits of one attempt, and what came of them."""
 
-    def __init__(self, *, scraping: Scraping, ctx: TaskContext, timeout: timedelta, total: int) -> None:
+    def __init__(self, *, scraping: PriceScrape, ctx: TaskContext, timeout: timedelta, total: int) -> None:
         self.scraping = scraping
         self.ctx = ctx
         self.timeout = timeout
         self.total = total
         self.done = self.stored = self.failed = 0
-        self.waiting: list[Observation] = []
+        self.waiting: list[PriceObservation] = []
         self.failures: list[dict[str, str]] = []
         self.by_source: dict[str, int] = {}
 
-    async def all(self, watched: Sequence[Watched], concurrency: int) -> None:
+    async def all(self, watched: Sequence[WatchedProduct], concurrency: int) -> None:
         left = iter(watched)
 
         async def go() -> None:
@@ -158,7 +160,7 @@ class _Visits:
                 group.create_task(go())
         await self._write()
 
-    async def _visit(self, one: Watched) -> None:
+    async def _visit(self, one: WatchedProduct) -> None:
         try:
             found = await visit(self.scraping.egress, self.scraping.apart, one, self.ctx, self.timeout)
         except NoPrice as failure:

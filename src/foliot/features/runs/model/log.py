@@ -13,7 +13,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogFilter:
     """Which lines: those that say this, in any case, are at least so severe, and of one of these categories."""
 
     grep: str = ""
@@ -46,7 +46,7 @@ def severity(level: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class LogRange:
     """A part of a log: so many lines before a number, and so many from it on."""
 
     at: int
@@ -55,7 +55,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class LineTally:
     """How many lines there are, and the numbers of the first and the last."""
 
     lines: int = 0
@@ -64,14 +64,14 @@ class Tally:
     upto: int = 0
     """The last number that was looked at, line or not."""
 
-    def plus(self, more: Tally) -> Tally:
+    def plus(self, more: LineTally) -> LineTally:
         first = more.first if self.first is None else self.first
         last = self.last if more.last is None else more.last
-        return Tally(self.lines + more.lines, first, last, max(self.upto, more.upto))
+        return LineTally(self.lines + more.lines, first, last, max(self.upto, more.upto))
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class LineCategory:
     """What lines are counted by."""
 
     level: str
@@ -80,15 +80,15 @@ class Sort:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class LineCounts:
     """How many lines there are of each sort."""
 
-    counts: Counter[Sort] = field(default_factory=Counter)
+    counts: Counter[LineCategory] = field(default_factory=Counter)
     upto: int = 0
     """The last number that was looked at, line or not."""
 
-    def plus(self, more: Sorted) -> Sorted:
-        return Sorted(self.counts + more.counts, max(self.upto, more.upto))
+    def plus(self, more: LineCounts) -> LineCounts:
+        return LineCounts(self.counts + more.counts, max(self.upto, more.upto))
 
 
 Starts = Sequence[tuple[int, int]]

@@ -14,11 +14,11 @@ from foliot.core.credential import kept
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.core.json_limits import check_plain
-from foliot.engine.model.schedule import Schedule, Status
-from foliot.features.schedules.model.document import Check, read_action
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.features.schedules.model.document import ActionCheck, read_action
 
 
-class AsOf(StrEnum):
+class ReplayVersion(StrEnum):
     """By which settings of its schedule a run is sent again."""
 
     NOW = "now"
@@ -28,31 +28,31 @@ class AsOf(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReplayOptions:
     """On what terms runs are sent again."""
 
-    as_of: AsOf = AsOf.NOW
+    as_of: ReplayVersion = ReplayVersion.NOW
     patch: Mapping[str, Any] | None = None
     """Laid over what each of them would send."""
 
     @classmethod
-    def of(cls, details: Mapping[str, Any]) -> Terms:
+    def of(cls, details: Mapping[str, Any]) -> ReplayOptions:
         """As they were kept."""
-        return cls(AsOf(details.get("as_of", AsOf.THEN)), details.get("patch"))
+        return cls(ReplayVersion(details.get("as_of", ReplayVersion.THEN)), details.get("patch"))
 
     def details(self) -> dict[str, Any]:
         """In the form in which they are kept."""
         return {"as_of": self.as_of.value} | ({} if self.patch is None else {"patch": dict(self.patch)})
 
 
-AS_IT_WAS = Terms(AsOf.THEN)
+AS_IT_WAS = ReplayOptions(ReplayVersion.THEN)
 
 
 def gone(kind: str, schedule: Schedule | None) -> str | None:
     """Why a run of this kind cannot follow its schedule as it is now; None when it can."""
     if schedule is None:
         return "it has no schedule"
-    if schedule.status is Status.DELETED:
+    if schedule.status is ScheduleStatus.DELETED:
         return "its schedule is deleted"
     if schedule.fault is not None:
         return "its schedule is damaged"
@@ -84,16 +84,16 @@ def merged(document: object, patch: object) -> Any:
     return made
 
 
-def edited(kind: str, config: Mapping[str, Any], patch: Mapping[str, Any], check: Check) -> dict[str, Any]:
+def edited(kind: str, config: Mapping[str, Any], patch: Mapping[str, Any], check: ActionCheck) -> dict[str, Any]:
     """What is sent with the patch laid over it; `Invalid` says why that cannot be sent."""
     if not config:
         raise Invalid("patch", "has nothing to change: what this one asks for is no payload")
     return read_action("patch", kind, kept("patch", merged(config, patch), config), check)
 
 
-def read_terms(fields: Fields) -> Terms:
+def read_terms(fields: Fields) -> ReplayOptions:
     """On what terms somebody wants runs sent again."""
-    return Terms(fields.choice("as_of", AsOf, AsOf.NOW), _patch(fields.value("patch")))
+    return ReplayOptions(fields.choice("as_of", ReplayVersion, ReplayVersion.NOW), _patch(fields.value("patch")))
 
 
 def _patch(given: object) -> Mapping[str, Any] | None:

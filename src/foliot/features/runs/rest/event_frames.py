@@ -6,7 +6,7 @@ from foliot.engine.model.event import Event
 from foliot.engine.model.views import RunView
 from foliot.features.runs.schema import run_event
 from foliot.servers.http import encode
-from foliot.servers.http.run_broadcast import View
+from foliot.servers.http.run_broadcast import EventView
 
 
 def frame(event: Event) -> bytes:
@@ -24,4 +24,4 @@ def end(run: RunView) -> bytes:
     return b"event: end\ndata: %s\n\n" % encode.dumps(told)
 
 
-EVENTS = View("events", frame, end)
+EVENTS = EventView("events", frame, end)

@@ -12,10 +12,10 @@ from fastapi.responses import StreamingResponse
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
-from foliot.engine.model.views import Page, RunView
-from foliot.features.filters.model.query import Query as Wish
+from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.filters.model.query import FilterQuery as Wish
 from foliot.features.filters.schema import Filter
-from foliot.features.filters.usecases import Searching
+from foliot.features.filters.usecases import Search
 from foliot.features.jobs.rest.jobs import CSV, NDJSON
 from foliot.features.jobs.rest.results import cell, table
 from foliot.features.runs import schema
@@ -37,7 +37,7 @@ _TEXT = {"schema": {"type": "string"}}
 
 @router.get(
     "/export",
-    dependencies=[permits(Searching.runs)],
+    dependencies=[permits(Search.runs)],
     response_class=StreamingResponse,
     responses={200: {"content": {NDJSON: _TEXT, CSV: _TEXT}}},
     summary="Download all runs that match a filter",
@@ -51,10 +51,10 @@ async def export(
 ) -> Response:
     """Newest first, however many there are; runs that are made meanwhile are not among them. NDJSON has a run per line
     as lists have it. A cell of the table that a spreadsheet would take for a formula begins with an apostrophe."""
-    wish = cases[Searching].read_runs(q)
+    wish = cases[Search].read_runs(q)
     media, told = (CSV, _rows) if form == "csv" else (NDJSON, _documents)
     pieces = _pieces(cases, caller, wish, told, head=table([[*COLUMNS, *ERROR]]) if form == "csv" else b"")
-    return await sse.download(request.app, cases, caller, pieces, sse.Named(media, f"runs.{form}"))
+    return await sse.download(request.app, cases, caller, pieces, sse.DownloadName(media, f"runs.{form}"))
 
 
 async def _pieces(
@@ -65,7 +65,7 @@ async def _pieces(
     last: str | None = None
     found: Sequence[RunView] = ()
     while last is None or len(found) == BATCH:
-        found = await cases[Searching].runs(caller, Page(BATCH, last), wish)
+        found = await cases[Search].runs(caller, PageRequest(BATCH, last), wish)
         if not found:
             return
         last = found[-1].id

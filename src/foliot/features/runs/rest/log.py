@@ -14,11 +14,11 @@ from foliot.core.errors import Invalid
 from foliot.engine.model.event import Event
 from foliot.engine.model.views import RunView
 from foliot.features.runs import schema
-from foliot.features.runs.model.log import Wanted
+from foliot.features.runs.model.log import LogFilter
 from foliot.features.runs.model.log_category import CATEGORIES, category_of
 from foliot.features.runs.model.transcript import transcript_line
 from foliot.features.runs.rest.runs import MAX_SEQ
-from foliot.features.runs.usecases.logs import MOST_LINES, Logs, Place
+from foliot.features.runs.usecases.logs import MOST_LINES, LogPlace, Logs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
@@ -38,8 +38,8 @@ async def _place(
     before: Annotated[Number, Query(description="Lines before this number.")] = None,
     around: Annotated[Number, Query(description="Lines on both sides of this number.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = MOST_LINES,
-) -> Place:
-    return Place(after, before, around, limit)
+) -> LogPlace:
+    return LogPlace(after, before, around, limit)
 
 
 async def _wanted(
@@ -49,8 +49,8 @@ async def _wanted(
     category: Annotated[
         str | None, Query(max_length=200, description=f"Only lines of these, with commas: {', '.join(CATEGORIES)}.")
     ] = None,
-) -> Wanted:
-    return Wanted(plain_texts(grep=grep)["grep"] or "", level or "debug", _categories(category), attempt)
+) -> LogFilter:
+    return LogFilter(plain_texts(grep=grep)["grep"] or "", level or "debug", _categories(category), attempt)
 
 
 def _categories(text: str | None) -> frozenset[str]:
@@ -73,8 +73,8 @@ async def logs(
     cases: Cases,
     caller: Who,
     run_id: RunId,
-    place: Annotated[Place, Depends(_place)],
-    wanted: Annotated[Wanted, Depends(_wanted)],
+    place: Annotated[LogPlace, Depends(_place)],
+    wanted: Annotated[LogFilter, Depends(_wanted)],
 ) -> Response:
     """Without `after`, `before` or `around`, the last lines. `matches` counts over the whole log, not this page."""
     found = await cases[Logs].page(caller, run_id, wanted, place)
@@ -100,7 +100,7 @@ async def logs(
     operation_id="runs.log_count",
     summary="How many lines its log has, by level, category and attempt",
 )
-async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Wanted, Depends(_wanted)]) -> Response:
+async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[LogFilter, Depends(_wanted)]) -> Response:
     """Over the whole log. What stands under a level, category or attempt is what asking for it instead would find."""
     found = await cases[Logs].count(caller, run_id, wanted)
     return encode.answer(

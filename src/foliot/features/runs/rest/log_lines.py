@@ -9,7 +9,7 @@ from foliot.engine.model.event import Event, EventType
 from foliot.engine.model.run import RunState
 from foliot.features.runs.model.log_category import category_of
 from foliot.servers.http import encode
-from foliot.servers.http.run_broadcast import View
+from foliot.servers.http.run_broadcast import EventView
 
 # JSON writes neither of these bytes as it is, so no line can forge one.
 _BEGUN = re.compile(rb"\x00(\d+)\x00")
@@ -26,7 +26,7 @@ def _frame(event: Event) -> bytes:
     return encode.dumps({**told, "category": category_of(event.message)})[:-1] + b',"attempt":' + _OPEN + b"},"
 
 
-LINES = View("lines", _frame, lambda _: b"")
+LINES = EventView("lines", _frame, lambda _: b"")
 
 
 def written(told: bytes, attempt: int | None) -> tuple[bytes, int | None]:

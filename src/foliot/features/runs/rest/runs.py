@@ -8,19 +8,19 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from foliot.core.errors import Invalid
 from foliot.features.filters.schema import Filter
-from foliot.features.filters.usecases import Searching
+from foliot.features.filters.usecases import Search
 from foliot.features.runs import schema
 from foliot.features.runs.rest.event_frames import EVENTS
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import encode, sse
-from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
 from foliot.servers.http.run_state import States
 from foliot.servers.http.schema import CONFLICT, UNKNOWN
 
-router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=Swift)
+router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=FastRoute)
 
 MAX_SEQ = 2**53
 Filters = dict[str, str | None]
@@ -39,7 +39,7 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Searching.runs, Runs.list)],
+    dependencies=[permits(Search.runs, Runs.list)],
     response_model=schema.RunPage,
     summary="List runs, newest first",
 )
@@ -47,7 +47,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
     """By a filter, by the older parameters, or by both: then all must hold."""
     q = filters.pop("q")
     if q:
-        found = await cases[Searching].runs(caller, page.more(), cases[Searching].read_runs(q, filters))
+        found = await cases[Search].runs(caller, page.more(), cases[Search].read_runs(q, filters))
     else:
         found = await cases[Runs].list(caller, page.more(), **filters)
     shown, following = page.of(found, lambda one: one.id)
@@ -142,7 +142,7 @@ async def events(
     streamed = wants_stream(request)
     run, found = await cases[Runs].events(caller, run_id, after, 1 if streamed else limit)
     if streamed:
-        return await sse.follow(request.app, cases, caller, sse.Followed(run, after, EVENTS))
+        return await sse.follow(request.app, cases, caller, sse.FollowedEvents(run, after, EVENTS))
     last = found[-1].seq if found else after
     following = str(last) if last < run.event_seq else None
     return encode.answer(schema.EventPage(items=[schema.run_event(one) for one in found], next_cursor=following))

@@ -17,7 +17,16 @@ from foliot.core.threads import REQUESTS
 from foliot.db.transaction import Statements
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.sql.tables import attempts, log_chunks, runs
-from foliot.features.runs.model.log import LEVELS, Cut, Sort, Sorted, Starts, Tally, Wanted, severity
+from foliot.features.runs.model.log import (
+    LEVELS,
+    LineCategory,
+    LineCounts,
+    LineTally,
+    LogFilter,
+    LogRange,
+    Starts,
+    severity,
+)
 from foliot.features.runs.model.log_category import beginning, category_of
 
 FEW, MANY = 4, 40
@@ -31,15 +40,15 @@ Chunk = tuple[int, int, bytes]
 class SqlLogs(Statements):
     """Reads chunks in order, from either end."""
 
-    async def tally(self, run_id: str, after: int = 0) -> Tally:
+    async def tally(self, run_id: str, after: int = 0) -> LineTally:
         """Of every line after this number."""
-        total, place = Tally(upto=after), after
+        total, place = LineTally(upto=after), after
         while chunks := await self._chunks(run_id, MANY, after=place):
             total = total.plus(await REQUESTS.run(_tally, chunks, after))
             place = chunks[-1][1]
         return total
 
-    async def cut(self, run_id: str, cut: Cut) -> list[Event]:
+    async def cut(self, run_id: str, cut: LogRange) -> list[Event]:
         """A part of the log, oldest line first."""
         found, place, size = list[Event](), cut.at, FEW
         while len(found) < cut.behind and (chunks := await self._chunks(run_id, size, before=place)):
@@ -55,10 +64,10 @@ class SqlLogs(Statements):
         return found[:most]
 
     async def search(
-        self, run_id: str, wanted: Wanted, cut: Cut, within: Sequence[range] | None = None
-    ) -> tuple[list[Event], Tally]:
+        self, run_id: str, wanted: LogFilter, cut: LogRange, within: Sequence[range] | None = None
+    ) -> tuple[list[Event], LineTally]:
         """The same of the wanted lines alone, which are counted over the whole log, or over these numbers of it."""
-        found = _Found.around(cut)
+        found = _SearchHits.around(cut)
         for stretch in _WHOLE if within is None else within:
             place = stretch.start - 1
             while place < stretch.stop - 1 and (chunks := await self._chunks(run_id, MANY, after=place)):
@@ -66,9 +75,9 @@ class SqlLogs(Statements):
                 place = chunks[-1][1]
         return [*found.behind, *found.ahead], found.total
 
-    async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> Sorted:
+    async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> LineCounts:
         """Every line after this number that says this, counted by its sort."""
-        found, wanted = Sorted(upto=after), Wanted(grep)
+        found, wanted = LineCounts(upto=after), LogFilter(grep)
         while chunks := await self._chunks(run_id, MANY, after=found.upto):
             found = found.plus(await REQUESTS.run(_sorted, chunks, wanted, starts, after))
         return found
@@ -109,37 +118,37 @@ class SqlLogs(Statements):
 
 
 @dataclass(slots=True)
-class _Found:
+class _SearchHits:
     """What a search has found: all of it counted, and as much kept as is wanted on either side of the cut."""
 
-    cut: Cut
+    cut: LogRange
     behind: deque[Event]
     ahead: list[Event]
-    total: Tally
+    total: LineTally
 
     @classmethod
-    def around(cls, cut: Cut) -> _Found:
-        return cls(cut, deque(maxlen=cut.behind), [], Tally())
+    def around(cls, cut: LogRange) -> _SearchHits:
+        return cls(cut, deque(maxlen=cut.behind), [], LineTally())
 
-    def take(self, chunks: Sequence[Chunk], wanted: Wanted, stretch: range) -> None:
+    def take(self, chunks: Sequence[Chunk], wanted: LogFilter, stretch: range) -> None:
         """One chunk after the other: lines can be long, and most of them are only counted."""
         for chunk in chunks:
             lines, at = [line for line in _lines([chunk], wanted) if line.seq in stretch], self.cut.at
             self.behind.extend(line for line in lines if line.seq < at)
             self.ahead += [line for line in lines if line.seq >= at][: self.cut.ahead - len(self.ahead)]
             if lines:
-                self.total = self.total.plus(Tally(len(lines), lines[0].seq, lines[-1].seq, chunk[1]))
+                self.total = self.total.plus(LineTally(len(lines), lines[0].seq, lines[-1].seq, chunk[1]))
 
 
 _TOLD = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)
-_ALL = Wanted()
+_ALL = LogFilter()
 _WHOLE = (range(1, 2**62),)
 _STEP = b'"progress"'
 _PLAIN = re.compile(r"[a-z0-9 _.,:;/=+*()\[\]-]+")
 """What JSON writes as it is."""
 
 
-def _tally(chunks: Sequence[Chunk], after: int) -> Tally:
+def _tally(chunks: Sequence[Chunk], after: int) -> LineTally:
     lines, first, last = 0, None, None
     for begin, end, packed in chunks:
         data = zlib.decompress(packed)
@@ -149,11 +158,11 @@ def _tally(chunks: Sequence[Chunk], after: int) -> Tally:
             seqs = [seq for seq, row in enumerate(orjson.loads(data), begin) if row[1] == EventType.LOG and seq > after]
         if seqs:
             lines, first, last = lines + len(seqs), first or seqs[0], seqs[-1]
-    return Tally(lines, first, last, chunks[-1][1])
+    return LineTally(lines, first, last, chunks[-1][1])
 
 
-def _sorted(chunks: Sequence[Chunk], wanted: Wanted, starts: Starts, after: int) -> Sorted:
-    counts, begun = Counter[Sort](), [seq for seq, _ in starts]
+def _sorted(chunks: Sequence[Chunk], wanted: LogFilter, starts: Starts, after: int) -> LineCounts:
+    counts, begun = Counter[LineCategory](), [seq for seq, _ in starts]
     for begin, _, packed in chunks:
         data = zlib.decompress(packed)
         if not _may_hold(data, wanted):
@@ -162,11 +171,11 @@ def _sorted(chunks: Sequence[Chunk], wanted: Wanted, starts: Starts, after: int)
             if kind == EventType.LOG and seq > after and wanted.takes(level, message):
                 place = bisect_right(begun, seq)
                 attempt = starts[place - 1][1] if place else None
-                counts[Sort(LEVELS[severity(level)], category_of(message), attempt)] += 1
-    return Sorted(counts, chunks[-1][1])
+                counts[LineCategory(LEVELS[severity(level)], category_of(message), attempt)] += 1
+    return LineCounts(counts, chunks[-1][1])
 
 
-def _lines(chunks: Sequence[Chunk], wanted: Wanted) -> list[Event]:
+def _lines(chunks: Sequence[Chunk], wanted: LogFilter) -> list[Event]:
     found = []
     for begin, _, packed in chunks:
         data = zlib.decompress(packed)
@@ -178,7 +187,7 @@ def _lines(chunks: Sequence[Chunk], wanted: Wanted) -> list[Event]:
     return found
 
 
-def _may_hold(data: bytes, wanted: Wanted) -> bool:
+def _may_hold(data: bytes, wanted: LogFilter) -> bool:
     """Whether it is worth reading: most chunks of a long log hold nothing of what is looked for."""
     if wanted.least > 1 and not any(f'"{level}"'.encode() in data for level in LEVELS[wanted.least :]):
         return False

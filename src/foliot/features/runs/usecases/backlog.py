@@ -11,7 +11,7 @@ LONGEST_REST = 0.05
 
 
 @dataclass(slots=True)
-class Backlog:
+class ReadTurns:
     """Unpacking and rendering a batch keeps the loop busy: forty readers who are behind would have it to themselves."""
 
     longest_rest: float = LONGEST_REST

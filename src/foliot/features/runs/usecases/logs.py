@@ -14,7 +14,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.event import Event
-from foliot.features.runs.model.log import Cut, Sorted, Starts, Tally, Wanted, severity
+from foliot.features.runs.model.log import LineCounts, LineTally, LogFilter, LogRange, Starts, severity
 from foliot.features.runs.sql.log_pages import SqlLogs
 from foliot.features.schedules.usecases.schedules import find_run
 
@@ -22,11 +22,11 @@ MOST_LINES = 1000
 REMEMBERED = 1000
 """Logs whose number of lines a process keeps in mind: it counts only what came since."""
 _BEYOND = 2**62
-Remembered = TypeVar("Remembered", Tally, Sorted)
+Remembered = TypeVar("Remembered", LineTally, LineCounts)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogPlace:
     """Which part of a log: after a number, before one, around one; without any, the end."""
 
     after: int | None = None
@@ -39,13 +39,13 @@ class Place:
         if len(given) > 1:
             raise Invalid(given[1], f"and {given[0]!r} exclude each other: give one of them")
 
-    def cut(self) -> Cut:
+    def cut(self) -> LogRange:
         """Where to cut, and how much on either side."""
         if self.after is not None:
-            return Cut(self.after + 1, 0, self.limit)
+            return LogRange(self.after + 1, 0, self.limit)
         if self.around is not None:
-            return Cut(self.around, self.limit // 2, self.limit - self.limit // 2)
-        return Cut(_BEYOND if self.before is None else self.before, self.limit, 0)
+            return LogRange(self.around, self.limit // 2, self.limit - self.limit // 2)
+        return LogRange(_BEYOND if self.before is None else self.before, self.limit, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class LogPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class LogCounts:
     """How many lines are wanted. Each other number is what there would be if the wish for it alone were another."""
 
     count: int
@@ -79,11 +79,11 @@ class Logs:
     """Reads what runs have written."""
 
     store: Database
-    _known: OrderedDict[str, Tally] = field(default_factory=OrderedDict)
-    _sorted: OrderedDict[str, Sorted] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, LineTally] = field(default_factory=OrderedDict)
+    _sorted: OrderedDict[str, LineCounts] = field(default_factory=OrderedDict)
 
     @query(Verb.READ, Thing.RUN)
-    async def page(self, ctx: QueryContext, run_id: str, wanted: Wanted, place: Place) -> LogPage:
+    async def page(self, ctx: QueryContext, run_id: str, wanted: LogFilter, place: LogPlace) -> LogPage:
         """A part of the log, with the true number of lines and of those that match."""
         cut = place.cut()
         async with ctx.read() as tx:
@@ -109,7 +109,7 @@ class Logs:
         )
 
     @query(Verb.READ, Thing.RUN)
-    async def count(self, ctx: QueryContext, run_id: str, wanted: Wanted) -> Counted:
+    async def count(self, ctx: QueryContext, run_id: str, wanted: LogFilter) -> LogCounts:
         """How many lines there are of each level, category and attempt; over the whole log, and true."""
         async with ctx.read() as tx:
             await find_run(tx, ctx.caller, run_id)
@@ -117,13 +117,13 @@ class Logs:
             if wanted.needle:
                 found = await SqlLogs(tx).sort(run_id, starts, grep=wanted.grep)
             else:
-                known = self._sorted.get(run_id, Sorted())
+                known = self._sorted.get(run_id, LineCounts())
                 found = known.plus(await SqlLogs(tx).sort(run_id, starts, after=known.upto))
                 _remember(self._sorted, run_id, found)
         return _counted(found, wanted)
 
-    async def _total(self, tx: Transaction, run_id: str) -> Tally:
-        known = self._known.get(run_id, Tally())
+    async def _total(self, tx: Transaction, run_id: str) -> LineTally:
+        known = self._known.get(run_id, LineTally())
         counted = known.plus(await SqlLogs(tx).tally(run_id, known.upto))
         _remember(self._known, run_id, counted)
         return counted
@@ -136,7 +136,7 @@ def _remember(known: OrderedDict[str, Remembered], run_id: str, counted: Remembe
         known.popitem(last=False)
 
 
-def _counted(found: Sorted, wanted: Wanted) -> Counted:
+def _counted(found: LineCounts, wanted: LogFilter) -> LogCounts:
     count, levels, categories, attempts = 0, Counter[str](), Counter[str](), Counter[int]()
     for sort, number in found.counts.items():
         severe = severity(sort.level) >= wanted.least
@@ -150,7 +150,7 @@ def _counted(found: Sorted, wanted: Wanted) -> Counted:
             categories[sort.category] += number
         if severe and alike and sort.attempt is not None:
             attempts[sort.attempt] += number
-    return Counted(count, levels, categories, attempts)
+    return LogCounts(count, levels, categories, attempts)
 
 
 def _within(starts: Starts, attempt: int) -> list[range]:

@@ -12,13 +12,13 @@ from foliot.engine.model.run import MANUAL_QUEUE
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.runs.model.replay import AsOf, Terms, edited, gone, own
-from foliot.features.schedules.model.document import Check, read_action
+from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.runs.model.replay import ReplayOptions, ReplayVersion, edited, gone, own
+from foliot.features.schedules.model.document import ActionCheck, read_action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class ReplayPlan:
     """What one run will do when it is sent again."""
 
     old: RunView
@@ -34,30 +34,30 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeating:
+class ReplayPlanner:
     """Knows what the runs' schedules say now, and, where it matters, what they said then."""
 
-    terms: Terms
-    check: Check
+    terms: ReplayOptions
+    check: ActionCheck
     schedules: Mapping[str, Schedule]
     then: Mapping[tuple[str, int], Mapping[str, Any]]
 
     @classmethod
     async def of(
-        cls, tx: Transaction, olds: Sequence[RunView], terms: Terms, check: Check, *, whole: bool = False
-    ) -> Repeating:
+        cls, tx: Transaction, olds: Sequence[RunView], terms: ReplayOptions, check: ActionCheck, *, whole: bool = False
+    ) -> ReplayPlanner:
         """Two questions at most, however many runs. `whole`: also for `config`, which not everybody asks for."""
         if not olds:
             return cls(terms, check, {}, {})
         tenant_id = olds[0].tenant_id
         ids = sorted({old.schedule_id for old in olds if old.schedule_id is not None})
-        found = await SqlSearching(tx).several_schedules(tenant_id, ids) if ids else []
+        found = await SqlSearch(tx).several_schedules(tenant_id, ids) if ids else []
         differ = [old for old in olds if whole or terms.patch is not None or old.action is not None]
         pairs = {(old.schedule_id, old.version) for old in differ if old.schedule_id and old.version is not None}
         then = await SqlSchedules(tx).actions(tenant_id, pairs) if pairs else {}
         return cls(terms, check, {one.id: one for one in found}, then)
 
-    def course(self, old: RunView) -> Course:
+    def course(self, old: RunView) -> ReplayPlan:
         """`Invalid` or `Conflict` where what would be sent is no longer right."""
         made = self._course(old)
         if self.terms.patch is None:
@@ -66,7 +66,7 @@ class Repeating:
         changed = edited(old.kind, config, self.terms.patch, self.check)
         return made if changed == config else replace(made, action=changed)
 
-    def config(self, made: Course) -> Mapping[str, Any]:
+    def config(self, made: ReplayPlan) -> Mapping[str, Any]:
         """All that it will be told to do."""
         if made.action is not None:
             return made.action
@@ -75,13 +75,13 @@ class Repeating:
             return schedule.action
         return self.then.get((made.old.schedule_id or "", made.version or 0), {})
 
-    def _course(self, old: RunView) -> Course:
+    def _course(self, old: RunView) -> ReplayPlan:
         schedule = self.schedules.get(old.schedule_id or "")
         stays = gone(old.kind, schedule)
-        if self.terms.as_of is AsOf.THEN or schedule is None or stays is not None:
-            return replace(as_it_was(old), stays=stays if self.terms.as_of is AsOf.NOW else None)
+        if self.terms.as_of is ReplayVersion.THEN or schedule is None or stays is not None:
+            return replace(as_it_was(old), stays=stays if self.terms.as_of is ReplayVersion.NOW else None)
         spec = schedule.spec
-        return Course(
+        return ReplayPlan(
             old=old,
             version=schedule.version,
             action=self._own(old, schedule),
@@ -103,12 +103,12 @@ class Repeating:
             return read_action("action", old.kind, chosen, self.check)
         except Invalid as wrong:
             told = f"what run {old.id} was given no longer fits its schedule ({wrong})"
-            raise Conflict(f"{told}: send it again as_of {AsOf.THEN.value}, or edit it") from None
+            raise Conflict(f"{told}: send it again as_of {ReplayVersion.THEN.value}, or edit it") from None
 
 
-def as_it_was(old: RunView) -> Course:
+def as_it_was(old: RunView) -> ReplayPlan:
     """The same again."""
-    return Course(
+    return ReplayPlan(
         old=old,
         version=old.version,
         action=old.action,

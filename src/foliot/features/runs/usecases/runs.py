@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from foliot.commands.audit import Change, differences
+from foliot.commands.audit import AuditedChange, differences
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import Conflict
@@ -18,14 +18,14 @@ from foliot.core.queue_name import same_queue
 from foliot.db.database import Database
 from foliot.engine.model.event import Event
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.views import Page, RunRequest, RunView
+from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns, with_attempts
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
-from foliot.features.runs.usecases.backlog import Backlog
-from foliot.features.runs.usecases.replay import Course, as_it_was
+from foliot.features.runs.usecases.backlog import ReadTurns
+from foliot.features.runs.usecases.replay import ReplayPlan, as_it_was
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
 from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
@@ -39,11 +39,11 @@ class Runs:
     feed: Feed
     limiter: Limiter
     new_id: Callable[[str], str]
-    backlog: Backlog = field(default_factory=Backlog)
+    backlog: ReadTurns = field(default_factory=ReadTurns)
     """Whoever reads a long log from its beginning takes turns with the others who do."""
 
     @query(Verb.READ, Thing.RUN)
-    async def list(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> Sequence[RunView]:
+    async def list(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> Sequence[RunView]:
         """`filters`: state, schedule_id, kind, queue."""
         async with ctx.read() as tx:
             filters["queue"] = same_queue(filters.get("queue") or "") or None
@@ -51,7 +51,7 @@ class Runs:
 
     @query(Verb.READ, Thing.RUN)
     async def of_schedule(
-        self, ctx: QueryContext, schedule_id: str, page: Page, state: str | None
+        self, ctx: QueryContext, schedule_id: str, page: PageRequest, state: str | None
     ) -> Sequence[RunView]:
         """The runs of one schedule, newest first."""
         async with ctx.read() as tx:
@@ -75,14 +75,14 @@ class Runs:
             return await SqlRuns(tx).neighbours(ctx.tenant_id, run.schedule_id, run_id)
 
     @command(Verb.WRITE, Thing.RUN)
-    async def cancel(self, ctx: CommandContext, run_id: str, once: Once = EACH_TIME) -> RunView:
+    async def cancel(self, ctx: CommandContext, run_id: str, once: IdempotentRequest = EACH_TIME) -> RunView:
         """A waiting run ends now, a running one is asked to stop. If it ended first, that stands."""
         tx = await ctx.begin()
         (run,) = await with_attempts(tx, [await cancel_run(ctx, run_id)])
         return run
 
     @command(Verb.RUN, Thing.RUN)
-    async def retry(self, ctx: CommandContext, run_id: str, once: Once = EACH_TIME) -> RunView:
+    async def retry(self, ctx: CommandContext, run_id: str, once: IdempotentRequest = EACH_TIME) -> RunView:
         """A new run that does the same again and names the old one as its parent."""
         await ctx.begin(self.limiter)
         return await self.retry_run(ctx, run_id)
@@ -94,7 +94,7 @@ class Runs:
             raise Conflict(f"run {run_id} has not ended: {old.state.value}")
         self.limiter.run(ctx.caller, ctx.limits)
         (run,) = await repeat(ctx, [as_it_was(old)], Origin.RETRY, self.new_id)
-        ctx.audit(Change("retry", Thing.RUN, run_id, became={"run_id": run.id}))
+        ctx.audit(AuditedChange("retry", Thing.RUN, run_id, became={"run_id": run.id}))
         return run
 
     @query(Verb.READ, Thing.RUN)
@@ -112,7 +112,7 @@ async def cancel_run(ctx: CommandContext, run_id: str) -> RunView:
     run = await find_run(tx, ctx.caller, run_id)
     if run.kind == ARTICLES and not run.state.final:
         # Before the run is locked: whoever finishes an article locks in this order.
-        await SqlArticles(tx).forsake([run_id], now)
+        await SqlArticles(tx).release([run_id], now)
     run = await find_run(tx, ctx.caller, run_id, lock=True)
     if run.state.final and run.state is not RunState.CANCELLED:
         raise Conflict(f"run {run_id} has ended: {run.state.value}")
@@ -126,12 +126,12 @@ async def cancel_run(ctx: CommandContext, run_id: str) -> RunView:
     old, run = run, await find_run(tx, ctx.caller, run_id)
     was, became = differences(_standing(old), _standing(run))
     if became:
-        ctx.audit(Change("cancel", Thing.RUN, run_id, was, became))
+        ctx.audit(AuditedChange("cancel", Thing.RUN, run_id, was, became))
     return run
 
 
 async def repeat(
-    ctx: CommandContext, courses: Sequence[Course], origin: Origin, new_id: Callable[[str], str]
+    ctx: CommandContext, courses: Sequence[ReplayPlan], origin: Origin, new_id: Callable[[str], str]
 ) -> list[RunView]:
     """New runs that take these courses, each the child of the run that it repeats."""
     tx, now = ctx.tx, ctx.now

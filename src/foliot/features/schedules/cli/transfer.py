@@ -78,11 +78,11 @@ def _parsed(name: str, text: str) -> Any:
         except ValueError as wrong:
             raise usage(f"{name}: is not JSON: {wrong}") from None
     # The YAML parser is imported only for YAML.
-    from foliot.features.pipelines.file.parse import Room, Unreadable, compose
+    from foliot.features.pipelines.file.parse import FileLimits, UnreadableFile, compose
 
     try:
-        node = compose(text, name, Room(MOST_VALUES, DEEPEST))
-    except Unreadable as broken:
+        node = compose(text, name, FileLimits(MOST_VALUES, DEEPEST))
+    except UnreadableFile as broken:
         raise usage(str(broken.fault)) from None
     if node is not None and node.faults:
         raise usage(str(node.faults[0]))

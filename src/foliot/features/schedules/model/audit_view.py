@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from foliot.commands.audit import Change, differences, masked
+from foliot.commands.audit import AuditedChange, differences, masked
 from foliot.core.access import Thing
 from foliot.core.document import rfc3339
 from foliot.engine.model.schedule import Schedule
 from foliot.features.schedules.model.document import document
 
 
-def edited(verb: str, was: Schedule, became: Schedule) -> Change:
+def edited(verb: str, was: Schedule, became: Schedule) -> AuditedChange:
     """A schedule was changed in part: the fields that differ."""
     before, after = differences(_standing(was), _standing(became))
-    return Change(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
+    return AuditedChange(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
 
 
-def portrait(schedule: Schedule) -> dict[str, Any]:
+def audit_view(schedule: Schedule) -> dict[str, Any]:
     """A schedule as the trail shows it."""
     return masked(_standing(schedule))
 

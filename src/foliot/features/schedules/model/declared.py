@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class DeclaredSchedule:
     """A schedule that code or a preset has made."""
 
     tenant_id: str

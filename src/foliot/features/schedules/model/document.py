@@ -12,12 +12,12 @@ from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_limits import check_plain
 from foliot.core.mask import shown
 from foliot.core.queue_name import DEFAULT_QUEUE, MAX_REASON, queue_name
-from foliot.core.time.trigger import Type
+from foliot.core.time.trigger import TriggerType
 from foliot.core.visible_text import check_name, check_prose
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
-from foliot.engine.model.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, Spec
-from foliot.engine.model.trigger_document import Standing, read_trigger
+from foliot.engine.model.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, ScheduleSpec
+from foliot.engine.model.trigger_document import TriggerContext, read_trigger
 
 MAX_DESCRIPTION = 10_000
 MAX_TAGS = 20
@@ -58,28 +58,28 @@ KNOWN = frozenset(
 )
 
 
-class Check(Protocol):
+class ActionCheck(Protocol):
     """Reads an action's configuration into its stored form; `Invalid` names the field."""
 
     def __call__(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
-CheckFor = Callable[[str], Check]
+CheckFor = Callable[[str], ActionCheck]
 """The same as this tenant sees it: tasks and services of others are as unknown to it as those that never were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class ScheduleDraft:
     """A schedule as somebody wants it."""
 
     name: str
     description: str
     tags: tuple[str, ...]
-    spec: Spec
+    spec: ScheduleSpec
     action: dict[str, Any]
 
 
-def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
+def read_draft(raw: object, check: ActionCheck, standing: TriggerContext) -> ScheduleDraft:
     """A whole request. `standing` is what the reading hangs on: which schedule, at what moment, in whose zone."""
     if raw is None:
         raise Invalid("body", "is empty; it must be an object with name, type, and action or payload")
@@ -107,8 +107,8 @@ def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
     }
     read(fields.finish)
     wrong.speak()
-    spec = Spec(trigger=trigger, kind=kind, **policies)
-    return Draft(name=name, description=description, tags=tags, spec=spec, action=action)
+    spec = ScheduleSpec(trigger=trigger, kind=kind, **policies)
+    return ScheduleDraft(name=name, description=description, tags=tags, spec=spec, action=action)
 
 
 def _description(fields: Fields) -> str:
@@ -145,7 +145,7 @@ def _optional(fields: Fields, name: str, high: int) -> int | None:
     return fields.integer(name, 1, low=1, high=high)
 
 
-def _action(fields: Fields, check: Check) -> tuple[str, dict[str, Any]]:
+def _action(fields: Fields, check: ActionCheck) -> tuple[str, dict[str, Any]]:
     action, payload = fields.value("action"), fields.value("payload")
     if action is not None and payload is not None:
         raise Invalid("payload", "cannot stand beside 'action': give one of the two")
@@ -171,7 +171,7 @@ def put_back(raw: object, *before: Mapping[str, Any]) -> object:
     }
 
 
-def action_of(raw: object, check: Check) -> tuple[str, dict[str, Any]] | None:
+def action_of(raw: object, check: ActionCheck) -> tuple[str, dict[str, Any]] | None:
     """The kind and configuration that a request asks for; None when they cannot be read, as `read_draft` will say."""
     if not isinstance(raw, Mapping):
         return None
@@ -181,7 +181,7 @@ def action_of(raw: object, check: Check) -> tuple[str, dict[str, Any]] | None:
         return None
 
 
-def read_action(where: str, kind: str, config: object, check: Check) -> dict[str, Any]:
+def read_action(where: str, kind: str, config: object, check: ActionCheck) -> dict[str, Any]:
     """The configuration in its stored form; complaints name the place it has in the request."""
     if not isinstance(config, Mapping):
         raise Invalid(where, "must be an object", got=config)
@@ -252,7 +252,11 @@ def whole(schedule: Schedule) -> dict[str, Any]:
 
 
 _NESTED = ("retry_policy", "catchup", "action")
-_RULES = {Type.CRON: ("cron_expr",), Type.INTERVAL: ("interval_seconds", "interval"), Type.ONEOFF: ("run_at",)}
+_RULES = {
+    TriggerType.CRON: ("cron_expr",),
+    TriggerType.INTERVAL: ("interval_seconds", "interval"),
+    TriggerType.ONEOFF: ("run_at",),
+}
 
 
 def merge(base: Mapping[str, Any], patch: object) -> dict[str, Any]:

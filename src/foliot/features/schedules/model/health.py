@@ -16,7 +16,7 @@ BAD = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedRun:
     """How one run ended."""
 
     run_id: str
@@ -30,11 +30,11 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Wellness:
+class ScheduleOutcomes:
     """One schedule's last outcomes, oldest first."""
 
     schedule_id: str
-    outcomes: Sequence[Ended]
+    outcomes: Sequence[EndedRun]
 
     @property
     def success_ratio(self) -> float | None:
@@ -49,9 +49,9 @@ class Wellness:
         return round(sum(took) / len(took), 3) if took else None
 
     @property
-    def failures(self) -> Sequence[Ended]:
+    def failures(self) -> Sequence[EndedRun]:
         """Those that failed since the last success, oldest first."""
-        found: list[Ended] = []
+        found: list[EndedRun] = []
         for one in reversed(self.outcomes):
             if one.state in GOOD:
                 break

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Response
 
 from foliot.engine.model.schedule import Schedule
 from foliot.features.backfills import schema as backfills_schema
-from foliot.features.backfills.usecases import Backfills, BackfillTrial
+from foliot.features.backfills.usecases import BackfillEstimate, Backfills
 from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.rest import view
 from foliot.features.bulk.usecases.bulk import BulkView
 from foliot.features.schedules import schema
-from foliot.features.schedules.usecases.realign import Realign
-from foliot.features.schedules.usecases.skip_next import Skipping
+from foliot.features.schedules.usecases.realign import Realignment
+from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, ScheduleId
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
 @router.post(
     "/{schedule_id}/skip-next",
-    dependencies=[permits(Skipping.skip_next)],
+    dependencies=[permits(Skips.skip_next)],
     response_model=schema.Schedule,
     openapi_extra=body(schema.SkipRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
@@ -34,19 +34,19 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """It makes no run, and stands in the ledger as skipped by whoever asked. Asking twice skips one."""
     once = asked.once(200, schema.Schedule.of, schema.etag)
-    return _answer(await cases[Skipping].skip_next(caller, schedule_id, asked.document, once))
+    return _answer(await cases[Skips].skip_next(caller, schedule_id, asked.document, once))
 
 
 @router.delete(
     "/{schedule_id}/skip-next",
-    dependencies=[permits(Skipping.undo)],
+    dependencies=[permits(Skips.undo)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Do not skip it after all",
 )
 async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     """As long as the instant lies ahead; one that has passed is refused (409)."""
-    return _answer(await cases[Skipping].undo(caller, schedule_id))
+    return _answer(await cases[Skips].undo(caller, schedule_id))
 
 
 @router.post(
@@ -65,26 +65,26 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
 async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """One run for each instant of the stretch, as a bulk action; none gets two, however often this is asked."""
     made = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
-    if isinstance(made, BackfillTrial):
+    if isinstance(made, BackfillEstimate):
         return encode.answer(_trial(made))
     return encode.answer(view(made), 202, _located(made))
 
 
 @router.post(
     "/realign",
-    dependencies=[permits(Realign.all)],
+    dependencies=[permits(Realignment.all)],
     response_model=schema.RealignResult,
     summary="Set back all schedules that are ahead",
 )
 async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
     """Those that a clock had led ahead fire again from their next instant on; at most 200 at a time."""
-    found = await cases[Realign].all(caller, asked.once(200, _set_back))
+    found = await cases[Realignment].all(caller, asked.once(200, _set_back))
     return encode.answer(_set_back(found))
 
 
 @router.post(
     "/{schedule_id}/realign",
-    dependencies=[permits(Realign.one)],
+    dependencies=[permits(Realignment.one)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Set back a schedule that is ahead",
@@ -92,7 +92,7 @@ async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
 async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """The first instant after now is its next one again; what a clock that was ahead fired is not fired twice."""
     once = asked.once(200, schema.Schedule.of, schema.etag)
-    return _answer(await cases[Realign].one(caller, schedule_id, once))
+    return _answer(await cases[Realignment].one(caller, schedule_id, once))
 
 
 def _set_back(found: Sequence[Schedule]) -> schema.RealignResult:
@@ -108,7 +108,7 @@ def _set_back(found: Sequence[Schedule]) -> schema.RealignResult:
     )
 
 
-def _trial(one: BackfillTrial) -> backfills_schema.BackfillDryRun:
+def _trial(one: BackfillEstimate) -> backfills_schema.BackfillDryRun:
     return backfills_schema.BackfillDryRun(
         dry_run=True,
         count=len(one.instants),

@@ -12,9 +12,9 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.filters.schema import Filter
-from foliot.features.filters.usecases import Searching
+from foliot.features.filters.usecases import Search
 from foliot.features.schedules.model.document import document
 from foliot.servers.http import encode, sse, yaml
 from foliot.servers.http.permission import Who, permits
@@ -30,7 +30,7 @@ _LIST = {"schema": {"type": "array", "items": {"type": "object"}}}
 
 @router.get(
     "/export",
-    dependencies=[permits(Searching.schedules, Searching.several_schedules)],
+    dependencies=[permits(Search.schedules, Search.several_schedules)],
     response_class=StreamingResponse,
     responses={200: {"content": {YAML: _LIST, JSON: _LIST}}},
     summary="Download all schedules that match a filter",
@@ -50,17 +50,17 @@ async def export(
     plain_texts(ids=ids)
     pages = _named(cases, caller, ids) if ids else _matching(cases, caller, q)
     media, pieces = (YAML, _yaml(pages)) if form == "yaml" else (JSON, _json(pages))
-    return await sse.download(request.app, cases, caller, pieces, sse.Named(media, f"schedules.{form}"))
+    return await sse.download(request.app, cases, caller, pieces, sse.DownloadName(media, f"schedules.{form}"))
 
 
 def _matching(cases: UseCases, caller: Caller, q: str | None) -> AsyncIterator[Sequence[Schedule]]:
-    wish = cases[Searching].read_schedules(q)
+    wish = cases[Search].read_schedules(q)
 
     async def pages() -> AsyncIterator[Sequence[Schedule]]:
         last: str | None = None
         found: Sequence[Schedule] = ()
         while last is None or len(found) == BATCH:
-            found = await cases[Searching].schedules(caller, Page(BATCH, last), wish)
+            found = await cases[Search].schedules(caller, PageRequest(BATCH, last), wish)
             if not found:
                 return
             last = found[-1].id
@@ -75,7 +75,7 @@ def _named(cases: UseCases, caller: Caller, ids: str) -> AsyncIterator[Sequence[
         raise Invalid("ids", f"must name at most {MOST_IDS} schedules: give a filter instead", got=len(wanted))
 
     async def pages() -> AsyncIterator[Sequence[Schedule]]:
-        yield await cases[Searching].several_schedules(caller, wanted)
+        yield await cases[Search].several_schedules(caller, wanted)
 
     return pages()
 

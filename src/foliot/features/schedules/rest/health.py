@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from foliot.features.schedules import health_schema
-from foliot.features.schedules.model.health import Wellness
-from foliot.features.schedules.model.ranking import Record
-from foliot.features.schedules.usecases.health import Fares
-from foliot.features.schedules.usecases.ranking import Over, Ranking, Rankings
+from foliot.features.schedules.model.health import ScheduleOutcomes
+from foliot.features.schedules.model.ranks import ScheduleRecord
+from foliot.features.schedules.usecases.health import ScheduleHealthReader
+from foliot.features.schedules.usecases.ranks import Ranking, RankingPeriod, Rankings
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, plain_texts
@@ -20,8 +20,8 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
 @router.get(
     "/health",
-    dependencies=[permits(Fares.of)],
-    response_model=health_schema.ScheduleHealths,
+    dependencies=[permits(ScheduleHealthReader.of)],
+    response_model=health_schema.ScheduleHealthList,
     summary="How schedules fare",
 )
 async def health(
@@ -31,9 +31,9 @@ async def health(
 ) -> Response:
     """The last 20 outcomes of each, what they add up to, and since when it fails. Those unknown are left out."""
     plain_texts(ids=ids)
-    found = await cases[Fares].of(caller, [one for one in ids.split(",") if one])
+    found = await cases[ScheduleHealthReader].of(caller, [one for one in ids.split(",") if one])
     return encode.answer(
-        health_schema.ScheduleHealths(
+        health_schema.ScheduleHealthList(
             items=[_health(one) for one in found],
         )
     )
@@ -48,7 +48,7 @@ async def health(
 async def ranking(
     cases: Cases,
     caller: Who,
-    over: Annotated[Over, Query(description="How far back.")] = Over.DAY,
+    over: Annotated[RankingPeriod, Query(description="How far back.")] = RankingPeriod.DAY,
     limit: Annotated[int, Query(ge=1, le=50, description="Of each, at most so many.")] = 5,
 ) -> Response:
     """By the duration that 95 of 100 runs did not exceed, and by the share of runs that failed (of three at least).
@@ -66,7 +66,7 @@ async def ranking(
     )
 
 
-def _ranked(ranking: Ranking, one: Record) -> health_schema.RankedSchedule:
+def _ranked(ranking: Ranking, one: ScheduleRecord) -> health_schema.RankedSchedule:
     mine, took = f"schedule:{one.schedule_id} since:{ranking.over.value}", one.p95_ms
     return health_schema.RankedSchedule(
         schedule_id=one.schedule_id,
@@ -83,7 +83,7 @@ def _ranked(ranking: Ranking, one: Record) -> health_schema.RankedSchedule:
     )
 
 
-def _health(one: Wellness) -> health_schema.ScheduleHealth:
+def _health(one: ScheduleOutcomes) -> health_schema.ScheduleHealth:
     return health_schema.ScheduleHealth(
         schedule_id=one.schedule_id,
         outcomes=[

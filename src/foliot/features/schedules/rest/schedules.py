@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from foliot.commands.cursor import Cursors
 from foliot.core.document import moment
-from foliot.core.time.trigger import Type
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.core.time.trigger import TriggerType
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.features.filters.schema import Filter
-from foliot.features.filters.usecases import Searching
+from foliot.features.filters.usecases import Search
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules import schema
@@ -21,14 +21,14 @@ from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.servers.http import encode
-from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Match, ScheduleId, Text, plain_texts
 from foliot.servers.http.run_state import States
 from foliot.servers.http.schema import CONFLICT, MISMATCH, UNKNOWN, body
 
-router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=FastRoute)
 
 Filters = dict[str, str | None]
 
@@ -48,8 +48,8 @@ async def create(cases: Cases, caller: Who, asked: Body) -> Response:
 
 
 async def _filters(
-    status: Annotated[Status | None, Query(description="Deleted ones are left out unless asked for.")] = None,
-    type: Type | None = None,  # noqa: A002 -- the contract's word
+    status: Annotated[ScheduleStatus | None, Query(description="Deleted ones are left out unless asked for.")] = None,
+    type: TriggerType | None = None,  # noqa: A002 -- the contract's word
     kind: Text = None,
     tag: Text = None,
     q: Filter = None,
@@ -59,7 +59,7 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Searching.schedules, Schedules.list)],
+    dependencies=[permits(Search.schedules, Schedules.list)],
     response_model=schema.SchedulePage,
     summary="List schedules, newest first",
 )
@@ -67,7 +67,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
     """Words of a filter that stand alone are parts of the name, in any case."""
     q = filters.pop("q")
     if q:
-        found = await cases[Searching].schedules(caller, page.more(), cases[Searching].read_schedules(q, filters))
+        found = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
     else:
         found = await cases[Schedules].list(caller, page.more(), **filters)
     shown, following = page.of(found, lambda one: one.id)
@@ -198,7 +198,7 @@ async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, 
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class InstantRange:
     """Which instants are wanted."""
 
     start: datetime | None
@@ -213,9 +213,9 @@ async def _stretch(
     to: Annotated[str | None, Query(max_length=64, description="Exclusive. Default: a day from now.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
     cursor: Cursor = None,
-) -> Stretch:
+) -> InstantRange:
     start = _moment("cursor", cursors.open(cursor)) if cursor is not None else _moment("from", from_)
-    return Stretch(start, _moment("to", to), limit, cursors)
+    return InstantRange(start, _moment("to", to), limit, cursors)
 
 
 @router.get(
@@ -226,7 +226,7 @@ async def _stretch(
     summary="Its instants",
 )
 async def instants(
-    cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[Stretch, Depends(_stretch)]
+    cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[InstantRange, Depends(_stretch)]
 ) -> Response:
     """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
     found, following = await cases[Instants].list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)

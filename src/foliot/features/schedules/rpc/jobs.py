@@ -10,16 +10,16 @@ from foliot.commands.cursor import Cursors
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, VersionMismatch
-from foliot.core.time.trigger import Type
-from foliot.engine.model.schedule import Status
-from foliot.engine.model.views import Page, RunView
+from foliot.core.time.trigger import TriggerType
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc import encode
 from foliot.features.schedules.rpc import request as asking
 from foliot.features.schedules.rpc.request import in_its_words
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import Call
+from foliot.servers.grpc.call import AuthorisedCall
 from foliot.servers.grpc.struct import plain
 
 LIST = "grpc ListScheduledJobs"
@@ -27,23 +27,23 @@ TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
+class JobMethods:
     """The methods that answer once."""
 
     cases: UseCases
     pepper: Pepper | None = None
     """Signs the places where lists go on."""
 
-    async def create(self, call: Call, request: pb.CreateScheduledJobRequest) -> pb.ScheduledJob:
+    async def create(self, call: AuthorisedCall, request: pb.CreateScheduledJobRequest) -> pb.ScheduledJob:
         with in_its_words(request):
             once = call.once(request, encode.job)
             return encode.job(await self.cases[Schedules].create(call.caller, asking.draft(request), once))
 
-    async def get(self, call: Call, request: pb.GetScheduledJobRequest) -> pb.ScheduledJob:
+    async def get(self, call: AuthorisedCall, request: pb.GetScheduledJobRequest) -> pb.ScheduledJob:
         found = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
         return encode.job(found)
 
-    async def update(self, call: Call, request: pb.UpdateScheduledJobRequest) -> pb.ScheduledJob:
+    async def update(self, call: AuthorisedCall, request: pb.UpdateScheduledJobRequest) -> pb.ScheduledJob:
         """The tags as they stand are part of what is written, so the change is for the version they were read in."""
         schedule_id = asking.schedule_id(request.job_id)
         expected = _version(request)
@@ -61,14 +61,14 @@ class Jobs:
                 return encode.job(changed)
         raise Conflict(f"schedule {schedule_id} is being changed by others all the time: ask again")
 
-    async def list(self, call: Call, request: pb.ListScheduledJobsRequest) -> pb.ListScheduledJobsResponse:
+    async def list(self, call: AuthorisedCall, request: pb.ListScheduledJobsRequest) -> pb.ListScheduledJobsResponse:
         """A page ends early when it would be too large a message."""
         cursors = Cursors(self.pepper, f"{call.caller.tenant_id}\n{LIST}")
         with in_its_words(request):
             size = asking.page_size(request.page_size)
             cursor = cursors.open(request.page_token) if request.page_token else None
             filters = _filters(request)
-        found = await self.cases[Schedules].list(call.caller, Page(size + 1, cursor), **filters)
+        found = await self.cases[Schedules].list(call.caller, PageRequest(size + 1, cursor), **filters)
         answer, weight = pb.ListScheduledJobsResponse(), 0
         for one in found[:size]:
             made = encode.job(one)
@@ -80,27 +80,29 @@ class Jobs:
             answer.next_page_token = cursors.seal(answer.jobs[-1].job_id)
         return answer
 
-    async def pause(self, call: Call, request: pb.PauseScheduledJobRequest) -> pb.ScheduledJob:
+    async def pause(self, call: AuthorisedCall, request: pb.PauseScheduledJobRequest) -> pb.ScheduledJob:
         schedule_id, once = asking.schedule_id(request.job_id), call.once(request, encode.job)
         paused = await self.cases[Schedules].pause(call.caller, schedule_id, {"reason": request.reason}, once)
         return encode.job(paused)
 
-    async def resume(self, call: Call, request: pb.ResumeScheduledJobRequest) -> pb.ScheduledJob:
+    async def resume(self, call: AuthorisedCall, request: pb.ResumeScheduledJobRequest) -> pb.ScheduledJob:
         schedule_id, once = asking.schedule_id(request.job_id), call.once(request, encode.job)
         return encode.job(await self.cases[Schedules].resume(call.caller, schedule_id, once))
 
-    async def delete(self, call: Call, request: pb.DeleteScheduledJobRequest) -> pb.DeleteScheduledJobResponse:
+    async def delete(
+        self, call: AuthorisedCall, request: pb.DeleteScheduledJobRequest
+    ) -> pb.DeleteScheduledJobResponse:
         schedule_id = asking.schedule_id(request.job_id)
         await self.cases[Schedules].delete(call.caller, schedule_id, _version(request))
-        return pb.DeleteScheduledJobResponse(job_id=schedule_id, status=Status.DELETED)
+        return pb.DeleteScheduledJobResponse(job_id=schedule_id, status=ScheduleStatus.DELETED)
 
-    async def execute(self, call: Call, request: pb.ExecuteJobRequest) -> pb.ExecuteJobResponse:
+    async def execute(self, call: AuthorisedCall, request: pb.ExecuteJobRequest) -> pb.ExecuteJobResponse:
         schedule_id, once = asking.schedule_id(request.job_id), call.once(request, _begun)
         raw = {"payload": {"parameters": plain(request.parameters)}} if request.HasField("parameters") else None
         with in_its_words(request):
             return _begun(await self.cases[Schedules].run_now(call.caller, schedule_id, raw, once))
 
-    async def status(self, call: Call, request: pb.GetJobStatusRequest) -> pb.JobStatus:
+    async def status(self, call: AuthorisedCall, request: pb.GetJobStatusRequest) -> pb.JobStatus:
         if asking.is_run(request.job_id):
             return encode.status(await self.cases[Runs].get(call.caller, request.job_id))
         schedule = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
@@ -117,7 +119,7 @@ class Jobs:
         return run
 
     async def _newest(self, caller: Caller, schedule_id: str) -> RunView | None:
-        found = await self.cases[Runs].of_schedule(caller, schedule_id, Page(1), None)
+        found = await self.cases[Runs].of_schedule(caller, schedule_id, PageRequest(1), None)
         return found[0] if found else None
 
 
@@ -130,7 +132,7 @@ def _version(request: Any) -> str | None:
 
 
 def _filters(request: pb.ListScheduledJobsRequest) -> dict[str, str | None]:
-    for name, words in (("status", Status), ("type", Type)):
+    for name, words in (("status", ScheduleStatus), ("type", TriggerType)):
         got = getattr(request, name)
         if got and got not in set(words):
             raise Invalid(name, f"must be one of {', '.join(words)}", got=got)

@@ -7,7 +7,7 @@ from typing import Any
 
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import LONGEST, Cron, Every, Once, Rule, Type
+from foliot.core.time.trigger import LONGEST, Cron, FixedInterval, OneOff, Rule, TriggerType
 from foliot.proto import scheduler_service_pb2 as pb
 
 WHERE = "schedule_config.config"
@@ -30,9 +30,9 @@ _UNITS = {
 def read_config(message: pb.ScheduleConfig) -> dict[str, Any]:
     """The fields of a schedule's document that say when."""
     try:
-        kind = Type(message.type)
+        kind = TriggerType(message.type)
     except ValueError:
-        listed = ", ".join(one.value for one in Type)
+        listed = ", ".join(one.value for one in TriggerType)
         raise Invalid("schedule_config.type", f"must be one of {listed}", got=message.type) from None
     fields = Fields.of(WHERE, dict(message.config))
     read = _read(kind, fields)
@@ -40,13 +40,13 @@ def read_config(message: pb.ScheduleConfig) -> dict[str, Any]:
     return {"type": kind.value, **read}
 
 
-def _read(kind: Type, fields: Fields) -> dict[str, Any]:
+def _read(kind: TriggerType, fields: Fields) -> dict[str, Any]:
     match kind:
-        case Type.CRON:
+        case TriggerType.CRON:
             return {"cron_expr": _expression(fields)}
-        case Type.INTERVAL:
+        case TriggerType.INTERVAL:
             return {"interval": _interval(fields)}
-        case Type.ONEOFF:
+        case TriggerType.ONEOFF:
             return {"run_at": _given(fields, "run_at")}
 
 
@@ -133,8 +133,8 @@ def config_of(rule: Rule) -> pb.ScheduleConfig:
         case Cron(expression):
             parts = expression.split()
             named = dict(zip(_CRON[-len(parts) :], parts, strict=True))
-            return pb.ScheduleConfig(type=Type.CRON, config={"expression": expression, **named})
-        case Every(seconds):
-            return pb.ScheduleConfig(type=Type.INTERVAL, config={"seconds": str(seconds)})
-        case Once(at):
-            return pb.ScheduleConfig(type=Type.ONEOFF, config={"run_at": rfc3339(at) or ""})
+            return pb.ScheduleConfig(type=TriggerType.CRON, config={"expression": expression, **named})
+        case FixedInterval(seconds):
+            return pb.ScheduleConfig(type=TriggerType.INTERVAL, config={"seconds": str(seconds)})
+        case OneOff(at):
+            return pb.ScheduleConfig(type=TriggerType.ONEOFF, config={"run_at": rfc3339(at) or ""})

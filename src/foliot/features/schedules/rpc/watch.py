@@ -12,14 +12,14 @@ from foliot.auth.identity_port import Identity
 from foliot.commands.limits import Limiter
 from foliot.core.errors import Invalid, TooMany, Unauthenticated, Unavailable
 from foliot.engine.model.views import RunView
-from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.health.usecases.health import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc import encode
-from foliot.features.schedules.rpc.jobs import Jobs
+from foliot.features.schedules.rpc.jobs import JobMethods
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import Call
-from foliot.servers.grpc.running_calls import Work
-from foliot.servers.grpc.status import Stopping
+from foliot.servers.grpc.call import AuthorisedCall
+from foliot.servers.grpc.running_calls import RunningCalls
+from foliot.servers.grpc.status import ServerStopping
 from foliot.wakeups.feed import run_topic
 
 BATCH = 500
@@ -32,7 +32,7 @@ MOST = 1000
 
 
 @dataclass(slots=True)
-class Streams:
+class WatchStreams:
     """The open streams of this door, and the word that ends them all."""
 
     of: Counter[str] = field(default_factory=Counter)
@@ -56,16 +56,16 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
+class WatchMethod:
     """The method that goes on answering."""
 
-    jobs: Jobs
-    streams: Streams
-    work: Work
+    jobs: JobMethods
+    streams: WatchStreams
+    work: RunningCalls
     identity: Identity | None = None
     """Whom to ask whether a reader still counts; local mode asks nobody."""
 
-    async def watch(self, call: Call, request: pb.WatchJobRequest) -> AsyncIterator[pb.JobEvent]:
+    async def watch(self, call: AuthorisedCall, request: pb.WatchJobRequest) -> AsyncIterator[pb.JobEvent]:
         """What comes after the number that was seen last, until the run ends."""
         if request.after < 0:
             raise Invalid("after", "must be the number of the last event that was seen, or 0", got=request.after)
@@ -74,14 +74,14 @@ class Watching:
             async for event in self._told(call, run, request.after):
                 yield event
 
-    async def _admitted(self, call: Call, job_id: str) -> RunView:
+    async def _admitted(self, call: AuthorisedCall, job_id: str) -> RunView:
         """The run, if the tenant may have one more stream."""
         run, limiter = await self.jobs.run_of(call.caller, job_id), self.jobs.cases[Limiter]
         limiter.stream(await limiter.of(call.caller.tenant_id), self.streams.of[call.caller.tenant_id])
         return run
 
-    async def _told(self, call: Call, run: RunView, after: int) -> AsyncIterator[pb.JobEvent]:
-        cases, clock = self.jobs.cases, self.jobs.cases[Wellbeing].clock
+    async def _told(self, call: AuthorisedCall, run: RunView, after: int) -> AsyncIterator[pb.JobEvent]:
+        cases, clock = self.jobs.cases, self.jobs.cases[HealthChecks].clock
         asked = clock.monotonic()
         # Listen first, then read: what happens in between wakes us.
         async with cases.feed.listen(run_topic(run.id)) as waiter:
@@ -101,9 +101,9 @@ class Watching:
                 if clock.monotonic() - asked >= RECHECK:
                     asked = clock.monotonic()
                     await self.work.finish(self._still(call))
-        raise Stopping(f"the server is stopping: watch {run.id} again, after {after}")
+        raise ServerStopping(f"the server is stopping: watch {run.id} again, after {after}")
 
-    async def _read(self, call: Call, run: RunView, after: int) -> tuple[RunView, list[pb.JobEvent]]:
+    async def _read(self, call: AuthorisedCall, run: RunView, after: int) -> tuple[RunView, list[pb.JobEvent]]:
         """While the database is away, nothing new is known."""
         try:
             runs = self.jobs.cases[Runs]
@@ -113,6 +113,6 @@ class Watching:
             return run, []
         return found, [encode.event(one, found) for one in events]
 
-    async def _still(self, call: Call) -> None:
+    async def _still(self, call: AuthorisedCall) -> None:
         if self.identity is not None and not await self.identity.still(call.caller):
             raise Unauthenticated

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 
 from foliot.core.errors import Contended
 from foliot.db.transaction import Statements
-from foliot.features.schedules.model.declared import Declared
+from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.tables import declared
 
 
@@ -18,7 +18,7 @@ from foliot.features.schedules.tables import declared
 class SqlDeclarations(Statements):
     """One row for each; its insert is what two processes that start together meet at."""
 
-    async def take(self, tenant_id: str, source: str, name: str) -> Declared | None:
+    async def take(self, tenant_id: str, source: str, name: str) -> DeclaredSchedule | None:
         """The entry, locked; whoever asks for the same waits. None when this transaction is the first to ask."""
         row = {"tenant_id": [tenant_id], "source": [source], "name": [name], "wanted": [""], "made": [{}]}
         # Waits for whoever inserted the same and has not committed yet.
@@ -30,13 +30,13 @@ class SqlDeclarations(Statements):
             raise Contended(f"the declaration of {name} was dropped", told="somebody else changed it meanwhile")
         return None if found.schedule_id is None else _declared(found)
 
-    async def put(self, one: Declared) -> None:
+    async def put(self, one: DeclaredSchedule) -> None:
         """Only after `take`."""
         values = {"schedule_id": one.schedule_id, "wanted": one.wanted, "made": dict(one.made)}
         where = _this(one.tenant_id, one.source, one.name)
         await self.conn.execute(update(declared).where(*where).values(**values))
 
-    async def of(self, tenant_id: str, source: str) -> Sequence[Declared]:
+    async def of(self, tenant_id: str, source: str) -> Sequence[DeclaredSchedule]:
         where = (declared.c.tenant_id == tenant_id, declared.c.source == source, declared.c.schedule_id.is_not(None))
         rows = await self.conn.execute(select(declared).where(*where).order_by(declared.c.name))
         return [_declared(row) for row in rows]
@@ -49,5 +49,5 @@ def _this(tenant_id: str, source: str, name: str) -> tuple[ColumnElement[bool], 
     return declared.c.tenant_id == tenant_id, declared.c.source == source, declared.c.name == name
 
 
-def _declared(row: Any) -> Declared:
-    return Declared(**{column.name: getattr(row, column.name) for column in declared.c})
+def _declared(row: Any) -> DeclaredSchedule:
+    return DeclaredSchedule(**{column.name: getattr(row, column.name) for column in declared.c})

@@ -15,13 +15,13 @@ from foliot.db.elapsed import Elapsed
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.query import Query, Term
-from foliot.features.filters.sql.runs import Sieve
-from foliot.features.schedules.model.health import BAD, GOOD, Ended
-from foliot.features.schedules.model.ranking import SLOW, Record, two_digits
+from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.features.filters.sql.runs import RunConditions
+from foliot.features.schedules.model.health import BAD, GOOD, EndedRun
+from foliot.features.schedules.model.ranks import SLOW, ScheduleRecord, two_digits
 
 
-async def fared(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most: int) -> list[Record]:
+async def recent_records(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most: int) -> list[ScheduleRecord]:
     """Of the runs that meet these conditions, the newest."""
     newest = (
         select(runs.c.schedule_id, runs.c.state, Elapsed(runs.c.started_at, runs.c.finished_at).label("took"))
@@ -46,7 +46,7 @@ async def fared(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most
         func.min(case((slow, placed.c.took))).label("p95"),
     ).group_by(placed.c.schedule_id)
     return [
-        Record(row.schedule_id, row.runs, int(row.bad), None if row.p95 is None else two_digits(int(row.p95)))
+        ScheduleRecord(row.schedule_id, row.runs, int(row.bad), None if row.p95 is None else two_digits(int(row.p95)))
         for row in await conn.execute(query)
     ]
 
@@ -64,7 +64,7 @@ class SqlScheduleHealth(Statements):
 
     async def outcomes(
         self, tenant_id: str, schedule_ids: Sequence[str], each: int, *, why: bool = False
-    ) -> dict[str, list[Ended]]:
+    ) -> dict[str, list[EndedRun]]:
         """The last ended runs of each of these schedules, oldest first; `why` they failed only if asked for.
 
         One statement that goes down the index of each schedule as far as it must, and no further.
@@ -85,21 +85,21 @@ class SqlScheduleHealth(Statements):
             )
             for schedule_id in schedule_ids
         ]
-        found: dict[str, list[Ended]] = {}
+        found: dict[str, list[EndedRun]] = {}
         for row in await self.conn.execute(union_all(*parts)):
             found.setdefault(row.schedule_id, []).append(_ended(row))
         return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
 
-    async def fared(self, tenant_id: str, since: datetime, most: int) -> list[Record]:
+    async def recent_records(self, tenant_id: str, since: datetime, most: int) -> list[ScheduleRecord]:
         """How the newest `most` runs of schedules ended that were made since then; one for each schedule."""
-        within = Query((Term("since", at=since),))
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, within, since)
-        return await fared(self.conn, sieve.where(), most)
+        within = FilterQuery((FilterTerm("since", at=since),))
+        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, within, since)
+        return await recent_records(self.conn, sieve.where(), most)
 
 
-def _ended(row: Any) -> Ended:
+def _ended(row: Any) -> EndedRun:
     took = None if row.started_at is None else round((row.finished_at - row.started_at).total_seconds() * 1000, 3)
-    return Ended(row.id, RunState(row.state), row.finished_at, took, message_of(row.error))
+    return EndedRun(row.id, RunState(row.state), row.finished_at, took, message_of(row.error))
 
 
 def message_of(error: Any) -> str:

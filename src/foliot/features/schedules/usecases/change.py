@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext
 from foliot.core.access import Thing
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict
 from foliot.db.transaction import Transaction
-from foliot.engine.model.schedule import Schedule, Spec, Status
+from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.settle import settle
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
@@ -26,7 +26,7 @@ _ENDLESS = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LockedSchedule:
     """A locked schedule with every instant up to `now` settled."""
 
     schedule: Schedule
@@ -42,7 +42,7 @@ class Held:
         return self.schedule
 
 
-async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> Held:
+async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> LockedSchedule:
     """Settle what is due by the rules that hold until now. `schedule` is locked by whoever calls.
 
     One that a clock had led ahead is set back first: no other change would bring it back.
@@ -55,21 +55,21 @@ async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> Held:
         return await _mend(tx, schedule, now)
     due = await SqlFiring(tx).lock_one(schedule.id)
     if due is None:
-        return Held(schedule, now)
+        return LockedSchedule(schedule, now)
     # A node whose clock runs ahead may have settled instants that lie in our future: they belong to the old rules too.
     ahead = schedule.spec.trigger.newest(now, due.next_at, 1)
     now = max([now, *ahead])
     if due.next_at > now:
-        return Held(schedule, now)
+        return LockedSchedule(schedule, now)
     open_runs = await SqlFiring(tx).open_runs([schedule.id])
     await SqlFiring(tx).record([settle(due, now, open_runs.get(schedule.id, ()))], now)
     settled = await SqlSchedules(tx).get(schedule.tenant_id, schedule.id)
-    return Held(settled or schedule, now)
+    return LockedSchedule(settled or schedule, now)
 
 
 def is_ahead(schedule: Schedule, now: datetime) -> bool:
     """Whether it has settled, or was changed at, moments that have not come: no sound clock does that."""
-    if schedule.fault is not None or schedule.status not in {Status.ACTIVE, Status.PAUSED}:
+    if schedule.fault is not None or schedule.status not in {ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED}:
         return False
     if schedule.updated_at > now + SKEW:
         return True
@@ -83,29 +83,29 @@ async def realign(ctx: CommandContext, schedule: Schedule, now: datetime) -> Sch
     cut, freed = [], 0
     for version, entry in await SqlSchedules(ctx.tx).ledger(schedule.id, now + _TICK, _ENDLESS):
         spec = specs.get(version)
-        if entry.first > now or not isinstance(spec, Spec):
+        if entry.first > now or not isinstance(spec, ScheduleSpec):
             freed += entry.count
             continue
         (last,) = spec.trigger.newest(entry.first, now + _TICK, 1)
         stays = replace(entry, last=last, count=spec.trigger.count(entry.first, now + _TICK))
         cut.append(stays)
         freed += entry.count - stays.count
-    cursor = schedule.spec.trigger.next_after(now) if schedule.status is Status.ACTIVE else None
+    cursor = schedule.spec.trigger.next_after(now) if schedule.status is ScheduleStatus.ACTIVE else None
     set_back = replace(schedule, next_at=cursor, updated_at=now)
     told = await SqlSchedules(ctx.tx).rewind(set_back, now, cut)
     was = {"next_run_at": rfc3339(schedule.next_at)}
     became = {"next_run_at": rfc3339(cursor), "fired_ahead": len(told.early), "freed": freed}
-    ctx.audit(Change("realign", Thing.SCHEDULE, schedule.id, was, became), at=now)
+    ctx.audit(AuditedChange("realign", Thing.SCHEDULE, schedule.id, was, became), at=now)
     return replace(set_back, last_run_at=told.last_run_at)
 
 
 async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
     """Let the schedule, as it is given, hold from now on, as a new version with a span of its own."""
     spec, cursor, status = schedule.spec, None, schedule.status
-    if status in {Status.ACTIVE, Status.COMPLETED}:
+    if status in {ScheduleStatus.ACTIVE, ScheduleStatus.COMPLETED}:
         exhausted = spec.max_runs is not None and schedule.fired >= spec.max_runs
         cursor = None if exhausted else spec.trigger.next_after(now)
-        status = Status.COMPLETED if cursor is None else Status.ACTIVE
+        status = ScheduleStatus.COMPLETED if cursor is None else ScheduleStatus.ACTIVE
     turned = replace(
         still_skipping(schedule, now),
         version=schedule.version + 1,
@@ -116,11 +116,11 @@ async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
     )
     await SqlSchedules(tx).save(turned, new_version=True)
     match status:
-        case Status.ACTIVE:
+        case ScheduleStatus.ACTIVE:
             await SqlSchedules(tx).turn_span(turned, now, active=True)
-        case Status.PAUSED:
+        case ScheduleStatus.PAUSED:
             await SqlSchedules(tx).turn_span(turned, now, active=False, reason=turned.paused_reason)
-        case Status.COMPLETED | Status.DELETED:
+        case ScheduleStatus.COMPLETED | ScheduleStatus.DELETED:
             await SqlSchedules(tx).end_span(turned.id, now)
     return turned
 
@@ -128,21 +128,23 @@ async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
 def still_skipping(schedule: Schedule, now: datetime) -> Schedule:
     """What is to be skipped stays so while it lies ahead and the trigger names it; a pause does not end it."""
     skip = schedule.skip_at
-    if skip is None or (skip > now and schedule.status is not Status.DELETED and schedule.spec.trigger.names(skip)):
+    if skip is None or (
+        skip > now and schedule.status is not ScheduleStatus.DELETED and schedule.spec.trigger.names(skip)
+    ):
         return schedule
     return replace(schedule, skip_at=None, skip_by=None)
 
 
-async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> Held:
+async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> LockedSchedule:
     """A damaged schedule was silent: what it did not settle becomes a span of its own that says so."""
     spec = (await SqlSchedules(tx).specs(schedule.id)).get(schedule.version)
     spans = await SqlSchedules(tx).spans(schedule.id)
-    if schedule.status is Status.ACTIVE and spans and spans[-1].end is None:
+    if schedule.status is ScheduleStatus.ACTIVE and spans and spans[-1].end is None:
         entries = await SqlSchedules(tx).ledger(schedule.id, spans[-1].start, _ENDLESS)
         fired = await SqlRuns(tx).last_instant(schedule.id)
         settled = max([spans[-1].start, fired or _NEVER, *(entry.last for _, entry in entries)])
         await SqlSchedules(tx).turn_span(schedule, settled, active=False, reason=DAMAGED)
         now = max(now, settled)
-    if isinstance(spec, Spec):
-        return Held(replace(schedule, spec=spec), now)
-    return Held(schedule, now, broken=True)
+    if isinstance(spec, ScheduleSpec):
+        return LockedSchedule(replace(schedule, spec=spec), now)
+    return LockedSchedule(schedule, now, broken=True)

@@ -11,12 +11,12 @@ from foliot.core.errors import Invalid
 from foliot.db.transaction import Transaction
 from foliot.engine.ports import Actions, is_examined
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.document import Check, action_of, put_back, under
+from foliot.features.schedules.model.document import ActionCheck, action_of, put_back, under
 
 log = structlog.get_logger("foliot.schedules")
 
 
-async def objection(actions: Actions, caller: Caller, raw: object, check: Check) -> Invalid | None:
+async def objection(actions: Actions, caller: Caller, raw: object, check: ActionCheck) -> Invalid | None:
     """What the target has against a request; None also when it could not be asked, or the request cannot be read.
 
     Never inside a transaction: a target may take its time.

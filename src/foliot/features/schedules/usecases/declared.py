@@ -13,13 +13,13 @@ import structlog
 
 from foliot.commands.envelope import CommandContext
 from foliot.core.ids import SCHEDULE
-from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.declared import Declared
+from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.model.document import document
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
-from foliot.features.schedules.usecases.schedules import Owner, Schedules
+from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedules
 
 log = structlog.get_logger("foliot.tasks")
 
@@ -27,7 +27,7 @@ Wanted = Callable[[Schedule | None], Mapping[str, Any]]
 """The request that makes the schedule, given the one that stands."""
 
 
-class Fate(StrEnum):
+class DeclarationOutcome(StrEnum):
     """What became of a declared schedule."""
 
     CREATED = "created"
@@ -39,27 +39,27 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DeclarationResult:
     """One declared schedule, and what became of it."""
 
     name: str
-    fate: Fate
+    fate: DeclarationOutcome
     schedule: Schedule
 
 
-def edited(schedule: Schedule, declared: Declared) -> bool:
+def edited(schedule: Schedule, declared: DeclaredSchedule) -> bool:
     """Whether its rules are not those it was made with. Pausing is no edit; a field that is new in Foliot is none."""
     stands = _plain(document(schedule))
     return any(stands.get(name) != value for name, value in declared.made.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declaring:
+class Declarations:
     """Makes one schedule, inside the transaction of whoever declares it."""
 
     schedules: Schedules
 
-    async def make(self, ctx: CommandContext, of: tuple[str, str], wanted: Wanted) -> Made:
+    async def make(self, ctx: CommandContext, of: tuple[str, str], wanted: Wanted) -> DeclarationResult:
         """`of` is who declares it, and under which name. One that was deleted is left to the calling method."""
         source, name = of
         tx = ctx.tx
@@ -69,29 +69,29 @@ class Declaring:
             schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id, lock=True)
         if declared is None or schedule is None:
             return await self.create(ctx, of, wanted(None))
-        if schedule.status is Status.DELETED:
-            return Made(name, Fate.DELETED, schedule)
+        if schedule.status is ScheduleStatus.DELETED:
+            return DeclarationResult(name, DeclarationOutcome.DELETED, schedule)
         raw = wanted(schedule)
         if declared.wanted == digest(raw):
-            return Made(name, Fate.UNCHANGED, schedule)
+            return DeclarationResult(name, DeclarationOutcome.UNCHANGED, schedule)
         if schedule.fault is not None or edited(schedule, declared):
-            return Made(name, Fate.KEPT, schedule)
+            return DeclarationResult(name, DeclarationOutcome.KEPT, schedule)
         held = await hold(ctx, schedule, self.schedules.clock.now())
         changed = await self.schedules.rewrite(ctx, held, raw)
         await self.note(ctx, of, raw, changed)
-        return Made(name, Fate.UPDATED, changed)
+        return DeclarationResult(name, DeclarationOutcome.UPDATED, changed)
 
-    async def create(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any]) -> Made:
+    async def create(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any]) -> DeclarationResult:
         """Make it anew. Only after `make`, which took its place."""
-        owner = Owner(self.schedules.new_id(SCHEDULE), ctx.caller.user_id, _maker(of[0]))
+        owner = ScheduleOwner(self.schedules.new_id(SCHEDULE), ctx.caller.user_id, _maker(of[0]))
         schedule = await self.schedules.add(ctx, raw, owner)
         await self.note(ctx, of, raw, schedule)
-        return Made(of[1], Fate.CREATED, schedule)
+        return DeclarationResult(of[1], DeclarationOutcome.CREATED, schedule)
 
     async def note(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any], schedule: Schedule) -> None:
         """Remember what was asked for, and what came of it."""
         await SqlDeclarations(ctx.tx).put(
-            Declared(
+            DeclaredSchedule(
                 tenant_id=ctx.tenant_id,
                 source=of[0],
                 name=of[1],
@@ -119,7 +119,7 @@ def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Did:
+class DeclarerRound:
     """What a round did."""
 
     rest: float

@@ -9,7 +9,7 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
-from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST = 100
@@ -17,13 +17,13 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fares:
+class ScheduleHealthReader:
     """The last outcomes of schedules, and what they add up to."""
 
     store: Database
 
     @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
-    async def of(self, ctx: QueryContext, schedule_ids: Sequence[str]) -> Sequence[Wellness]:
+    async def of(self, ctx: QueryContext, schedule_ids: Sequence[str]) -> Sequence[ScheduleOutcomes]:
         """In the order asked for; whoever is not there, or not this caller's, is left out."""
         wanted = list(dict.fromkeys(schedule_ids))
         if not 1 <= len(wanted) <= MOST:
@@ -31,4 +31,4 @@ class Fares:
         async with ctx.read() as tx:
             known = await SqlScheduleHealth(tx).names(ctx.tenant_id, wanted)
             found = await SqlScheduleHealth(tx).outcomes(ctx.tenant_id, list(known), SHOWN)
-        return [Wellness(one, found.get(one, ())) for one in wanted if one in known]
+        return [ScheduleOutcomes(one, found.get(one, ())) for one in wanted if one in known]

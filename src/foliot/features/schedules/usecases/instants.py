@@ -13,9 +13,9 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.ledger import Entry, Reason, Span, skipped_by
+from foliot.engine.model.ledger import LedgerEntry, LedgerReason, VersionSpan, skipped_by
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule, Spec
+from foliot.engine.model.schedule import Schedule, ScheduleSpec
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.usecases.change import DAMAGED
 from foliot.features.schedules.usecases.schedules import find_schedule
@@ -28,7 +28,7 @@ PAST, FUTURE = timedelta(days=1), timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Instant:
+class InstantRecord:
     """One nominal due time and its outcome: ran, queued, skipped, missed, pruned or planned."""
 
     at: datetime
@@ -49,7 +49,7 @@ class Instants:
     @query(Verb.READ, Thing.SCHEDULE)
     async def list(
         self, ctx: QueryContext, schedule_id: str, start: datetime | None, end: datetime | None, limit: int
-    ) -> tuple[Sequence[Instant], datetime | None]:
+    ) -> tuple[Sequence[InstantRecord], datetime | None]:
         """The first `limit` instants of [start, end), and where to go on; a day back and a day ahead unless said."""
         now = self.clock.now()
         start = start or (end or now) - PAST
@@ -68,18 +68,20 @@ class Instants:
 
 
 def named(
-    spans: Sequence[Span], specs: Mapping[int, Spec | str], start: datetime, end: datetime
-) -> Iterator[tuple[Span, datetime]]:
+    spans: Sequence[VersionSpan], specs: Mapping[int, ScheduleSpec | str], start: datetime, end: datetime
+) -> Iterator[tuple[VersionSpan, datetime]]:
     """The instants the versions name, each within the spans in which it held."""
     for span in spans:
         spec = specs.get(span.version)
-        if isinstance(spec, Spec):
+        if isinstance(spec, ScheduleSpec):
             until = end if span.end is None else min(end, span.end + TICK)
             for at in spec.trigger.between(max(start, span.start + TICK), until):
                 yield span, at
 
 
-async def outcomes(tx: Transaction, schedule: Schedule, there: Sequence[tuple[Span, datetime]]) -> list[Instant]:
+async def outcomes(
+    tx: Transaction, schedule: Schedule, there: Sequence[tuple[VersionSpan, datetime]]
+) -> list[InstantRecord]:
     """What became of these, which `named` gave, or is planned."""
     if not there:
         return []
@@ -87,7 +89,7 @@ async def outcomes(tx: Transaction, schedule: Schedule, there: Sequence[tuple[Sp
     runs = {
         at: (run, state) for at, run, state in await SqlSchedules(tx).instants(schedule.id, first, last, len(there))
     }
-    ledger = _Ledger([entry for _, entry in await SqlSchedules(tx).ledger(schedule.id, first, last)])
+    ledger = _LedgerLookup([entry for _, entry in await SqlSchedules(tx).ledger(schedule.id, first, last)])
     left = _left(schedule, there[0][1])
     found = []
     for span, at in there:
@@ -112,21 +114,21 @@ def _left(schedule: Schedule, first: datetime) -> int | None:
 
 
 def _outcome(
-    schedule: Schedule, span: Span, at: datetime, run: tuple[str, RunState] | None, entry: Entry | None
-) -> Instant:
+    schedule: Schedule, span: VersionSpan, at: datetime, run: tuple[str, RunState] | None, entry: LedgerEntry | None
+) -> InstantRecord:
     if run is not None:
         outcome = "queued" if run[1] is RunState.QUEUED else "ran"
-        return Instant(at, outcome, run[1].value, run[0])
+        return InstantRecord(at, outcome, run[1].value, run[0])
     if entry is not None:
-        return Instant(at, entry.fate.value, entry.told, on_purpose=entry.reason is Reason.REQUESTED)
+        return InstantRecord(at, entry.fate.value, entry.told, on_purpose=entry.reason is LedgerReason.REQUESTED)
     if not span.active:
-        return Instant(at, "skipped", _silence(span.reason))
+        return InstantRecord(at, "skipped", _silence(span.reason))
     if schedule.fault is not None:
-        return Instant(at, "missed", f"damaged: {schedule.fault}")
+        return InstantRecord(at, "missed", f"damaged: {schedule.fault}")
     if span.end is None and schedule.next_at is not None and at >= schedule.next_at:
         wished = at == schedule.skip_at
-        return Instant(at, "skipped", skipped_by(schedule.skip_by)) if wished else Instant(at, "planned")
-    return Instant(at, "missed", "unaccounted: `foliot audit` says more")
+        return InstantRecord(at, "skipped", skipped_by(schedule.skip_by)) if wished else InstantRecord(at, "planned")
+    return InstantRecord(at, "missed", "unaccounted: `foliot audit` says more")
 
 
 def _silence(reason: str) -> str:
@@ -137,13 +139,13 @@ def _silence(reason: str) -> str:
 
 
 @dataclass(slots=True)
-class _Ledger:
+class _LedgerLookup:
     """Looks up entries for moments that only grow."""
 
-    entries: list[Entry]
+    entries: list[LedgerEntry]
     place: int = 0
 
-    def at(self, moment: datetime) -> Entry | None:
+    def at(self, moment: datetime) -> LedgerEntry | None:
         while self.place < len(self.entries) and self.entries[self.place].last < moment:
             self.place += 1
         if self.place < len(self.entries) and self.entries[self.place].first <= moment:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.time.natural_trigger import understand
-from foliot.core.time.preview import Preview, preview
+from foliot.core.time.preview import TriggerOutlook, preview
 from foliot.core.time.trigger import Trigger
 from foliot.core.time.zone import zone_info
 from foliot.db.database import Database
-from foliot.engine.model.trigger_document import OWNED, Standing, read_rule
+from foliot.engine.model.trigger_document import OWNED, TriggerContext, read_rule
 from foliot.wakeups.feed import Feed
 
 MAX_COUNT = 500
@@ -35,21 +35,21 @@ class Previews:
     default_zone: str = "UTC"
 
     @command(Verb.READ, Thing.SCHEDULE)
-    async def preview(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Preview:
+    async def preview(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> TriggerOutlook:
         """A trigger or `words` that name one, `start_at` as the moment to count from (included), and `count`."""
         seen = self._look(raw)
         if once.key is not None:
             await ctx.begin()
         return seen
 
-    def _look(self, raw: object) -> Preview:
+    def _look(self, raw: object) -> TriggerOutlook:
         fields = Fields.of("", raw)
         now = self.clock.now()
         start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
         count = fields.integer("count", 10, low=1, high=MAX_COUNT)
         words = fields.value("words")
         told = fields if words is None else self._told(fields, words)
-        rule = read_rule(told, Standing("preview", now, self.default_zone), start_at)
+        rule = read_rule(told, TriggerContext("preview", now, self.default_zone), start_at)
         fields.finish()
         seen = preview(Trigger(rule, end_at=end_at), now if start_at is None else start_at - _TICK, count)
         if _HASHED.search(str(fields.raw.get("cron_expr", ""))):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.usecases.change import SKEW, hold, is_ahead
 from foliot.features.schedules.usecases.schedules import find_schedule
@@ -22,7 +22,7 @@ MOST = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Realign:
+class Realignment:
     """The first instant after now is the next one again. What was fired too early is not fired twice."""
 
     store: Database
@@ -30,11 +30,11 @@ class Realign:
     feed: Feed
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def one(self, ctx: CommandContext, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
+    async def one(self, ctx: CommandContext, schedule_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
         """Nothing happens to one that is not ahead. A damaged one is mended by a resume instead."""
         tx = await ctx.begin()
         schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
-        if schedule.status not in {Status.ACTIVE, Status.PAUSED}:
+        if schedule.status not in {ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED}:
             raise Conflict(f"schedule {schedule_id} is {schedule.status.value}: it has no next instant to set back")
         if schedule.fault is not None:
             raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
@@ -44,7 +44,7 @@ class Realign:
         return schedule
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def all(self, ctx: CommandContext, once: Once = EACH_TIME) -> Sequence[Schedule]:
+    async def all(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[Schedule]:
         """Every one of the tenant's that is ahead, at most `MOST`."""
         made = []
         tx = await ctx.begin()

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foliot.commands.audit import word
-from foliot.commands.audit_entry import EDITS, TrailEntry
-from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_entry import EDITS, AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.schedule import Schedule, Spec, Status
-from foliot.engine.model.views import Page
+from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
+from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import whole
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
@@ -29,7 +29,7 @@ _WORDS: Mapping[str, type] = {"name": str, "description": str, "tags": list}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reverting:
+class Reverts:
     """Only the last edit of a schedule is taken back: what others built upon it is not torn down unseen.
 
     The trail masks headers and shortens what is large; so what a schedule did and when is read from its versions.
@@ -41,7 +41,7 @@ class Reverting:
     schedules: Schedules
 
     @command(Verb.WRITE, Thing.SCHEDULE, (Verb.READ, Thing.TRAIL))
-    async def revert(self, ctx: CommandContext, entry_id: str, once: Once = EACH_TIME) -> Schedule:
+    async def revert(self, ctx: CommandContext, entry_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
         """The schedule as it is now. `Conflict` says why an edit cannot be taken back."""
         try:
             schedule, before = await self._standing(ctx, entry_id)
@@ -56,18 +56,18 @@ class Reverting:
     async def _standing(self, ctx: CommandContext, entry_id: str) -> tuple[Schedule, dict[str, Any]]:
         """The schedule, and the document of what stood before the edit."""
         async with ctx.read() as tx:
-            entry = await SqlTrail(tx).get(ctx.tenant_id, entry_id)
+            entry = await SqlAuditLog(tx).get(ctx.tenant_id, entry_id)
             if entry is None:
                 raise NotFound("entry of the audit log", entry_id)
             old, new = _versions(entry)
             schedule = await find_schedule(tx, ctx.caller, entry.thing_id)
-            if schedule.status is Status.DELETED:
+            if schedule.status is ScheduleStatus.DELETED:
                 raise Conflict(f"schedule {schedule.id} is deleted: nothing is put back")
             await _refuse_later(tx, entry, schedule, new)
             return schedule, await _before(tx, entry, schedule, old)
 
 
-def _versions(entry: TrailEntry) -> tuple[int, int]:
+def _versions(entry: AuditEntry) -> tuple[int, int]:
     """Which version the edit found, and which it made."""
     if entry.thing != word(Thing.SCHEDULE) or entry.verb not in EDITS:
         raise Conflict(f"entry {entry.id} is no edit of a schedule: {entry.verb} of a {entry.thing.replace('_', ' ')}")
@@ -77,10 +77,12 @@ def _versions(entry: TrailEntry) -> tuple[int, int]:
     return old, new
 
 
-async def _refuse_later(tx: Transaction, entry: TrailEntry, schedule: Schedule, new: int) -> None:
+async def _refuse_later(tx: Transaction, entry: AuditEntry, schedule: Schedule, new: int) -> None:
     """Pausing and resuming make versions too, but change no setting."""
     for verb in EDITS:
-        found = await SqlTrail(tx).find(entry.tenant_id, Page(1), thing=entry.thing, thing_id=entry.thing_id, verb=verb)
+        found = await SqlAuditLog(tx).find(
+            entry.tenant_id, PageRequest(1), thing=entry.thing, thing_id=entry.thing_id, verb=verb
+        )
         for one in found:
             later = (one.became or {}).get("version")
             if one.id != entry.id and isinstance(later, int) and later > new:
@@ -93,7 +95,7 @@ async def _refuse_later(tx: Transaction, entry: TrailEntry, schedule: Schedule, 
         )
 
 
-async def _before(tx: Transaction, entry: TrailEntry, schedule: Schedule, old: int) -> dict[str, Any]:
+async def _before(tx: Transaction, entry: AuditEntry, schedule: Schedule, old: int) -> dict[str, Any]:
     """The document of the schedule as it stood."""
     spec, action = await _version(tx, schedule, old)
     was = whole(replace(schedule, spec=spec, action=dict(action)))
@@ -106,9 +108,9 @@ async def _before(tx: Transaction, entry: TrailEntry, schedule: Schedule, old: i
     return was
 
 
-async def _version(tx: Transaction, schedule: Schedule, number: int) -> tuple[Spec, Mapping[str, Any]]:
+async def _version(tx: Transaction, schedule: Schedule, number: int) -> tuple[ScheduleSpec, Mapping[str, Any]]:
     spec = (await SqlSchedules(tx).specs(schedule.id)).get(number)
     action = (await SqlSchedules(tx).actions(schedule.tenant_id, {(schedule.id, number)})).get((schedule.id, number))
-    if not isinstance(spec, Spec) or action is None:
+    if not isinstance(spec, ScheduleSpec) or action is None:
         raise Conflict(f"version {number} of schedule {schedule.id} cannot be read any more")
     return spec, action

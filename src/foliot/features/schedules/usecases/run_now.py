@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from foliot.commands.audit import Change, entry, masked
-from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit import AuditedChange, entry, masked
+from foliot.commands.audit_entry import AuditEntry
 from foliot.commands.audit_sql import audit_rows
 from foliot.commands.group_commit import small
 from foliot.commands.limits import Limiter
@@ -18,12 +18,12 @@ from foliot.core.credential import kept
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, FoliotError, Invalid
 from foliot.core.ids import RUN
-from foliot.core.limits import Limits
+from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import MANUAL_QUEUE, Origin
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
@@ -32,21 +32,21 @@ from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunOrder:
     """Who wants a run of which schedule, what it should do differently, and what their tenant may have."""
 
     caller: Caller
     schedule_id: str
     raw: object
-    limits: Limits
+    limits: TenantLimits
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _StartedRun:
     """What is written down of one."""
 
     run: RunRequest
-    told: TrailEntry
+    told: AuditEntry
     view: RunView
 
 
@@ -61,7 +61,7 @@ class RunNow:
     new_id: Callable[[str], str]
     check_for: CheckFor
 
-    async def one(self, tx: Transaction, wanted: Wanted, schedule: Schedule) -> RunView:
+    async def one(self, tx: Transaction, wanted: RunOrder, schedule: Schedule) -> RunView:
         """A run of a schedule that is locked."""
         now = self.clock.now()
         begun = self._begin(wanted, schedule, now)
@@ -70,12 +70,12 @@ class RunNow:
             await self.limiter.stored(tx, wanted.caller, wanted.limits)
         return begun.view
 
-    async def several(self, tenant_id: str, group: Sequence[Wanted]) -> Sequence[RunView | Exception | None]:
+    async def several(self, tenant_id: str, group: Sequence[RunOrder]) -> Sequence[RunView | Exception | None]:
         """What many want at the same time; whoever's schedule is unknown, or held by another, is left to ask alone.
 
         So is whoever changes a large action: the run carries the whole of it, however little is changed.
         """
-        begun: list[_Begun] = []
+        begun: list[_StartedRun] = []
         answers: list[RunView | Exception | None] = []
         try:
             async with self.store.begin(tenant_id) as tx:
@@ -104,13 +104,13 @@ class RunNow:
             self.feed.wake(RUNS_TOPIC)
         return answers
 
-    async def _is_full(self, tx: Transaction, wanted: Wanted) -> bool:
+    async def _is_full(self, tx: Transaction, wanted: RunOrder) -> bool:
         """Whether its tenant has no room for what a run is given; it is refused when it asks alone."""
         most = wanted.limits.stored_bytes
         return most is not None and await SqlTenants(tx).stored_bytes(wanted.caller.tenant_id) >= most
 
-    def _begin(self, wanted: Wanted, schedule: Schedule, now: datetime) -> _Begun:
-        if schedule.status is Status.DELETED:
+    def _begin(self, wanted: RunOrder, schedule: Schedule, now: datetime) -> _StartedRun:
+        if schedule.status is ScheduleStatus.DELETED:
             raise Conflict(f"schedule {schedule.id} is deleted")
         if schedule.fault is not None:
             raise Conflict(f"schedule {schedule.id} is damaged ({schedule.fault}): resume or replace it first")
@@ -130,11 +130,11 @@ class RunNow:
             action=self._override(schedule, wanted),
         )
         became = masked({"run_id": run.id} | ({} if run.action is None else {"action": run.action}))
-        told = entry(caller, now, Change("run_now", Thing.SCHEDULE, schedule.id, became=became))
+        told = entry(caller, now, AuditedChange("run_now", Thing.SCHEDULE, schedule.id, became=became))
         self.limiter.run(caller, wanted.limits)
-        return _Begun(run, told, run.made(now, schedule.name))
+        return _StartedRun(run, told, run.made(now, schedule.name))
 
-    def _override(self, schedule: Schedule, wanted: Wanted) -> dict[str, Any] | None:
+    def _override(self, schedule: Schedule, wanted: RunOrder) -> dict[str, Any] | None:
         fields = Fields.of("", wanted.raw)
         payload = fields.value("payload")
         fields.finish()

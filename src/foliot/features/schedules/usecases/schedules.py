@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query, requires, unchecked_command
-from foliot.commands.group_commit import Together, small
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.group_commit import GroupCommit, small
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
-from foliot.core.access import Caller, Door, Thing, Verb, demand
+from foliot.core.access import Caller, Interface, Thing, Verb, require
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.core.ids import SCHEDULE
@@ -20,25 +20,25 @@ from foliot.core.ports import Clock
 from foliot.core.visible_text import check_prose
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.schedule import ManagedBy, Schedule, Status
-from foliot.engine.model.trigger_document import Standing
-from foliot.engine.model.views import Page, RunView
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
+from foliot.engine.model.trigger_document import TriggerContext
+from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.ports import Actions, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.audit_view import edited, portrait
-from foliot.features.schedules.model.document import MAX_TAGS, Check, asleep, merge, put_back, read_draft, whole
-from foliot.features.schedules.usecases.change import Held, hold, turn
+from foliot.features.schedules.model.audit_view import audit_view, edited
+from foliot.features.schedules.model.document import MAX_TAGS, ActionCheck, asleep, merge, put_back, read_draft, whole
+from foliot.features.schedules.usecases.change import LockedSchedule, hold, turn
 from foliot.features.schedules.usecases.check_target import copied, objection
 from foliot.features.schedules.usecases.defaults import with_defaults
-from foliot.features.schedules.usecases.run_now import RunNow, Wanted
+from foliot.features.schedules.usecases.run_now import RunNow, RunOrder
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 MAX_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class ScheduleOwner:
     """The id of a schedule that is about to be, and whose it will be."""
 
     schedule_id: str
@@ -57,25 +57,25 @@ class Schedules:
     limiter: Limiter
     new_id: Callable[[str], str]
     default_zone: str = "UTC"
-    together: Together[Wanted, RunView] = field(default_factory=Together)
+    together: GroupCommit[RunOrder, RunView] = field(default_factory=GroupCommit)
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def create(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Schedule:
+    async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> Schedule:
         raw, reason = asleep(raw)
         objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
         tx = await ctx.begin(self.limiter)
         raw = await copied(tx, ctx.caller, raw)
-        schedule = await self.add(ctx, raw, Owner(self.new_id(SCHEDULE), ctx.caller.user_id))
+        schedule = await self.add(ctx, raw, ScheduleOwner(self.new_id(SCHEDULE), ctx.caller.user_id))
         schedule = schedule if reason is None else await self.pause_one(ctx, schedule.id, reason)
         if objects is not None:
             raise objects
         return schedule
 
-    async def add(self, ctx: CommandContext, raw: object, owner: Owner) -> Schedule:
+    async def add(self, ctx: CommandContext, raw: object, owner: ScheduleOwner) -> Schedule:
         """Create one inside a larger change, which has read the tenant's limits."""
         now = self.clock.now()
         check, raw = self.check_for(ctx.tenant_id), self._defaulted(ctx.caller, raw)
-        draft = read_draft(raw, check, Standing(owner.schedule_id, now, self.default_zone))
+        draft = read_draft(raw, check, TriggerContext(owner.schedule_id, now, self.default_zone))
         schedule = Schedule(
             id=owner.schedule_id,
             tenant_id=ctx.tenant_id,
@@ -85,7 +85,7 @@ class Schedules:
             tags=draft.tags,
             spec=draft.spec,
             action=draft.action,
-            status=Status.ACTIVE,
+            status=ScheduleStatus.ACTIVE,
             version=1,
             next_at=draft.spec.trigger.next_after(now),
             last_run_at=None,
@@ -100,7 +100,7 @@ class Schedules:
         await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
         await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
         await SqlSchedules(ctx.tx).turn_span(schedule, now, active=True)
-        ctx.audit(Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)), at=now)
+        ctx.audit(AuditedChange("create", Thing.SCHEDULE, schedule.id, became=audit_view(schedule)), at=now)
         ctx.wake(SCHEDULES_TOPIC)
         return schedule
 
@@ -110,7 +110,7 @@ class Schedules:
             return await find_schedule(tx, ctx.caller, schedule_id)
 
     @query(Verb.READ, Thing.SCHEDULE)
-    async def list(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> Sequence[Schedule]:
+    async def list(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> Sequence[Schedule]:
         """`filters`: status, type, kind, tag, q. Deleted ones are left out unless asked for."""
         async with ctx.read() as tx:
             return await SqlSchedules(tx).find(ctx.tenant_id, page, **filters)
@@ -128,13 +128,13 @@ class Schedules:
             raise objects
         return changed
 
-    async def rewrite(self, ctx: CommandContext, held: Held, raw: object) -> Schedule:
+    async def rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
         """Replace one inside a larger change, which has read the tenant's limits."""
         _refuse_file(ctx.caller, held.schedule)
         changed = await self._rewrite(ctx, held, self._defaulted(ctx.caller, put_back(raw, held.schedule.action)))
         await self._check_limits(ctx, held, changed)
-        was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
-        ctx.audit(Change("replace", Thing.SCHEDULE, changed.id, was, portrait(changed)), at=held.now)
+        was = {"fault": held.schedule.fault} if held.broken else audit_view(held.schedule)
+        ctx.audit(AuditedChange("replace", Thing.SCHEDULE, changed.id, was, audit_view(changed)), at=held.now)
         return changed
 
     @command(Verb.WRITE, Thing.SCHEDULE)
@@ -164,7 +164,7 @@ class Schedules:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def pause(
-        self, ctx: CommandContext, schedule_id: str, raw: object = None, once: Once = EACH_TIME
+        self, ctx: CommandContext, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> Schedule:
         """After this no instant later than now fires. Pausing what is paused changes nothing."""
         fields = Fields.of("", raw)
@@ -178,17 +178,17 @@ class Schedules:
         """Pause one inside a larger change."""
         held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
-        if schedule.status is Status.COMPLETED:
+        if schedule.status is ScheduleStatus.COMPLETED:
             raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
-        if schedule.status is not Status.PAUSED:
-            schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
+        if schedule.status is not ScheduleStatus.PAUSED:
+            schedule = replace(schedule, status=ScheduleStatus.PAUSED, paused_reason=reason)
             schedule = replace(schedule, paused_at=held.now, paused_by=ctx.caller.user_id)
             schedule = await turn(ctx.tx, schedule, held.now)
             ctx.audit(edited("pause", held.schedule, schedule), at=held.now)
         return schedule
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def resume(self, ctx: CommandContext, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
+    async def resume(self, ctx: CommandContext, schedule_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
         """Fires again from the next instant on; paused time is never caught up."""
         await ctx.begin(self.limiter)
         return await self.resume_one(ctx, schedule_id)
@@ -197,8 +197,8 @@ class Schedules:
         """Resume one inside a larger change, which has read the tenant's limits."""
         held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
-        if schedule.status is Status.PAUSED or schedule.fault is not None:
-            schedule = replace(schedule, status=Status.ACTIVE, paused_reason="", paused_at=None, paused_by=None)
+        if schedule.status is ScheduleStatus.PAUSED or schedule.fault is not None:
+            schedule = replace(schedule, status=ScheduleStatus.ACTIVE, paused_reason="", paused_at=None, paused_by=None)
             schedule = await turn(ctx.tx, schedule, held.now)
             await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
             ctx.audit(edited("resume", held.schedule, schedule), at=held.now)
@@ -225,7 +225,7 @@ class Schedules:
         """Softly: it stays readable. Its waiting runs are cancelled, running ones go on."""
         tx = await ctx.begin()
         schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
-        if schedule.status is Status.DELETED:
+        if schedule.status is ScheduleStatus.DELETED:
             return
         _compare(schedule, match)
         await self.remove(ctx, schedule)
@@ -234,30 +234,32 @@ class Schedules:
         """Delete one, which is locked, inside a larger change."""
         _refuse_file(ctx.caller, schedule)
         held = await hold(ctx, schedule, self.clock.now())
-        await turn(ctx.tx, replace(held.schedule, status=Status.DELETED), held.now)
+        await turn(ctx.tx, replace(held.schedule, status=ScheduleStatus.DELETED), held.now)
         waiting = await SqlRuns(ctx.tx).open_ids(schedule.id, waiting_only=True)
         if waiting:
             await SqlRuns(ctx.tx).cancel(waiting, held.now, "its schedule was deleted")
-        was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
-        became = {"status": Status.DELETED.value, "cancelled_runs": len(waiting)}
-        ctx.audit(Change("delete", Thing.SCHEDULE, schedule.id, was, became), at=held.now)
+        was = {"fault": held.schedule.fault} if held.broken else audit_view(held.schedule)
+        became = {"status": ScheduleStatus.DELETED.value, "cancelled_runs": len(waiting)}
+        ctx.audit(AuditedChange("delete", Thing.SCHEDULE, schedule.id, was, became), at=held.now)
         ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
 
     @requires(Verb.RUN, Thing.SCHEDULE)
-    async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+    async def run_now(
+        self, caller: Caller, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+    ) -> RunView:
         """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
         if isinstance(raw, Mapping) and raw.get("payload") is not None:
             # Who chooses where a run goes and what it carries chooses where secrets go.
-            demand(caller, Verb.WRITE, Thing.SCHEDULE)
+            require(caller, Verb.WRITE, Thing.SCHEDULE)
         if once.key is None and small(raw):
-            wanted = Wanted(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
+            wanted = RunOrder(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
             made = await self.together.ask(caller.tenant_id, wanted, self._now.several)
             if made is not None:
                 return made
         return await self._run_alone(caller, schedule_id, raw, once)
 
     @unchecked_command
-    async def _run_alone(self, ctx: CommandContext, schedule_id: str, raw: object, once: Once) -> RunView:
+    async def _run_alone(self, ctx: CommandContext, schedule_id: str, raw: object, once: IdempotentRequest) -> RunView:
         await ctx.begin(self.limiter)
         return await self.run_one(ctx, schedule_id, raw)
 
@@ -265,7 +267,7 @@ class Schedules:
         """The same inside a larger change, which has read the tenant's limits."""
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
         ctx.wake(RUNS_TOPIC)
-        return await self._now.one(ctx.tx, Wanted(ctx.caller, schedule_id, raw, ctx.limits), schedule)
+        return await self._now.one(ctx.tx, RunOrder(ctx.caller, schedule_id, raw, ctx.limits), schedule)
 
     @property
     def _now(self) -> RunNow:
@@ -278,7 +280,7 @@ class Schedules:
             check_for=self.check_for,
         )
 
-    def check_for(self, tenant_id: str) -> Check:
+    def check_for(self, tenant_id: str) -> ActionCheck:
         """The action's own reading of its configuration, with the names that this tenant may use."""
         return partial(self._check, tenant_id)
 
@@ -301,28 +303,28 @@ class Schedules:
             return None
         return await objection(self.actions, caller, merge(whole(schedule), raw), self.check_for(caller.tenant_id))
 
-    async def _hold(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> Held:
+    async def _hold(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> LockedSchedule:
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
         _compare(schedule, match)
-        if schedule.status is Status.DELETED:
+        if schedule.status is ScheduleStatus.DELETED:
             raise Conflict(f"schedule {schedule_id} is deleted")
         ctx.wake(SCHEDULES_TOPIC)
         return await hold(ctx, schedule, self.clock.now())
 
     async def _check_limits(
-        self, ctx: CommandContext, held: Held, changed: Schedule, objects: Invalid | None = None
+        self, ctx: CommandContext, held: LockedSchedule, changed: Schedule, objects: Invalid | None = None
     ) -> None:
         await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
         if objects is not None:
             raise objects
-        if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
+        if held.schedule.status is ScheduleStatus.COMPLETED and changed.status is ScheduleStatus.ACTIVE:
             await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
 
-    async def _rewrite(self, ctx: CommandContext, held: Held, raw: object) -> Schedule:
+    async def _rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
         check = self.check_for(schedule.tenant_id)
-        draft = read_draft(raw, check, Standing(schedule.id, held.now, self.default_zone, before))
+        draft = read_draft(raw, check, TriggerContext(schedule.id, held.now, self.default_zone, before))
         changed = replace(
             schedule,
             name=draft.name,
@@ -337,7 +339,7 @@ class Schedules:
 
 def _refuse_file(caller: Caller, schedule: Schedule) -> None:
     """What a file defines is edited there: an edit here would not outlive the next reading, and nobody could tell."""
-    if schedule.managed_by is ManagedBy.FILE and caller.door is not Door.FILE:
+    if schedule.managed_by is ManagedBy.FILE and caller.door is not Interface.FILE:
         raise Conflict(
             f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
             f" {schedule.action.get('pipeline', schedule.name)!r} there; pause, resume and run-now work here"

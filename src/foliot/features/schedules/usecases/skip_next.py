@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.usecases.change import Held, hold
+from foliot.features.schedules.usecases.change import LockedSchedule, hold
 from foliot.features.schedules.usecases.schedules import find_schedule
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipping:
+class Skips:
     """The row lock decides between whoever asks and whoever fires: an instant is skipped, or it has passed."""
 
     store: Database
@@ -30,7 +30,7 @@ class Skipping:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def skip_next(
-        self, ctx: CommandContext, schedule_id: str, raw: object = None, once: Once = EACH_TIME
+        self, ctx: CommandContext, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> Schedule:
         """The next instant makes no run. `at` is the one the caller means: any other is refused. Twice is once."""
         wanted = _at(raw)
@@ -58,29 +58,29 @@ class Skipping:
             raise Conflict(f"no instant of schedule {schedule_id} is to be skipped: one that was has passed")
         return await self._turn(ctx, held, None)
 
-    async def _hold(self, ctx: CommandContext, schedule_id: str) -> Held:
+    async def _hold(self, ctx: CommandContext, schedule_id: str) -> LockedSchedule:
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
-        if schedule.status is Status.DELETED:
+        if schedule.status is ScheduleStatus.DELETED:
             raise Conflict(f"schedule {schedule_id} is deleted")
         if schedule.fault is not None:
             raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
         ctx.wake(SCHEDULES_TOPIC)
         return await hold(ctx, schedule, self.clock.now())
 
-    async def _turn(self, ctx: CommandContext, held: Held, at: datetime | None) -> Schedule:
+    async def _turn(self, ctx: CommandContext, held: LockedSchedule, at: datetime | None) -> Schedule:
         """No new version: what the schedule says is as it was."""
         by = None if at is None else ctx.caller.user_id
         schedule = replace(held.schedule, skip_at=at, skip_by=by, updated_at=held.now)
         await SqlSchedules(ctx.tx).save(schedule, new_version=False)
         verb = "unskip" if at is None else "skip"
         was, became = {"skips": rfc3339(held.schedule.skip_at)}, {"skips": rfc3339(at)}
-        ctx.audit(Change(verb, Thing.SCHEDULE, schedule.id, was, became), at=held.now)
+        ctx.audit(AuditedChange(verb, Thing.SCHEDULE, schedule.id, was, became), at=held.now)
         return schedule
 
 
-def _active(held: Held) -> Schedule:
+def _active(held: LockedSchedule) -> Schedule:
     schedule = held.schedule
-    if schedule.status is not Status.ACTIVE or schedule.next_at is None:
+    if schedule.status is not ScheduleStatus.ACTIVE or schedule.next_at is None:
         raise Conflict(f"schedule {schedule.id} is {schedule.status.value}: it has no next instant to skip")
     return schedule
 

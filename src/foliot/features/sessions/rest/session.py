@@ -15,13 +15,13 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import Conflict, Invalid, SessionOver, TooMany, Unauthenticated
-from foliot.core.limits import Bucket
+from foliot.core.limits import TokenBucket
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.demo import schema as demo_schema
 from foliot.features.demo.usecases import Demo
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema
-from foliot.features.sessions.usecases.members import Member, Members
+from foliot.features.sessions.usecases.members import Members, SeenMember
 from foliot.features.sessions.usecases.session_caller import LARGEST, session_caller
 from foliot.features.sessions.usecases.sessions import LINK_LASTS, NewSession, Sessions
 from foliot.features.sessions.usecases.tickets import NewTicket
@@ -50,10 +50,10 @@ def guess(address: str, text: str) -> Guess:
 
 
 @dataclass(slots=True)
-class Tries:
+class FailedGuesses:
     """How often each guess was wrong lately."""
 
-    buckets: OrderedDict[Guess, Bucket] = field(default_factory=OrderedDict)
+    buckets: OrderedDict[Guess, TokenBucket] = field(default_factory=OrderedDict)
 
     def look(self, one: Guess, now: float) -> None:
         """`TooMany` when it was wrong too often to be heard now."""
@@ -67,7 +67,7 @@ class Tries:
         bucket.level += 1
 
     def wrong(self, one: Guess, now: float) -> None:
-        self.buckets.setdefault(one, Bucket.full(TRIES, now)).take(now)
+        self.buckets.setdefault(one, TokenBucket.full(TRIES, now)).take(now)
         self.buckets.move_to_end(one)
         if len(self.buckets) > REMEMBERED:
             self.buckets.popitem(last=False)
@@ -119,8 +119,8 @@ async def begin(request: Request, cases: Cases, asked: Body) -> Response:
     identity: Identity | None = request.app.state.identity
     if identity is None:
         raise Conflict("in local mode nobody signs in: everything is open to whoever is on this machine")
-    session_cookie.demand_own_origin(request.headers, needed=False)
-    tries: Tries = request.app.state.tries
+    session_cookie.require_own_origin(request.headers, needed=False)
+    tries: FailedGuesses = request.app.state.tries
     name, text = _shown(asked.document)
     one, now = guess(request.client.host if request.client else "", text), cases[Limiter].clock.monotonic()
     tries.look(one, now)
@@ -161,7 +161,7 @@ async def end(request: Request, cases: Cases) -> Response:
 
     A token or key that was shown to begin it goes on to count: revoke it to end it.
     """
-    session_cookie.demand_own_origin(request.headers, needed=False)
+    session_cookie.require_own_origin(request.headers, needed=False)
     identity: Identity | None = request.app.state.identity
     session = None if identity is None else session_cookie.shown(request)
     if identity is not None and session is not None:
@@ -275,7 +275,7 @@ def _features(cases: UseCases, *, local: bool) -> schema.ServerFeatures:
     )
 
 
-def _member(one: Member) -> schema.MemberInfo:
+def _member(one: SeenMember) -> schema.MemberInfo:
     return schema.MemberInfo(
         user_id=one.user_id,
         roles=sorted(one.roles),

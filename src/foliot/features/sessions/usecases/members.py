@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from foliot.auth.api_key import Key
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import SqlTrail
+from foliot.auth.api_key import KeyRecord
+from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Role, Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.model.views import Page
+from foliot.engine.model.views import PageRequest
 from foliot.features.api_keys.sql import SqlKeys
 
 RECENT = 20_000
@@ -22,7 +22,7 @@ KEYS = SIGN_INS = 500
 
 
 @dataclass(slots=True)
-class Member:
+class SeenMember:
     """A person, or an API key under the name that its changes are recorded under."""
 
     user_id: str
@@ -45,13 +45,13 @@ class Members:
     clock: Clock
 
     @query(Verb.READ, Thing.KEY)
-    async def list(self, ctx: QueryContext) -> Sequence[Member]:
+    async def list(self, ctx: QueryContext) -> Sequence[SeenMember]:
         """The latest first."""
         async with ctx.read() as tx:
-            keys = await SqlKeys(tx).find(ctx.tenant_id, Page(KEYS))
-            latest = await SqlTrail(tx).latest_of_each(ctx.tenant_id, RECENT)
-            signed_in = await SqlTrail(tx).find(ctx.tenant_id, Page(SIGN_INS), verb="sign_in")
-        found = _Found()
+            keys = await SqlKeys(tx).find(ctx.tenant_id, PageRequest(KEYS))
+            latest = await SqlAuditLog(tx).latest_of_each(ctx.tenant_id, RECENT)
+            signed_in = await SqlAuditLog(tx).find(ctx.tenant_id, PageRequest(SIGN_INS), verb="sign_in")
+        found = _MemberActivity()
         for key in keys:
             found.key(key, self.clock.now())
         for entry in latest:
@@ -62,13 +62,13 @@ class Members:
 
 
 @dataclass(slots=True)
-class _Found:
-    members: dict[str, Member] = field(default_factory=dict)
+class _MemberActivity:
+    members: dict[str, SeenMember] = field(default_factory=dict)
 
-    def of(self, user_id: str) -> Member:
-        return self.members.setdefault(user_id, Member(user_id))
+    def of(self, user_id: str) -> SeenMember:
+        return self.members.setdefault(user_id, SeenMember(user_id))
 
-    def key(self, key: Key, now: datetime) -> None:
+    def key(self, key: KeyRecord, now: datetime) -> None:
         if not key.counts(now):
             return
         self.of(key.created_by).keys += 1
@@ -76,16 +76,16 @@ class _Found:
         own.roles.add(key.role)
         own.seen(key.last_used_at)
 
-    def acted(self, entry: TrailEntry) -> None:
+    def acted(self, entry: AuditEntry) -> None:
         member = self.of(entry.user_id)
         member.seen(entry.at)
         member.last_action = f"{entry.verb} {entry.thing}"
 
-    def signed_in(self, entry: TrailEntry) -> None:
+    def signed_in(self, entry: AuditEntry) -> None:
         role = (entry.became or {}).get("role")
         if role in set(Role):
             self.of(entry.user_id).roles.add(Role(role))
 
-    def ordered(self) -> list[Member]:
+    def ordered(self) -> list[SeenMember]:
         everybody = sorted(self.members.values(), key=lambda one: one.user_id)
         return sorted(everybody, key=lambda one: -one.last_seen_at.timestamp() if one.last_seen_at else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from foliot.auth.identity_port import Identity
-from foliot.core.access import Caller, Door
+from foliot.core.access import Caller, Interface
 from foliot.core.errors import SessionOver, Unauthenticated
 from foliot.features.sessions.usecases.sessions import PREFIX, SEAM, Sessions
 
@@ -23,7 +23,7 @@ async def session_caller(identity: Identity, sessions: Sessions, session: str) -
         raise SessionOver from None
     if not await identity.still(caller):
         raise SessionOver
-    return replace(caller, door=Door.DASHBOARD)
+    return replace(caller, door=Interface.DASHBOARD)
 
 
 async def _caller(identity: Identity, sessions: Sessions, session: str) -> Caller:

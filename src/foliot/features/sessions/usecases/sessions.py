@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from foliot.auth.digest import LOGIN_PURPOSE, SESSION_PURPOSE, Pepper, Session, Ticket
+from foliot.auth.digest import LOGIN_PURPOSE, SESSION_PURPOSE, Pepper, StoredSession, StoredTicket
 from foliot.auth.identity_port import Identity
-from foliot.commands.audit import Change
+from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, command, requires, unchecked_command
-from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.core.access import Caller, Door, Thing, Verb
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
+from foliot.core.access import Caller, Interface, Thing, Verb
 from foliot.core.errors import SessionOver, Unauthenticated
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -70,7 +70,7 @@ class Sessions:
         )
 
     @requires(Verb.WRITE, Thing.TICKET)
-    async def link(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
+    async def link(self, caller: Caller, once: IdempotentRequest = EACH_TIME) -> NewTicket:
         """A code that signs this caller in, once, within five minutes."""
         return await self._links.issue(caller, once)
 
@@ -81,24 +81,24 @@ class Sessions:
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
         """A session of this caller, with an audit entry. Without a master key it is what was `shown`, itself."""
         session_id = secrets.token_hex(16)
-        caller = replace(caller, door=Door.DASHBOARD, session_id=session_id)
+        caller = replace(caller, door=Interface.DASHBOARD, session_id=session_id)
         now = self.clock.now()
         ends = min(caller.expires_at or now + LONGEST, now + LONGEST)
         if self.pepper is None and shown is None:
             raise Unauthenticated
         sealed = None if self.pepper is None else self._seal(self.pepper, replace(caller, expires_at=ends))
-        begun = Session(
+        begun = StoredSession(
             id=session_id, tenant_id=caller.tenant_id, user_id=caller.user_id, begun_at=now, expires_at=ends
         )
         await self._begin(caller, begun)
         return NewSession(sealed or f"{shown}{SEAM}{session_id}", ends)
 
     @unchecked_command
-    async def _begin(self, ctx: CommandContext, begun: Session) -> None:
+    async def _begin(self, ctx: CommandContext, begun: StoredSession) -> None:
         tx = await ctx.begin()
         await SqlKeys(tx).begin_session(begun)
         became = {"role": ctx.caller.role.value}
-        ctx.audit(Change("sign_in", Thing.SESSION, ctx.caller.user_id, became=became))
+        ctx.audit(AuditedChange("sign_in", Thing.SESSION, ctx.caller.user_id, became=became))
 
     @unchecked_command
     async def end(self, ctx: CommandContext) -> bool:
@@ -109,7 +109,7 @@ class Sessions:
         tx = await ctx.begin()
         ended = await SqlKeys(tx).end_session(ctx.tenant_id, session_id)
         if ended:
-            ctx.audit(Change("sign_out", Thing.SESSION, ctx.caller.user_id))
+            ctx.audit(AuditedChange("sign_out", Thing.SESSION, ctx.caller.user_id))
         ctx.after_commit(lambda: self._seen.pop(session_id, None))
         return ended
 
@@ -119,7 +119,7 @@ class Sessions:
         tx = await ctx.begin()
         count = await SqlKeys(tx).end_sessions(ctx.tenant_id, ctx.caller.user_id)
         if count:
-            told = Change("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
+            told = AuditedChange("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
             ctx.audit(told)
         ctx.after_commit(self._seen.clear)
         return count
@@ -140,7 +140,7 @@ class Sessions:
 
     def over(self, identity: Identity) -> Identity:
         """The same identity, to which a caller counts no longer than their session."""
-        return _InSession(identity, self)
+        return _SessionIdentity(identity, self)
 
     def caller(self, text: str) -> Caller:
         """Whom a sealed session is for; whether what began it still counts is for others to ask."""
@@ -151,7 +151,7 @@ class Sessions:
             raise SessionOver
         try:
             said = orjson.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-            found = stands_for(Ticket(tenant_id=said["tenant_id"], caller=said, expires_at=self.clock.now()))
+            found = stands_for(StoredTicket(tenant_id=said["tenant_id"], caller=said, expires_at=self.clock.now()))
         except (binascii.Error, orjson.JSONDecodeError, KeyError, TypeError, Unauthenticated):
             raise SessionOver from None
         if found.expires_at is None or found.expires_at <= self.clock.now():
@@ -166,7 +166,7 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
-class _InSession:
+class _SessionIdentity:
     """Asks the session first, and then whoever knows what was shown to begin it."""
 
     identity: Identity

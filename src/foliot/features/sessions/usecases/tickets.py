@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from foliot.auth.digest import TICKET_PURPOSE, Pepper, Ticket
+from foliot.auth.digest import TICKET_PURPOSE, Pepper, StoredTicket
 from foliot.commands.envelope import CommandContext, command
-from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Door, Role, Thing, Verb
+from foliot.core.access import Caller, Interface, Role, Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.errors import Invalid, Unauthenticated
 from foliot.core.ports import Clock
@@ -50,13 +50,13 @@ class Tickets:
     lasts: timedelta = LASTS
 
     @command(Verb.WRITE, Thing.TICKET)
-    async def issue(self, ctx: CommandContext, once: Once = EACH_TIME) -> NewTicket:
+    async def issue(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> NewTicket:
         """A ticket that stands for this caller, once."""
         text = f"{self.prefix}{secrets.token_urlsafe(32)}"
         _, digest = needed(self.pepper).digest(self.purpose, text)
         tx = await ctx.begin()
         made = NewTicket(text, ctx.now + self.lasts)
-        ticket = Ticket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=made.expires_at)
+        ticket = StoredTicket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=made.expires_at)
         await SqlKeys(tx).put_ticket(digest, ticket)
         return made
 
@@ -89,7 +89,7 @@ def written(caller: Caller) -> dict[str, Any]:
     }
 
 
-def stands_for(ticket: Ticket) -> Caller:
+def stands_for(ticket: StoredTicket) -> Caller:
     """Whom it names; `Unauthenticated` when that cannot be read."""
     said: Mapping[str, Any] = ticket.caller
     try:
@@ -97,7 +97,7 @@ def stands_for(ticket: Ticket) -> Caller:
             ticket.tenant_id,
             said["user_id"],
             Role(said["role"]),
-            door=Door(said["door"]),
+            door=Interface(said["door"]),
             scopes=None if said["scopes"] is None else frozenset(said["scopes"]),
             key_id=said["key_id"],
             expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),

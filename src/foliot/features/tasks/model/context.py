@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NoReturn
 
-from foliot.cluster.pool_port import Attempt, Tell
+from foliot.cluster.pool_port import AttemptInfo, ProgressSink
 
 LEVELS = (
     (logging.CRITICAL, "critical"),
@@ -31,7 +31,7 @@ class GiveUp(Exception):
     """Trying again would not help."""
 
 
-class Stopped(Exception):
+class TaskStopped(Exception):
     """Somebody asked for the run to stop, or its time is over."""
 
 
@@ -42,10 +42,10 @@ class Partial:
     result: Any
 
 
-class _RunLog(logging.Handler):
+class _RunLogHandler(logging.Handler):
     """Carries what a logger is told into the log of the run."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: ProgressSink) -> None:
         super().__init__()
         self._tell = tell
 
@@ -55,10 +55,10 @@ class _RunLog(logging.Handler):
         self._tell.log(self.format(record).encode("utf-8", "replace").decode(), level)
 
 
-def run_logger(name: str, tell: Tell) -> logging.Logger:
+def run_logger(name: str, tell: ProgressSink) -> logging.Logger:
     """A logger of this attempt alone, which nobody else can find or configure."""
     made = logging.Logger(f"foliot.task.{name}", logging.DEBUG)  # noqa: LOG001 -- not the one of that name which all share
-    made.addHandler(_RunLog(tell))
+    made.addHandler(_RunLogHandler(tell))
     return made
 
 
@@ -78,11 +78,13 @@ class TaskContext:
     """The instant that the run stands for, as RFC 3339; None for one that somebody asked for."""
     logger: logging.Logger
     """Its lines are read with the run: `foliot run logs`."""
-    tell: Tell = field(repr=False)
+    tell: ProgressSink = field(repr=False)
     stop: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @classmethod
-    def of(cls, task: str, attempt: Attempt, tell: Tell, stop: threading.Event | None = None) -> TaskContext:
+    def of(
+        cls, task: str, attempt: AttemptInfo, tell: ProgressSink, stop: threading.Event | None = None
+    ) -> TaskContext:
         return cls(
             task=task,
             run_id=attempt.run_id,
@@ -108,7 +110,7 @@ class TaskContext:
     def check_cancelled(self) -> None:
         """Leave now if that is so."""
         if self.stop.is_set():
-            raise Stopped
+            raise TaskStopped
 
     def retry(self, after: timedelta | float | None = None, reason: str = "asked to be tried again") -> NoReturn:
         """End this attempt; the next begins after so many seconds (by the retry policy when none are given).

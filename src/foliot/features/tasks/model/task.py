@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 
-from foliot.core.access import KEEPER, OPERATORS_OWN, Tenants
+from foliot.core.access import KEEPER, OPERATORS_OWN, TenantAllowList
 from foliot.core.queue_name import RULE, is_queue
 from foliot.engine.model.retry import MAX_DELAY, MAX_RETRIES
 from foliot.engine.model.schedule import MAX_TIMEOUT
@@ -35,7 +35,7 @@ class Task:
     timeout: timedelta | None = None
     cpu: bool = False
     """Runs in a process of its own: for what would keep this one busy."""
-    tenants: Tenants = OPERATORS_OWN
+    tenants: TenantAllowList = OPERATORS_OWN
     """Who may see and run it: the operator's own tenant, unless its code says otherwise."""
     built_in: bool = False
     schedule: Mapping[str, Any] | None = None
@@ -161,9 +161,9 @@ def _name(name: str) -> str:
     return name
 
 
-def _tenants(said: str | Iterable[str] | None) -> Tenants:
+def _tenants(said: str | Iterable[str] | None) -> TenantAllowList:
     try:
-        return OPERATORS_OWN if said is None else Tenants.of(said)
+        return OPERATORS_OWN if said is None else TenantAllowList.of(said)
     except (TypeError, ValueError):
         raise ValueError(f"tenants: must be 'all' or a list of tenants' names, got {said!r}") from None
 

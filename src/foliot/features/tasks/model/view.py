@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.access import Tenants
+from foliot.core.access import TenantAllowList
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class TaskView:
     description: str
     module: str
     built_in: bool
-    tenants: Tenants
+    tenants: TenantAllowList
     """Who may see and run it."""
     cpu: bool
     """Whether it runs in a process of its own."""

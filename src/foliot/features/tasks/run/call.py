@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from foliot.cluster.pool_port import Told
+from foliot.cluster.pool_port import CallResult
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
-from foliot.features.tasks.model.context import GiveUp, Partial, Retry, Stopped, TaskContext
+from foliot.features.tasks.model.context import GiveUp, Partial, Retry, TaskContext, TaskStopped
 from foliot.features.tasks.model.task import Task
 from foliot.features.tasks.run.results import LARGEST, Unwritable, is_cut, plain
 
@@ -33,7 +33,7 @@ def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[st
     return made if signature.context is None else {**made, signature.context: ctx}
 
 
-def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
+def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
     """Call a plain function to its end, in a thread or a process of its own: nothing may end that unheard."""
     try:
         return returned(task.function(**arguments(task, given, ctx)), ctx)
@@ -41,7 +41,7 @@ def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
         return raised(error)
 
 
-async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
+async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
     """Await an async one; being cancelled is for whoever cancelled, and its sys.exit() must not end the loop."""
     try:
         return returned(await task.function(**arguments(task, given, ctx)), ctx)
@@ -51,20 +51,20 @@ async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> 
         return raised(error)
 
 
-def returned(result: Any, ctx: TaskContext) -> Told:
+def returned(result: Any, ctx: TaskContext) -> CallResult:
     partial = isinstance(result, Partial)
     try:
         made = plain(result.result if partial else result)
     except Unwritable as wrong:
-        return Told(error=str(wrong)[:LONGEST], permanent=True)
+        return CallResult(error=str(wrong)[:LONGEST], permanent=True)
     if is_cut(made):
         ctx.logger.warning(
             "The result has %d bytes: only the beginning is kept of what is over %d", made["bytes"], LARGEST
         )
-    return Told(result=made, partial=partial)
+    return CallResult(result=made, partial=partial)
 
 
-def raised(error: BaseException) -> Told:
+def raised(error: BaseException) -> CallResult:
     """What an exception means for the attempt."""
     said: dict[str, Any]
     match error:
@@ -77,7 +77,7 @@ def raised(error: BaseException) -> Told:
             said = {"error": str(error), "permanent": True}
         case BadParameters():
             said = {"error": f"parameters: {error}", "permanent": True}
-        case Stopped():
+        case TaskStopped():
             said = {"error": STOPPED}
         case SystemExit():
             said = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
@@ -87,4 +87,4 @@ def raised(error: BaseException) -> Told:
             trace = "".join(traceback.format_exception(error))
             said = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
     texts = {name: said[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in said}
-    return Told(**(said | texts | {"error": texts["error"][:LONGEST]}))
+    return CallResult(**(said | texts | {"error": texts["error"][:LONGEST]}))

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from foliot.cluster.frames import BODY, Broken, Send, pack, read
-from foliot.cluster.pool_port import Attempt, Told
-from foliot.cluster.resource_limits import Bounds, bound_processor, confine
+from foliot.cluster.frames import BODY, BrokenFrame, Send, pack, read
+from foliot.cluster.pool_port import AttemptInfo, CallResult
+from foliot.cluster.resource_limits import ChildLimits, bound_processor, confine
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import MARK, Task
 from foliot.features.tasks.run.call import call, raised
@@ -26,7 +26,7 @@ from foliot.plugins import load_error as loading_error
 
 
 @dataclass(frozen=True, slots=True)
-class ToParent:
+class ParentPipe:
     """Tells the parent what the function of this call says."""
 
     send: Send
@@ -55,24 +55,26 @@ def find(module: str, function: str) -> Task:
     return getattr(named(module, function), MARK)  # type: ignore[no-any-return]
 
 
-def plainly(asked: Mapping[str, Any], body: bytes | None) -> Told:
+def plainly(asked: Mapping[str, Any], body: bytes | None) -> CallResult:
     """A function of ours that is no task: nobody but we can ask for it, and what it returns is JSON already."""
     parameters = {**asked["parameters"], **({} if body is None else {BODY: body})}
     try:
-        return Told(result=named(asked["module"], asked["function"])(**parameters))
+        return CallResult(result=named(asked["module"], asked["function"])(**parameters))
     except Exception as error:  # noqa: BLE001 -- whatever it is, it is told
         return raised(error)
 
 
-def perform(message: Mapping[str, Any], send: Send, stop: threading.Event) -> Told:
+def perform(message: Mapping[str, Any], send: Send, stop: threading.Event) -> CallResult:
     asked = message["call"]
     if not asked["task"]:
         return plainly(asked, message.get(BODY))
     try:
         task = find(asked["module"], asked["function"])
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's module may raise anything
-        return Told(error=f"{asked['module']}.{asked['function']} cannot be loaded: {loading_error(error)}"[:1000])
-    ctx = TaskContext.of(task.name, Attempt(**asked["attempt"]), ToParent(send, message["number"]), stop)
+        return CallResult(
+            error=f"{asked['module']}.{asked['function']} cannot be loaded: {loading_error(error)}"[:1000]
+        )
+    ctx = TaskContext.of(task.name, AttemptInfo(**asked["attempt"]), ParentPipe(send, message["number"]), stop)
     try:
         return call(task, asked["parameters"], ctx)
     except SystemExit as error:
@@ -94,7 +96,7 @@ def main() -> None:
 
     calls: Calls = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin.buffer, calls), daemon=True).start()
-    bounds = Bounds()
+    bounds = ChildLimits()
     while (asked := calls.get()) is not None:
         message, stop = asked
         if "path" in message:
@@ -116,7 +118,7 @@ def listen(source: BinaryIO, calls: Calls) -> None:
             else:
                 stop = threading.Event()
                 calls.put((message, stop))
-    except Broken:
+    except BrokenFrame:
         pass
     os._exit(0)
 

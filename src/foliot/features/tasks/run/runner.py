@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from foliot.cluster.pool_port import Attempt, Call, Pool, Told
-from foliot.engine.ports import Context
+from foliot.cluster.pool_port import AttemptInfo, CallResult, Pool, PoolCall
+from foliot.engine.ports import ActionContext
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import Task
 from foliot.features.tasks.run.call import call, call_async
@@ -29,10 +29,10 @@ STUBBORN = "It does not stop, and its thread is left to itself: a loop should lo
 
 
 @dataclass(slots=True)
-class ToRun:
+class RunProgress:
     """Tells the run what its function says, from whichever thread. Made on the loop."""
 
-    ctx: Context
+    ctx: ActionContext
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     home: int = field(default_factory=threading.get_ident)
     most: int = WAITING
@@ -100,18 +100,18 @@ class ToRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class TaskRun:
     """One attempt of a task, ready to run."""
 
     task: Task
     given: Mapping[str, Any]
-    attempt: Attempt
-    ctx: Context
+    attempt: AttemptInfo
+    ctx: ActionContext
     patience: timedelta
 
-    async def on_loop(self) -> Told:
+    async def on_loop(self) -> CallResult:
         """An async function shares the loop with everything else, and is cancelled like everything else."""
-        tell = ToRun(self.ctx)
+        tell = RunProgress(self.ctx)
         made = TaskContext.of(self.task.name, self.attempt, tell)
         try:
             async with asyncio.timeout(self.patience.total_seconds()):
@@ -120,11 +120,11 @@ class Running:
             made.stop.set()
             tell.close()
 
-    async def in_thread(self) -> Told:
+    async def in_thread(self) -> CallResult:
         """A plain function gets a thread of its own: one that hangs takes nobody else's, and holds up no exit."""
-        tell = ToRun(self.ctx)
+        tell = RunProgress(self.ctx)
         made = TaskContext.of(self.task.name, self.attempt, tell)
-        ended: asyncio.Future[Told] = tell.loop.create_future()
+        ended: asyncio.Future[CallResult] = tell.loop.create_future()
 
         def work() -> None:
             told = call(self.task, self.given, made)
@@ -146,22 +146,22 @@ class Running:
         finally:
             tell.close()
 
-    async def in_process(self, pool: Pool) -> Told:
+    async def in_process(self, pool: Pool) -> CallResult:
         """A heavy function gets a process, which can be killed."""
-        asked = Call(
+        asked = PoolCall(
             module=self.task.module,
             function=self.task.function.__qualname__,
             task=self.task.name,
             parameters=self.given,
             attempt=self.attempt,
         )
-        tell = ToRun(self.ctx)
+        tell = RunProgress(self.ctx)
         try:
             return await pool.call(asked, tell, self.patience, tell.room)
         finally:
             tell.close()
 
 
-def _settle(ended: asyncio.Future[Told], told: Told) -> None:
+def _settle(ended: asyncio.Future[CallResult], told: CallResult) -> None:
     if not ended.done():
         ended.set_result(told)

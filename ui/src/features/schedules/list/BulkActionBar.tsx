@@ -5,7 +5,7 @@ import { toast } from "sonner";
 
 import { ask, newIdempotencyKey } from "@/api/client";
 import { messageOf, ProblemError } from "@/api/problem";
-import type { Act, BulkAction, NewBulkAction, BulkDryRun } from "@/api/schema";
+import type { BulkOperation, BulkAction, NewBulkAction, BulkDryRun } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -19,7 +19,7 @@ import { TagDialog, type Tagging } from "./TagDialog";
 /** Retries what may succeed later; a refusal stays a refusal. */
 const again = (count: number, error: unknown): boolean => count < 3 && error instanceof ProblemError && error.retryable;
 
-type ScheduleAction = Extract<Act, "run" | "pause" | "resume" | "delete">;
+type ScheduleAction = Extract<BulkOperation, "run" | "pause" | "resume" | "delete">;
 
 const WORDS: Record<ScheduleAction, { verb: string; title: (count: string) => string; means: string }> = {
   run: {

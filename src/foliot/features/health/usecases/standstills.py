@@ -9,11 +9,11 @@ from typing import Any
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.model.stall import Standstill, worst
-from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.retention import SqlRetention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knowledge:
+class KnownStandstills:
     """Its own is what it knows now; that of others is as old as their reports."""
 
     store: Database
@@ -28,7 +28,7 @@ class Knowledge:
         if self.probes and self.node_id() is None:
             try:
                 async with self.store.begin() as tx:
-                    await SqlUpkeep(tx).probe()
+                    await SqlRetention(tx).probe()
             except Unavailable:
                 # Why stands in what the store remembers of its refusals.
                 pass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SplitLines:
     """What was taken from a part."""
 
     lines: list[tuple[bytes, bool]]
@@ -18,13 +18,13 @@ class Cut:
     """Whether the next part begins inside a line whose beginning was given already."""
 
 
-def cut(part: bytes, *, inside: bool, limit: int, most: int, last: bool = False) -> Cut:
+def cut(part: bytes, *, inside: bool, limit: int, most: int, last: bool = False) -> SplitLines:
     """At most `most` lines of at most `limit` bytes. `last`: nothing follows, so that an unfinished line counts too."""
     lines: list[tuple[bytes, bool]] = []
     used = 0
     for line, size, complete in _split(part):
         if len(lines) >= most:
-            return Cut(lines, used, inside)
+            return SplitLines(lines, used, inside)
         if inside:
             used += size
             inside = not complete
@@ -34,7 +34,7 @@ def cut(part: bytes, *, inside: bool, limit: int, most: int, last: bool = False)
         lines.append((_bare(line[:limit]), len(line) > limit))
         used += size
         inside = not complete and not last
-    return Cut(lines, used, inside)
+    return SplitLines(lines, used, inside)
 
 
 def _split(part: bytes) -> Iterator[tuple[bytes, int, bool]]:

@@ -20,7 +20,7 @@ _FRAME = 2 * 1024 * 1024
 """Bytes allowed besides the body: headers, and the sizes of chunks."""
 
 
-class Listener(ResponseHandler):
+class BoundedResponseHandler(ResponseHandler):
     """aiohttp bounds a line, a header and its buffer; this bounds the number of messages, and their total bytes."""
 
     def __init__(self, **options: Any) -> None:

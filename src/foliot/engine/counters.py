@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.core.throughput import Pulse
+from foliot.core.throughput import MinuteCounter
 
 
 @dataclass(slots=True)
-class Meter:
+class EngineCounters:
     """One per process."""
 
     lateness: Histogram = field(default_factory=lambda: Histogram(LATENESS_BUCKETS))
@@ -21,7 +21,7 @@ class Meter:
     replaced: int = 0
     """Runs that a later instant ended: the one end that is not counted in the database, to keep ticks cheap."""
     stale_writes: int = 0
-    pulse: Pulse = field(default_factory=Pulse)
+    pulse: MinuteCounter = field(default_factory=MinuteCounter)
 
     def ended(self, state: str, seconds: float) -> None:
         self.finished[state] = self.finished.get(state, 0) + 1

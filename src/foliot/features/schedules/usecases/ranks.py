@@ -11,14 +11,14 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.schedules.model.ranking import Record, flakiest, slowest
+from foliot.features.schedules.model.ranks import ScheduleRecord, flakiest, slowest
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST_RUNS = 50_000
 """Runs that one answer counts; of more, the newest."""
 
 
-class Over(StrEnum):
+class RankingPeriod(StrEnum):
     """How far back."""
 
     DAY = "24h"
@@ -26,17 +26,17 @@ class Over(StrEnum):
 
     @property
     def length(self) -> timedelta:
-        return {Over.DAY: timedelta(hours=24), Over.WEEK: timedelta(days=7)}[self]
+        return {RankingPeriod.DAY: timedelta(hours=24), RankingPeriod.WEEK: timedelta(days=7)}[self]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The first few of each; the slowest first, the flakiest first."""
 
-    over: Over
+    over: RankingPeriod
     since: datetime
-    slowest: Sequence[Record]
-    flakiest: Sequence[Record]
+    slowest: Sequence[ScheduleRecord]
+    flakiest: Sequence[ScheduleRecord]
     names: Mapping[str, str]
     runs: int
     whole: bool
@@ -51,10 +51,10 @@ class Rankings:
     clock: Clock
 
     @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
-    async def rank(self, ctx: QueryContext, over: Over, most: int) -> Ranking:
+    async def rank(self, ctx: QueryContext, over: RankingPeriod, most: int) -> Ranking:
         since = self.clock.now() - over.length
         async with ctx.read() as tx:
-            found = await SqlScheduleHealth(tx).fared(ctx.tenant_id, since, MOST_RUNS)
+            found = await SqlScheduleHealth(tx).recent_records(ctx.tenant_id, since, MOST_RUNS)
             slow, flaky = slowest(found, most), flakiest(found, most)
             shown = sorted({one.schedule_id for one in (*slow, *flaky)})
             names = await SqlScheduleHealth(tx).names(ctx.tenant_id, shown)

@@ -14,16 +14,16 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.views import RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.dead_letters.model import MOST_REPLAYS
-from foliot.features.runs.model.replay import Terms
-from foliot.features.runs.usecases.replay import Course, Repeating, as_it_was
-from foliot.features.schedules.model.document import Check
+from foliot.features.runs.model.replay import ReplayOptions
+from foliot.features.runs.usecases.replay import ReplayPlan, ReplayPlanner, as_it_was
+from foliot.features.schedules.model.document import ActionCheck
 
 TOLD = 5
 """Of those that would be refused, and why."""
 
 
 @dataclass(slots=True)
-class Rehearsal:
+class ReplayEstimate:
     """What replaying these letters would do."""
 
     looked_at: int
@@ -50,11 +50,13 @@ class Rehearsal:
             self.reasons.append((letter.id, why))
 
 
-async def rehearse(tx: Transaction, letters: Sequence[RunView], terms: Terms, check: Check) -> Rehearsal:
+async def rehearse(
+    tx: Transaction, letters: Sequence[RunView], terms: ReplayOptions, check: ActionCheck
+) -> ReplayEstimate:
     """Three questions, however many letters; nothing is written."""
-    made = Rehearsal(len(letters), replays=await SqlRuns(tx).replays([one.id for one in letters]))
-    repeating = await Repeating.of(tx, letters, terms, check, whole=True)
-    plain = Repeating(Terms(terms.as_of), check, repeating.schedules, repeating.then)
+    made = ReplayEstimate(len(letters), replays=await SqlRuns(tx).replays([one.id for one in letters]))
+    repeating = await ReplayPlanner.of(tx, letters, terms, check, whole=True)
+    plain = ReplayPlanner(ReplayOptions(terms.as_of), check, repeating.schedules, repeating.then)
     seen: set[bytes] = set()
     for letter in letters:
         if made.replays.get(letter.id, 0) >= MOST_REPLAYS:
@@ -79,7 +81,7 @@ async def rehearse(tx: Transaction, letters: Sequence[RunView], terms: Terms, ch
     return made
 
 
-def _alike(course: Course, config: Mapping[str, Any]) -> bytes:
+def _alike(course: ReplayPlan, config: Mapping[str, Any]) -> bytes:
     """The same for two that would do the same; one without a payload is like no other."""
     what: object = config or course.old.id
     return orjson.dumps([course.old.kind, what], option=orjson.OPT_SORT_KEYS)

@@ -13,18 +13,18 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.check_target import objection
-from foliot.features.schedules.usecases.declared import Declaring, Fate, Made
+from foliot.features.schedules.usecases.declared import DeclarationOutcome, DeclarationResult, Declarations
 from foliot.wakeups.feed import Feed
 
 FROM_PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Programs:
+class EmbeddedSchedules:
     """Add, find."""
 
     store: Database
-    declaring: Declaring
+    declaring: Declarations
 
     @property
     def clock(self) -> Clock:
@@ -35,7 +35,7 @@ class Programs:
         return self.declaring.schedules.feed
 
     @command(Verb.WRITE, Thing.SCHEDULE)
-    async def add(self, ctx: CommandContext, name: str, raw: Mapping[str, Any]) -> Made:
+    async def add(self, ctx: CommandContext, name: str, raw: Mapping[str, Any]) -> DeclarationResult:
         """The schedule of this name as the program wants it now; one that somebody edited since stays as they want it.
 
         One that was removed is made anew, for the program asks for it again.
@@ -44,7 +44,7 @@ class Programs:
         objects = await objection(schedules.actions, ctx.caller, raw, schedules.check_for(ctx.tenant_id))
         await ctx.begin(schedules.limiter)
         made = await self.declaring.make(ctx, of, lambda _: raw)
-        if made.fate is Fate.DELETED:
+        if made.fate is DeclarationOutcome.DELETED:
             made = await self.declaring.create(ctx, of, raw)
         if objects is not None:
             raise objects

@@ -11,7 +11,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ScheduleRecord:
     """How a schedule's runs ended within a stretch of time."""
 
     schedule_id: str
@@ -32,13 +32,13 @@ def two_digits(milliseconds: int) -> int:
     return milliseconds // power * power
 
 
-def slowest(found: Sequence[Record], most: int) -> Sequence[Record]:
+def slowest(found: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
     timed = [(one.p95_ms, one) for one in found if one.p95_ms is not None]
     timed.sort(key=lambda pair: (-pair[0], pair[1].schedule_id))
     return [one for _, one in timed[:most]]
 
 
-def flakiest(found: Sequence[Record], most: int) -> Sequence[Record]:
+def flakiest(found: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
     """Those that failed at all, of those that ended often enough."""
     bad = [one for one in found if one.bad and one.runs >= FEWEST]
     bad.sort(key=lambda one: (-one.failure_ratio, -one.bad, one.schedule_id))

@@ -89,7 +89,7 @@ mutants: setup-dev ## break the code in known ways and see that the named tests 
 	@$(BIN)/python tests/mutants/run.py $(ARGS)
 
 fuzz: setup-dev ## put every JSON value at every leaf of every request body (ARGS="-k bulk" for a route; FOLIOT_FUZZ_SEED)
-	@FOLIOT_FUZZ=full $(BIN)/pytest -q -p no:randomly tests/contract/test_body_fuzz.py $(ARGS)
+	@FOLIOT_FUZZ=full $(BIN)/pytest -q -p no:randomly tests/servers/http/test_body_fuzz.py $(ARGS)
 
 chaos: setup-dev ## break processes, database and network under load for five minutes, then judge (ARGS="kill9 --seed 2")
 	@$(BIN)/python -m chaos $(or $(ARGS),mixed --seconds 300)

@@ -9,15 +9,18 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import structlog
+import typer.testing
 from sqlalchemy import URL
 
 from tests import databases, mongo_server, nursery, rabbitmq_server, redis_server, services
 from tests.scrapyd_server import DISCOVERYBOT, TESTBOT, ScrapydServer, a_scrapyd
 from tests.services import KINDS, Missing, absent, wait_for
+from tests.store_fixtures import client, logged, migrated_sqlite, store, world  # noqa: F401 -- fixtures
 
 SERVERS = [pytest.param(name, marks=pytest.mark.services) for name in KINDS]
 DATABASES = ["sqlite", *SERVERS]
@@ -28,6 +31,9 @@ for renderer in structlog.get_config()["processors"]:
     if isinstance(renderer, structlog.dev.ConsoleRenderer):
         # Where logging is not set up, tracebacks are drawn with every local, which takes seconds each.
         renderer.exception_formatter = structlog.dev.plain_traceback
+
+# The command line is the same for every test, and takes a tenth of a second to make.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 Session = Callable[[str, str], URL]
 Emptied = Callable[[str], str]
@@ -154,7 +160,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no process is left alone with it at the end."""
     here = Path(__file__).parent
-    slow = {"browser": 0, "acceptance": 1, "integration": 2, "contract": 3}
+    slow = {
+        "browser": 0,
+        "acceptance": 1,
+        "seeds": 2,
+        "engine": 3,
+        "cluster": 3,
+        "core": 5,
+        "config": 5,
+        "repository": 5,
+    }
     items.sort(key=lambda item: slow.get(item.path.relative_to(here).parts[0], 4) if here in item.path.parents else 4)
 
 

@@ -1,4 +1,4 @@
-"""Measures the layout of the code: `make shape`. The limits on these figures are in tests/unit/test_shape.py."""
+"""Measures the layout of the code: `make shape`. The limits on these figures are in tests/repository/test_shape.py."""
 
 from __future__ import annotations
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GUARANTEES = "tests/integration/test_guarantees.py::"
-RACES = "tests/integration/test_races.py::"
-LIMITS = "tests/contract/test_store_limits.py::"
-CRAWLS = "tests/contract/test_crawls.py::"
-PARKED = "tests/contract/test_store_parked.py::"
+GUARANTEES = "tests/engine/test_guarantees.py::"
+RACES = "tests/engine/test_races.py::"
+LIMITS = "tests/commands/test_sql_limits.py::"
+CRAWLS = "tests/features/crawls/test_crawls.py::"
+PARKED = "tests/engine/sql/test_parked.py::"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ _CLAIMS = "src/foliot/engine/sql/claims.py"
 _ENDINGS = "src/foliot/engine/sql/endings.py"
 _LEASES = "src/foliot/engine/sql/leases.py"
 _ARTICLE_ENDINGS = "src/foliot/features/articles/sql/endings.py"
-_BATCHES = "tests/contract/test_store_batches.py::"
+_BATCHES = "tests/features/articles/test_sql_batches.py::"
 _SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
@@ -55,8 +55,8 @@ _TURNS = "src/foliot/engine/sql/tenant_turns.py"
 _CRAWLS = "src/foliot/features/crawls/sql/requests.py"
 
 _CRAWL = "src/foliot/features/crawls/action/"
-_CRAWL_FAULTS = "tests/integration/test_crawl_faults.py::"
-_CRAWL_LOG = "tests/unit/test_crawl_log.py::"
+_CRAWL_FAULTS = "tests/features/crawls/test_crawl_faults.py::"
+_CRAWL_LOG = "tests/features/crawls/test_crawl_log.py::"
 
 _NO_UNIQUE = Edit(
     _MIGRATION,
@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         "a claim does not ask whether the queue is paused",
         (Edit("src/foliot/engine/sql/queue_pauses.py", "return [~paused]\n", "return []\n"),),
-        "tests/contract/test_store_queues.py::test_no_run_of_a_paused_queue_is_picked_or_claimed[sqlite]",
+        "tests/engine/sql/test_queues.py::test_no_run_of_a_paused_queue_is_picked_or_claimed[sqlite]",
     ),
     Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one"), suite=True),
     Mutant(
@@ -211,7 +211,7 @@ MUTANTS = (
     Mutant(
         "what is to be skipped runs all the same",
         (Edit(_SETTLE, "        if instant == plan.due.skip_at:\n", "        if instant is plan:\n"),),
-        "tests/unit/test_skipping.py::test_the_instant_makes_no_run_and_stands_in_the_ledger_with_a_name",
+        "tests/engine/model/test_skip_next.py::test_the_instant_makes_no_run_and_stands_in_the_ledger_with_a_name",
     ),
     Mutant(
         "DST gap rule dropped",
@@ -279,8 +279,7 @@ MUTANTS = (
     Mutant(
         "the claim takes what has no slot",
         (Edit(_CLAIMS, "        if admit is not None:\n", "        if admit is not None and not rows:\n"),),
-        "tests/contract/test_store_claims.py::"
-        "test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt[sqlite]",
+        "tests/engine/sql/test_claims.py::test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt[sqlite]",
     ),
     Mutant(
         "parked: a started effect whose process died is started again",
@@ -291,7 +290,7 @@ MUTANTS = (
                 "    return False\n",
             ),
         ),
-        "tests/contract/test_store_parked_reclaimed.py::test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
+        "tests/engine/sql/test_parked_reclaimed.py::test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
     ),
     Mutant(
         "batches: an article that was taken away is still ended by its old holder",
@@ -457,7 +456,7 @@ MUTANTS = (
     Mutant(
         "crawl: names are not looked up again when it is started",
         (Edit(_CRAWL + "start.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
-        "tests/integration/test_crawl_bounds.py::test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
+        "tests/features/crawls/test_crawl_bounds.py::test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
     ),
     Mutant(
         "crawl: items of a look are forgotten",
@@ -500,7 +499,7 @@ MUTANTS = (
     Mutant(
         "crawl: a round takes in everything",
         (Edit(_CRAWL + "copier.py", "        self.lines -= lines\n", ""),),
-        "tests/integration/test_crawl_bounds.py::test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
+        "tests/features/crawls/test_crawl_bounds.py::test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
     ),
     Mutant(
         "race: two judge the same request for a crawl at the same time",
@@ -535,7 +534,7 @@ MUTANTS = (
                 "if schedule.fault is not None:",
             ),
         ),
-        "tests/contract/test_presets.py::"
+        "tests/features/presets/test_presets.py::"
         "test_what_somebody_edited_beats_the_code_and_what_they_deleted_stays_deleted[sqlite]",
     ),
     Mutant(
@@ -547,7 +546,7 @@ MUTANTS = (
                 "child.spoiled = False",
             ),
         ),
-        "tests/integration/test_pool.py::test_one_that_is_cancelled_and_deaf_is_killed",
+        "tests/cluster/test_pool.py::test_one_that_is_cancelled_and_deaf_is_killed",
     ),
     Mutant(
         "a tenant's cleanup deletes everybody's runs",
@@ -558,35 +557,34 @@ MUTANTS = (
                 "mine = ()",
             ),
         ),
-        "tests/contract/test_store_prices.py::test_a_tenant_that_cleans_up_deletes_its_own_runs_alone[sqlite]",
+        "tests/features/prices/test_sql_prices.py::test_a_tenant_that_cleans_up_deletes_its_own_runs_alone[sqlite]",
     ),
     # --- use cases ------------------------------------------------------------------------------------------------
     Mutant(
         "use cases: nobody asks whether the caller may",
         (Edit(_ENVELOPE, "    for verb, thing in needs:\n        require(caller, verb, thing)\n", "    return\n"),),
-        "tests/unit/test_permissions.py::test_no_use_case_does_anything_for_a_caller_without_its_permission",
+        "tests/commands/test_permissions.py::test_no_use_case_does_anything_for_a_caller_without_its_permission",
     ),
     Mutant(
         "use cases: readers are woken before the commit",
         (Edit(_ENVELOPE, "self._topics.update(dict.fromkeys(topics))", "self._feed.wake(*topics)"),),
-        "tests/contract/test_command_envelope.py::test_a_change_its_entry_and_its_wake_up_come_together[sqlite]",
+        "tests/commands/test_envelope.py::test_a_change_its_entry_and_its_wake_up_come_together[sqlite]",
     ),
     Mutant(
         "use cases: the answer is not kept under its key",
         (Edit(_ENVELOPE, "                await self._once.keep(self.tx, self.caller, answer)\n", ""),),
-        "tests/contract/test_command_envelope.py::"
-        "test_the_same_key_takes_effect_once_and_is_given_the_same_answer[sqlite]",
+        "tests/commands/test_envelope.py::test_the_same_key_takes_effect_once_and_is_given_the_same_answer[sqlite]",
     ),
     # --- gRPC -----------------------------------------------------------------------------------------------------
     Mutant(
         "gRPC: nobody asks whether the caller may",
         (Edit("src/foliot/servers/grpc/interceptor.py", "            require(caller, *method.permission)\n", ""),),
-        "tests/contract/test_rpc_access.py::test_too_small_a_role_may_not",
+        "tests/servers/grpc/test_access.py::test_too_small_a_role_may_not",
     ),
     Mutant(
         "gRPC: a caller who hangs up takes the work down",
         (Edit("src/foliot/servers/grpc/running_calls.py", "return await asyncio.shield(task)", "return await task"),),
-        "tests/contract/test_rpc_wire.py::test_a_change_that_has_begun_is_made_though_its_caller_hangs_up",
+        "tests/servers/grpc/test_wire.py::test_a_change_that_has_begun_is_made_though_its_caller_hangs_up",
     ),
     Mutant(
         "gRPC: a stream goes on when its key was revoked",
@@ -597,12 +595,12 @@ MUTANTS = (
                 "if self.identity is None:",
             ),
         ),
-        "tests/contract/test_rpc_watch.py::test_who_no_longer_counts_is_told_no_more",
+        "tests/features/schedules/test_rpc_watch.py::test_who_no_longer_counts_is_told_no_more",
     ),
     Mutant(
         "gRPC: places in lists are everybody's",
         (Edit("src/foliot/features/schedules/rpc/jobs.py", 'f"{call.caller.tenant_id}\\n{LIST}"', "LIST"),),
-        "tests/contract/test_rpc_access.py::test_the_place_in_a_list_is_no_use_to_another_tenant",
+        "tests/servers/grpc/test_access.py::test_the_place_in_a_list_is_no_use_to_another_tenant",
     ),
     Mutant(
         "a service that came back changed is called as it was",
@@ -613,7 +611,7 @@ MUTANTS = (
                 "",
             ),
         ),
-        "tests/integration/test_grpc_call.py::test_a_service_that_is_killed_is_called_again_when_it_returns_changed",
+        "tests/features/grpc_calls/test_grpc_call.py::test_a_service_that_is_killed_is_called_again_when_it_returns_changed",
     ),
     Mutant(
         "a service leads to any address its name has",
@@ -624,18 +622,18 @@ MUTANTS = (
                 "if False]",
             ),
         ),
-        "tests/integration/test_grpc_call_targets.py::test_a_name_that_leads_to_no_host_is_not_dialled",
+        "tests/features/grpc_calls/test_grpc_call_targets.py::test_a_name_that_leads_to_no_host_is_not_dialled",
     ),
     # --- the same faults, seen by workers behind a broker -------------------------------------------------------------
     Mutant(
         "broker: claim without state check",
         _CLAIM_WITHOUT_STATE,
-        "tests/integration/test_celery.py::test_a_message_that_comes_while_its_run_runs_changes_nothing[redis]",
+        "tests/cluster/test_celery.py::test_a_message_that_comes_while_its_run_runs_changes_nothing[redis]",
         fast=False,
     ),
     Mutant(
         "SQLite answers before the disk does",
         (Edit("src/foliot/db/dialects.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
-        "tests/integration/test_durability.py::test_what_was_committed_survives_a_power_cut",
+        "tests/db/test_durability.py::test_what_was_committed_survives_a_power_cut",
     ),
 )

@@ -1,4 +1,4 @@
-"""How a schedule fares: its last outcomes, and what they add up to."""
+"""Health of a schedule: its last outcomes, success ratio, mean duration and failure streak."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from foliot.engine.model.run import RunState
 
 SHOWN = 20
-"""Outcomes of a schedule that are looked at."""
+"""How many of a schedule's last outcomes are considered."""
 
 GOOD = frozenset({RunState.SUCCESS, RunState.PARTIAL})
 BAD = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
@@ -17,7 +17,7 @@ BAD = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """How one run ended."""
+    """The outcome of one ended run."""
 
     run_id: str
     state: RunState
@@ -26,25 +26,25 @@ class EndedRun:
     duration_ms: float | None
     """None for one that never started."""
     message: str = ""
-    """Why it failed, where somebody asked for that."""
+    """Why it failed; empty unless the reader asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOutcomes:
-    """One schedule's last outcomes, oldest first."""
+    """The last outcomes of one schedule, oldest first."""
 
     schedule_id: str
     outcomes: Sequence[EndedRun]
 
     @property
     def success_ratio(self) -> float | None:
-        """Of those that succeeded or failed; a cancelled run says nothing."""
+        """Of the runs that succeeded or failed; cancelled runs do not count."""
         judged = [one.state in GOOD for one in self.outcomes if one.state in GOOD | BAD]
         return round(sum(judged) / len(judged), 4) if judged else None
 
     @property
     def avg_duration_ms(self) -> float | None:
-        """Of those that succeeded: how long it takes when it works."""
+        """Of the runs that succeeded: how long it takes when it works."""
         took = [one.duration_ms for one in self.outcomes if one.state in GOOD and one.duration_ms is not None]
         return round(sum(took) / len(took), 3) if took else None
 
@@ -65,5 +65,5 @@ class ScheduleOutcomes:
 
     @property
     def failing_since(self) -> datetime | None:
-        """When the first of them ended, as far as the outcomes shown go back."""
+        """When the first run of the streak ended, as far as the outcomes shown go back."""
         return self.failures[0].at if self.failures else None

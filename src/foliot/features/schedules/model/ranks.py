@@ -1,4 +1,4 @@
-"""Which schedules take longest, and which fail most often."""
+"""Ranks schedules by the duration of their runs (p95), and by their failure ratio."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 SLOW = 0.95
 FEWEST = 3
-"""Runs that must have ended before their failures say something about a schedule."""
+"""Runs that must have ended before a schedule's failure ratio is ranked."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRecord:
-    """How a schedule's runs ended within a stretch of time."""
+    """How a schedule's runs ended within a period."""
 
     schedule_id: str
     runs: int
-    """Those that succeeded or failed."""
+    """Runs that succeeded or failed."""
     bad: int
     p95_ms: int | None
-    """The duration that 95 of 100 did not exceed, to two digits; None when none began."""
+    """The duration that 95 of 100 runs did not exceed, to two digits; None when none started."""
 
     @property
     def failure_ratio(self) -> float:
@@ -27,7 +27,7 @@ class ScheduleRecord:
 
 
 def two_digits(milliseconds: int) -> int:
-    """Cut, never rounded up: a run that took the whole is among those that took this long."""
+    """Truncated, never rounded up: a filter for runs of at least this duration then finds the run itself."""
     power = int(10 ** max(len(str(milliseconds)) - 2, 0))
     return milliseconds // power * power
 
@@ -39,7 +39,7 @@ def slowest(found: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleReco
 
 
 def flakiest(found: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
-    """Those that failed at all, of those that ended often enough."""
+    """Schedules with failures, among those with at least `FEWEST` ended runs."""
     bad = [one for one in found if one.bad and one.runs >= FEWEST]
     bad.sort(key=lambda one: (-one.failure_ratio, -one.bad, one.schedule_id))
     return bad[:most]

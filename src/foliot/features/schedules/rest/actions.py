@@ -1,4 +1,4 @@
-"""Routes of what is asked of a schedule's instants: skip the next, make up for others, set back what is ahead."""
+"""Routes for a schedule's instants: skip the next one, backfill missed ones, realign a cursor that is ahead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
     summary="Skip the next instant",
 )
 async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
-    """It makes no run, and stands in the ledger as skipped by whoever asked. Asking twice skips one."""
+    """It makes no run, and the ledger records it as skipped by this user. Asking twice skips one."""
     once = asked.once(200, schema.Schedule.of, schema.etag)
     return _answer(await cases[Skips].skip_next(caller, schedule_id, asked.document, once))
 
@@ -45,7 +45,7 @@ async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: B
     summary="Do not skip it after all",
 )
 async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
-    """As long as the instant lies ahead; one that has passed is refused (409)."""
+    """Only while the instant lies ahead; one that has passed is refused (409)."""
     return _answer(await cases[Skips].undo(caller, schedule_id))
 
 
@@ -63,7 +63,7 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
     summary="Make up for instants",
 )
 async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
-    """One run for each instant of the stretch, as a bulk action; none gets two, however often this is asked."""
+    """One run for each instant of the period, as a bulk action; none gets two, however often this is asked."""
     made = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
     if isinstance(made, BackfillEstimate):
         return encode.answer(_trial(made))
@@ -77,7 +77,7 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
     summary="Set back all schedules that are ahead",
 )
 async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
-    """Those that a clock had led ahead fire again from their next instant on; at most 200 at a time."""
+    """Those that a wrong clock moved into the future fire again from their next instant on; at most 200 at a time."""
     found = await cases[Realignment].all(caller, asked.once(200, _set_back))
     return encode.answer(_set_back(found))
 

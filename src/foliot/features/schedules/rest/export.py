@@ -1,4 +1,4 @@
-"""All schedules that match, as documents that can be read back."""
+"""The route that exports all matching schedules, as documents that can be imported again."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def _json(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes
 
 
 def exported(schedule: Schedule) -> dict[str, Any]:
-    """What would make it again; `status` says whether to pause it then, or that nobody can read what it was."""
-    made = {name: value for name, value in document(schedule).items() if value is not None}
-    told = {"paused_reason": schedule.paused_reason} if schedule.paused_reason else {}
-    return {**made, "status": "damaged" if schedule.fault else schedule.status.value, **told}
+    """The document that would create it again; `status` says whether to pause it then, or that its row is damaged."""
+    fields = {name: value for name, value in document(schedule).items() if value is not None}
+    paused = {"paused_reason": schedule.paused_reason} if schedule.paused_reason else {}
+    return {**fields, "status": "damaged" if schedule.fault else schedule.status.value, **paused}

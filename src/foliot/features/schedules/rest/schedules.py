@@ -1,4 +1,4 @@
-"""Routes of schedules."""
+"""Routes of schedules: create, read, change, delete, pause, resume, run now, preview, instants."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def _filters(
     summary="List schedules, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    """Words of a filter that stand alone are parts of the name, in any case."""
+    """Words of a filter that stand alone are matched against the name, ignoring case."""
     q = filters.pop("q")
     if q:
         found = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
@@ -111,7 +111,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     summary="Replace a schedule",
 )
 async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
-    """The whole document anew: what is left out goes back to its default. Holds for instants after the answer."""
+    """Replaces the whole document: what is left out goes back to its default. Holds for instants after the answer."""
     return _answer(await cases[Schedules].replace(caller, schedule_id, document, match))
 
 
@@ -124,7 +124,7 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
     summary="Change a schedule",
 )
 async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
-    """Only what is named. `retry_policy`, `catchup` and `action` are merged; a null takes a field to its default."""
+    """Only what is named. `retry_policy`, `catchup` and `action` are merged; a null resets a field to its default."""
     return _answer(await cases[Schedules].patch(caller, schedule_id, document, match))
 
 
@@ -136,7 +136,7 @@ async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Do
     summary="Delete a schedule",
 )
 async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Match) -> Response:
-    """Softly: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
+    """A soft delete: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
     await cases[Schedules].delete(caller, schedule_id, match)
     return Response(status_code=204)
 
@@ -163,7 +163,7 @@ async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body)
     summary="Resume",
 )
 async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
-    """Fires again from the next instant on. Also mends a schedule that was damaged."""
+    """Fires again from the next instant on. Also repairs a schedule whose row was damaged."""
     return _answer(await cases[Schedules].resume(caller, schedule_id, asked.once(200, schema.Schedule.of, schema.etag)))
 
 
@@ -199,7 +199,7 @@ async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, 
 
 @dataclass(frozen=True, slots=True)
 class InstantRange:
-    """Which instants are wanted."""
+    """The period, and the page of it, that is asked for."""
 
     start: datetime | None
     end: datetime | None
@@ -228,7 +228,7 @@ async def _stretch(
 async def instants(
     cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[InstantRange, Depends(_stretch)]
 ) -> Response:
-    """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
+    """Every instant of the period, past and future, oldest first, with its outcome or that it is planned."""
     found, following = await cases[Instants].list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)
     cursor = None if following is None else stretch.cursors.seal(following.isoformat())
     return encode.answer(
@@ -237,7 +237,7 @@ async def instants(
 
 
 def _moment(name: str, text: str | None) -> datetime | None:
-    # A plus that was not escaped arrives as a space.
+    # A plus sign that was not percent-encoded arrives as a space.
     return None if text is None else moment(name, text.replace(" ", "+"))
 
 

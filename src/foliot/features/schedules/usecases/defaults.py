@@ -1,4 +1,4 @@
-"""Defaults of an action: what a schedule takes from it where its document says nothing."""
+"""Defaults of an action: what a schedule takes from it for fields that its document leaves out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from foliot.engine.ports import Actions, HasDefaults
 
 
 def with_defaults(actions: Actions, tenant_id: str, raw: object) -> object:
-    """The document, with what its action says where it says nothing itself."""
+    """The document, completed with its action's defaults."""
     config = raw.get("action") if isinstance(raw, Mapping) else None
     if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
         return raw

@@ -1,4 +1,4 @@
-"""How schedules fare, many at a time."""
+"""Reads the health of schedules, many at a time."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST = 100
-"""Schedules that one question may name."""
+"""Schedules that one request may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleHealthReader:
-    """The last outcomes of schedules, and what they add up to."""
+    """Reads the last outcomes of schedules."""
 
     store: Database
 
     @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
     async def of(self, ctx: QueryContext, schedule_ids: Sequence[str]) -> Sequence[ScheduleOutcomes]:
-        """In the order asked for; whoever is not there, or not this caller's, is left out."""
+        """In the order asked for; schedules that do not exist, or belong to another tenant, are left out."""
         wanted = list(dict.fromkeys(schedule_ids))
         if not 1 <= len(wanted) <= MOST:
             raise Invalid("ids", f"must name 1 to {MOST} schedules, with commas between them", got=len(wanted))

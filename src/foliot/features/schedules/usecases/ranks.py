@@ -1,4 +1,4 @@
-"""The schedules that take longest and those that fail most often, over a day or a week."""
+"""Ranks the slowest and the flakiest schedules, over a day or a week."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from foliot.features.schedules.model.ranks import ScheduleRecord, flakiest, slow
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST_RUNS = 50_000
-"""Runs that one answer counts; of more, the newest."""
+"""Runs that one ranking counts; of more, the newest."""
 
 
 class RankingPeriod(StrEnum):
-    """How far back."""
+    """How far back the ranking looks."""
 
     DAY = "24h"
     WEEK = "7d"
@@ -31,7 +31,7 @@ class RankingPeriod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The first few of each; the slowest first, the flakiest first."""
+    """The slowest and the flakiest schedules, worst first."""
 
     over: RankingPeriod
     since: datetime
@@ -40,12 +40,12 @@ class Ranking:
     names: Mapping[str, str]
     runs: int
     whole: bool
-    """Whether all runs of the stretch were counted, or only the newest."""
+    """Whether all runs of the period were counted, or only the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rankings:
-    """One walk through the newest runs, however many schedules there are."""
+    """Ranks schedules in one pass over the newest runs, however many schedules there are."""
 
     store: Database
     clock: Clock

@@ -1,4 +1,4 @@
-"""How runs and their events are printed at a terminal."""
+"""Terminal output of runs and their events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a run's log by those who read it page by page."""
+"""Values for reading a run's log page by page: filter, range and counts of lines."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from foliot.features.runs.model.log_category import category_of
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
-"""From the least to the most severe; a level of another name counts as `info`."""
+"""From the least to the most severe; an unknown level counts as `info`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which lines: those that say this, in any case, are at least so severe, and of one of these categories."""
+    """Selects log lines by text (ignoring case), least severity, category and attempt."""
 
     grep: str = ""
     level: str = LEVELS[0]
     categories: frozenset[str] = frozenset()
-    """None of them is every line, also one of no category."""
+    """Empty selects every line, also those without a category."""
     attempt: int | None = None
     needle: str = field(init=False, repr=False)
     least: int = field(init=False, repr=False)
@@ -33,7 +33,7 @@ class LogFilter:
         return not self.needle and self.least == 0 and not self.categories and self.attempt is None
 
     def takes(self, level: str, message: str) -> bool:
-        """Whoever asks sees to the attempt, which a line does not tell."""
+        """Whether it selects a line; the caller compares the attempt, which a line does not carry."""
         return (
             severity(level) >= self.least
             and (not self.needle or self.needle in message.casefold())
@@ -47,7 +47,7 @@ def severity(level: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """A part of a log: so many lines before a number, and so many from it on."""
+    """A range of a log: a number of lines before a sequence number, and a number of lines from it on."""
 
     at: int
     behind: int
@@ -56,13 +56,13 @@ class LogRange:
 
 @dataclass(frozen=True, slots=True)
 class LineTally:
-    """How many lines there are, and the numbers of the first and the last."""
+    """The number of lines, and the sequence numbers of the first and the last."""
 
     lines: int = 0
     first: int | None = None
     last: int | None = None
     upto: int = 0
-    """The last number that was looked at, line or not."""
+    """The last sequence number that was read, line or not."""
 
     def plus(self, more: LineTally) -> LineTally:
         first = more.first if self.first is None else self.first
@@ -72,7 +72,7 @@ class LineTally:
 
 @dataclass(frozen=True, slots=True)
 class LineCategory:
-    """What lines are counted by."""
+    """The key by which lines are counted."""
 
     level: str
     category: str | None
@@ -81,15 +81,15 @@ class LineCategory:
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """How many lines there are of each sort."""
+    """The number of lines per key."""
 
     counts: Counter[LineCategory] = field(default_factory=Counter)
     upto: int = 0
-    """The last number that was looked at, line or not."""
+    """The last sequence number that was read, line or not."""
 
     def plus(self, more: LineCounts) -> LineCounts:
         return LineCounts(self.counts + more.counts, max(self.upto, more.upto))
 
 
 Starts = Sequence[tuple[int, int]]
-"""(number of the event, number of the attempt) for each attempt, oldest first."""
+"""(sequence number of the event, number of the attempt) for each attempt, oldest first."""

@@ -1,4 +1,4 @@
-"""What kind of thing a log line tells of, by how it begins: as Scrapy words it, or anybody who words it alike."""
+"""Classifies log lines by their beginning, as Scrapy words it: retry, redirect and the like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BEGINNINGS = {
 }
 CATEGORIES = tuple(_BEGINNINGS)
 
-# Whoever wrote it may stand before it: `[scrapy.downloadermiddlewares.retry] Retrying <GET …`.
+# The logger's name may precede it: `[scrapy.downloadermiddlewares.retry] Retrying <GET …`.
 _LINE = re.compile(
     r"(?:\[[^\]]{1,200}\] )?(?:"
     + "|".join(f"(?P<{name}>{re.escape(text)})" for name, text in _BEGINNINGS.items())
@@ -28,11 +28,11 @@ _LINE = re.compile(
 
 
 def category_of(message: str) -> str | None:
-    """One of `CATEGORIES`; None for a line like most others."""
+    """One of `CATEGORIES`; None for most lines."""
     found = _LINE.match(message)
     return None if found is None else found.lastgroup
 
 
 def beginning(category: str) -> str:
-    """What every line of it says, in small letters."""
+    """A text that every line of the category contains, in lower case."""
     return _BEGINNINGS[category].lower()

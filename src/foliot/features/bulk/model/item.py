@@ -1,4 +1,4 @@
-"""Bulk actions, as they are asked of the store."""
+"""Items of bulk actions, and the topic that announces their progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BULKS_TOPIC = "bulks"
 
 
 def bulk_topic(bulk_id: str) -> str:
-    """What wakes those who follow one bulk action."""
+    """The topic that wakes readers of one bulk action."""
     return f"bulk:{bulk_id}"
 
 

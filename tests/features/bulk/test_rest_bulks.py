@@ -13,7 +13,7 @@ from foliot.commands.envelope import CommandContext
 from foliot.engine.model.run import RunState
 from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import LEASE, BulkRunner
-from foliot.features.bulk.model.bulk import Bulk
+from foliot.features.bulk.model import Bulk
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.bulk.usecases.item_actions import BulkItemActions

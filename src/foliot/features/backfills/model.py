@@ -12,7 +12,7 @@ from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import OPEN, Origin, RunState
-from foliot.features.bulk.model.bulk import MOST_ITEMS, RATES, USUAL_RATE, BulkOrder
+from foliot.features.bulk.model import MOST_ITEMS, RATES, USUAL_RATE, BulkOrder
 from foliot.features.schedules.model.health import GOOD
 
 USUAL_RUNS = 1000

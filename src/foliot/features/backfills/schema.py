@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from foliot.features.backfills.model import MOST_RUNS, USUAL_RUNS, InstantSelection
-from foliot.features.bulk.model.bulk import BulkOrder
+from foliot.features.bulk.model import BulkOrder
 from foliot.features.schedules.schema import ScheduleInstant
 from foliot.servers.http.schema import declared
 

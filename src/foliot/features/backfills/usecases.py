@@ -42,8 +42,7 @@ from foliot.features.backfills.model import (
     objection,
     read_backfill,
 )
-from foliot.features.bulk.model.bulk import BULK, Bulk, BulkOperation
-from foliot.features.bulk.model.item import BULKS_TOPIC
+from foliot.features.bulk.model import BULK, BULKS_TOPIC, Bulk, BulkOperation
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import BulkView, begun
 from foliot.features.schedules.usecases.instants import NOT_YET, TICK, InstantRecord, named, outcomes

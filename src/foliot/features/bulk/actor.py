@@ -15,8 +15,7 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
-from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
-from foliot.features.bulk.model.item import BULKS_TOPIC, BulkItem, bulk_topic
+from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, turn
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.item_actions import BulkItemAction, BulkItemActions
 from foliot.wakeups.feed import Feed

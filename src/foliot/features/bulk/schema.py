@@ -10,7 +10,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from foliot.engine.model.run import RunState
-from foliot.features.bulk.model.bulk import MOST_IDS, BulkOperation, BulkOrder, BulkState
+from foliot.features.bulk.model import MOST_IDS, BulkOperation, BulkOrder, BulkState
 from foliot.features.runs.model.replay import ReplayVersion
 from foliot.features.runs.schema import AS_OF, PATCH
 from foliot.servers.http.schema import CLOSED, Tags, declared

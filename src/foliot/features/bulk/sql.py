@@ -13,8 +13,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.bulk.model.bulk import OVER, Bulk, BulkOperation, BulkOrder, BulkState
-from foliot.features.bulk.model.item import BulkItem
+from foliot.features.bulk.model import OVER, Bulk, BulkItem, BulkOperation, BulkOrder, BulkState
 from foliot.features.bulk.tables import bulk_items, bulks
 from foliot.features.filters.model.query import FilterQuery
 from foliot.features.filters.sql import schedules as schedule_sieve

@@ -6,7 +6,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, St
 
 from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.metadata import metadata, one_of, tenant, where_set
-from foliot.features.bulk.model.bulk import BulkOperation, BulkOrder, BulkState
+from foliot.features.bulk.model import BulkOperation, BulkOrder, BulkState
 
 bulks = Table(
     "bulks",

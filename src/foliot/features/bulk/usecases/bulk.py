@@ -21,17 +21,18 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.bulk.model.bulk import (
+from foliot.features.bulk.model import (
     BULK,
+    BULKS_TOPIC,
     MOST_ITEMS,
     OVER,
     Bulk,
     BulkOperation,
     BulkSpec,
     BulkState,
+    bulk_topic,
     read_request,
 )
-from foliot.features.bulk.model.item import BULKS_TOPIC, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.dead_letters import may_send

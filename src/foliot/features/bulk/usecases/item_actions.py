@@ -9,7 +9,7 @@ from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Interface, Role
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.features.bulk.model.bulk import Bulk, BulkOperation
+from foliot.features.bulk.model import Bulk, BulkOperation
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, discard
 from foliot.features.runs.usecases.runs import Runs, cancel_run
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule

@@ -27,6 +27,7 @@ from foliot.features.runs.model.replay import ReplayOptions, read_terms
 from foliot.features.schedules.model.document import read_tags
 
 BULK = "blk"
+BULKS_TOPIC = "bulks"
 MOST_IDS = 10_000
 MOST_ITEMS = 100_000
 """Matches of a filter, at most."""
@@ -163,6 +164,19 @@ class Bulk:
     @property
     def done(self) -> int:
         return self.ok + self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """One thing that a bulk action is to act on."""
+
+    position: int
+    thing_id: str
+
+
+def bulk_topic(bulk_id: str) -> str:
+    """The topic that wakes readers of one bulk action."""
+    return f"bulk:{bulk_id}"
 
 
 def turn(rate: int) -> tuple[int, float]:

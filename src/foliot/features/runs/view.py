@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from foliot.features.runs.model.transcript import transcript_line
+from foliot.features.runs.model.log import transcript_line
 from foliot.terminal.output import moment, print_json
 from foliot.terminal.view import Facts, Table
 

@@ -1,15 +1,39 @@
-"""Values for reading a run's log page by page: filter, range and counts of lines."""
+"""Values for reading a run's log: filter, range and counts of lines, their categories, and its form as text."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-from foliot.features.runs.model.log_category import category_of
+from typing import Any
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 """From the least to the most severe; an unknown level counts as `info`."""
+
+_BEGINNINGS = {
+    "crawled": "Crawled (",
+    "scraped": "Scraped from ",
+    "retry": "Retrying ",
+    "giveup": "Gave up retrying ",
+    "redirect": "Redirecting ",
+    "robots": "Forbidden by robots.txt",
+    "duplicate": "Filtered duplicate request",
+    "offsite": "Filtered offsite request",
+    "ignored": "Ignoring response ",
+    "dropped": "Dropped: ",
+}
+"""How lines of each category begin, as Scrapy words them."""
+
+CATEGORIES = tuple(_BEGINNINGS)
+
+# The logger's name may precede it: `[scrapy.downloadermiddlewares.retry] Retrying <GET …`.
+_LINE = re.compile(
+    r"(?:\[[^\]]{1,200}\] )?(?:"
+    + "|".join(f"(?P<{name}>{re.escape(text)})" for name, text in _BEGINNINGS.items())
+    + ")",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +117,26 @@ class LineCounts:
 
 Starts = Sequence[tuple[int, int]]
 """(sequence number of the event, number of the attempt) for each attempt, oldest first."""
+
+
+def category_of(message: str) -> str | None:
+    """One of `CATEGORIES`; None for most lines."""
+    match = _LINE.match(message)
+    return None if match is None else match.lastgroup
+
+
+def beginning(category: str) -> str:
+    """A text that every line of the category contains, in lower case."""
+    return _BEGINNINGS[category].lower()
+
+
+def transcript_line(at: str, event: Mapping[str, Any]) -> str:
+    """One event as text, in a download and at the terminal alike. `event` is in the form of the HTTP answer."""
+    what = event.get("message") or event.get("data") or ""
+    label = event.get("state") if event.get("type") == "state" else event.get("level") or event.get("type")
+    return printable(f"{at}  {label or '':<8}  {what}").rstrip()
+
+
+def printable(text: str) -> str:
+    """Escapes control characters: text from outside must not move the cursor or change colours of a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

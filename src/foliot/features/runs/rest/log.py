@@ -14,9 +14,7 @@ from foliot.core.errors import Invalid
 from foliot.engine.model.event import Event
 from foliot.engine.model.views import RunView
 from foliot.features.runs import schema
-from foliot.features.runs.model.log import LogFilter
-from foliot.features.runs.model.log_category import CATEGORIES, category_of
-from foliot.features.runs.model.transcript import transcript_line
+from foliot.features.runs.model.log import CATEGORIES, LogFilter, category_of, transcript_line
 from foliot.features.runs.rest.runs import MAX_SEQ
 from foliot.features.runs.usecases.logs import MOST_LINES, LogPlace, Logs
 from foliot.features.runs.usecases.runs import Runs

@@ -25,9 +25,10 @@ from foliot.features.runs.model.log import (
     LogFilter,
     LogRange,
     Starts,
+    beginning,
+    category_of,
     severity,
 )
-from foliot.features.runs.model.log_category import beginning, category_of
 
 FEW, MANY = 4, 40
 """Chunks per query: few at first, for most readers want little; twenty thousand lines at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from foliot.engine.model.run import RunState
-from foliot.features.schedules.usecases.ranks import RankingPeriod
+from foliot.features.schedules.usecases.health import RankingPeriod
 from foliot.servers.http.schema import declared
 
 

@@ -1,4 +1,4 @@
-"""Health of a schedule: its last outcomes, success ratio, mean duration and failure streak."""
+"""Health of schedules: last outcomes, success ratio and failure streak of one, and a ranking of many."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ SHOWN = 20
 
 GOOD = frozenset({RunState.SUCCESS, RunState.PARTIAL})
 BAD = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
+
+SLOW = 0.95
+"""The quantile of durations by which schedules are ranked."""
+FEWEST = 3
+"""Runs that must have ended before a schedule's failure ratio is ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +72,38 @@ class ScheduleOutcomes:
     def failing_since(self) -> datetime | None:
         """When the first run of the streak ended, as far as the outcomes shown go back."""
         return self.failures[0].at if self.failures else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRecord:
+    """How a schedule's runs ended within a period."""
+
+    schedule_id: str
+    runs: int
+    """Runs that succeeded or failed."""
+    bad: int
+    p95_ms: int | None
+    """The duration that 95 of 100 runs did not exceed, to two digits; None when none started."""
+
+    @property
+    def failure_ratio(self) -> float:
+        return round(self.bad / self.runs, 4) if self.runs else 0.0
+
+
+def two_digits(milliseconds: int) -> int:
+    """Truncated, never rounded up: a filter for runs of at least this duration then finds the run itself."""
+    power = int(10 ** max(len(str(milliseconds)) - 2, 0))
+    return milliseconds // power * power
+
+
+def slowest(records: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
+    timed = [(record.p95_ms, record) for record in records if record.p95_ms is not None]
+    timed.sort(key=lambda pair: (-pair[0], pair[1].schedule_id))
+    return [record for _, record in timed[:most]]
+
+
+def flakiest(records: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
+    """Schedules with failures, among those with at least `FEWEST` ended runs."""
+    bad = [record for record in records if record.bad and record.runs >= FEWEST]
+    bad.sort(key=lambda record: (-record.failure_ratio, -record.bad, record.schedule_id))
+    return bad[:most]

@@ -7,10 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from foliot.features.schedules import health_schema
-from foliot.features.schedules.model.health import ScheduleOutcomes
-from foliot.features.schedules.model.ranks import ScheduleRecord
-from foliot.features.schedules.usecases.health import ScheduleHealthReader
-from foliot.features.schedules.usecases.ranks import Ranking, RankingPeriod, Rankings
+from foliot.features.schedules.model.health import ScheduleOutcomes, ScheduleRecord
+from foliot.features.schedules.usecases.health import Ranking, RankingPeriod, Rankings, ScheduleHealthReader
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, plain_texts

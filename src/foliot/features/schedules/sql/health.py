@@ -17,8 +17,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.filters.model.query import FilterQuery, FilterTerm
 from foliot.features.filters.sql.runs import RunConditions
-from foliot.features.schedules.model.health import BAD, GOOD, EndedRun
-from foliot.features.schedules.model.ranks import SLOW, ScheduleRecord, two_digits
+from foliot.features.schedules.model.health import BAD, GOOD, SLOW, EndedRun, ScheduleRecord, two_digits
 
 
 async def recent_records(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most: int) -> list[ScheduleRecord]:

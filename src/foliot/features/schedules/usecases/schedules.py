@@ -23,14 +23,13 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.ports import Actions, PerTenant
+from foliot.engine.ports import Actions, HasDefaults, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.audit_view import audit_view, edited
 from foliot.features.schedules.model.document import MAX_TAGS, ActionCheck, asleep, merge, put_back, read_draft, whole
 from foliot.features.schedules.usecases.change import LockedSchedule, hold, turn
 from foliot.features.schedules.usecases.check_target import copied, objection
-from foliot.features.schedules.usecases.defaults import with_defaults
 from foliot.features.schedules.usecases.run_now import RunNow, RunOrder
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
@@ -291,7 +290,7 @@ class Schedules:
         return action.check_for(tenant_id, config) if isinstance(action, PerTenant) else action.check(config)
 
     def _defaulted(self, caller: Caller, raw: object) -> object:
-        return with_defaults(self.actions, caller.tenant_id, raw)
+        return _with_defaults(self.actions, caller.tenant_id, raw)
 
     async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
         """A patch that leaves the action alone is not checked against its target."""
@@ -366,3 +365,20 @@ async def find_run(tx: Transaction, caller: Caller, run_id: str, *, lock: bool =
     if run is None:
         raise NotFound("run", run_id)
     return run
+
+
+def _with_defaults(actions: Actions, tenant_id: str, raw: object) -> object:
+    """The document, completed with its action's defaults for fields that it leaves out."""
+    config = raw.get("action") if isinstance(raw, Mapping) else None
+    if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
+        return raw
+    action = actions.get(str(config.get("kind")))
+    if not isinstance(action, HasDefaults):
+        return raw
+    given = {name: value for name, value in raw.items() if value is not None}
+    defaults = action.defaults(tenant_id, config)
+    completed = {**defaults, **given}
+    for name, value in defaults.items():
+        if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
+            completed[name] = {**value, **given[name]}
+    return completed

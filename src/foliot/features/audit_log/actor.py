@@ -22,7 +22,7 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(frozen=True, slots=True)
 class EntriesChained:
-    """What one round did."""
+    """The result of one round."""
 
     entries: int
     rest: float

@@ -28,7 +28,7 @@ class InstantSelection(StrEnum):
     """Those without success: of their own run, of one that repeated it, or of an earlier backfill. Instants that a user
     skipped on purpose are not missing."""
     ALL = "all"
-    """Those too; but an instant that a backfill has made up for gets no second run."""
+    """Also those that succeeded or were skipped; but none that a backfill has already made up for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +116,14 @@ def chosen(
     which: InstantSelection, instants: Sequence[InstantStatus], made: Mapping[datetime, Sequence[InstantRun]]
 ) -> tuple[list[datetime], Counter[str]]:
     """The instants that get a run; and why the others get none."""
-    found, left_out = [], Counter[str]()
+    instants_to_run, left_out = [], Counter[str]()
     for look in instants:
         refused = objection(which, made.get(look.at, ()), look)
         if refused is None:
-            found.append(look.at)
+            instants_to_run.append(look.at)
         else:
             left_out[refused[0]] += 1
-    return found, left_out
+    return instants_to_run, left_out
 
 
 def item_of(instant: datetime) -> str:

@@ -229,17 +229,17 @@ def _trial(gap: _MissingInstants, request: BackfillSpec) -> BackfillEstimate:
 
 
 def _warnings(gap: _MissingInstants, request: BackfillSpec) -> Sequence[str]:
-    found, count = [], len(gap.instants)
+    warnings, count = [], len(gap.instants)
     if count > request.limit:
-        found.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
+        warnings.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
     if count and gap.schedule.status is ScheduleStatus.ACTIVE and gap.schedule.spec.overlap is not Overlap.ALLOW_ALL:
         policy = gap.schedule.spec.overlap.value
-        found.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
+        warnings.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
     if count > 1:
         lasts = timedelta(seconds=count // request.rate)
-        found += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
+        warnings += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
     if gap.left_out["pruned"]:
-        found.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
+        warnings.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
     if skipped := gap.left_out["skipped on purpose"]:
-        found.append(f"{skipped} skipped on purpose: `all` includes them")
-    return found
+        warnings.append(f"{skipped} skipped on purpose: `all` includes them")
+    return warnings

@@ -35,7 +35,7 @@ class _LostBulk(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ItemsProcessed:
-    """What one round did."""
+    """The result of one round."""
 
     items: int
     rest: float

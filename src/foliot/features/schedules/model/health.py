@@ -56,13 +56,13 @@ class ScheduleOutcomes:
     @property
     def failures(self) -> Sequence[EndedRun]:
         """Those that failed since the last success, oldest first."""
-        found: list[EndedRun] = []
-        for one in reversed(self.outcomes):
-            if one.state in GOOD:
+        failed: list[EndedRun] = []
+        for run in reversed(self.outcomes):
+            if run.state in GOOD:
                 break
-            if one.state in BAD:
-                found.append(one)
-        return found[::-1]
+            if run.state in BAD:
+                failed.append(run)
+        return failed[::-1]
 
     @property
     def streak(self) -> int:

@@ -64,10 +64,10 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
 )
 async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """One run for each instant of the period, as a bulk action; none gets two, however often this is asked."""
-    made = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
-    if isinstance(made, BackfillEstimate):
-        return encode.answer(_trial(made))
-    return encode.answer(view(made), 202, _located(made))
+    bulk = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
+    if isinstance(bulk, BackfillEstimate):
+        return encode.answer(_trial(bulk))
+    return encode.answer(view(bulk), 202, _located(bulk))
 
 
 @router.post(
@@ -78,8 +78,8 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
 )
 async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
     """Those that a wrong clock moved into the future fire again from their next instant on; at most 200 at a time."""
-    found = await cases[Realignment].all(caller, asked.once(200, _set_back))
-    return encode.answer(_set_back(found))
+    schedules = await cases[Realignment].all(caller, asked.once(200, _set_back))
+    return encode.answer(_set_back(schedules))
 
 
 @router.post(
@@ -95,15 +95,15 @@ async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
     return _answer(await cases[Realignment].one(caller, schedule_id, once))
 
 
-def _set_back(found: Sequence[Schedule]) -> schema.RealignResult:
+def _set_back(schedules: Sequence[Schedule]) -> schema.RealignResult:
     return schema.RealignResult(
         items=[
             schema.RealignedSchedule(
-                id=one.id,
-                name=one.name,
-                next_run_at=one.next_run_at,
+                id=schedule.id,
+                name=schedule.name,
+                next_run_at=schedule.next_run_at,
             )
-            for one in found
+            for schedule in schedules
         ],
     )
 
@@ -126,5 +126,5 @@ def _answer(schedule: Schedule) -> Response:
     return encode.answer(schema.Schedule.of(schedule), headers=schema.etag(schedule))
 
 
-def _located(made: BulkView) -> dict[str, str]:
-    return {"Location": f"/api/bulk/{made.bulk.id}"}
+def _located(created: BulkView) -> dict[str, str]:
+    return {"Location": f"/api/bulk/{created.bulk.id}"}

@@ -58,13 +58,13 @@ def _matching(cases: UseCases, caller: Caller, q: str | None) -> AsyncIterator[S
 
     async def pages() -> AsyncIterator[Sequence[Schedule]]:
         last: str | None = None
-        found: Sequence[Schedule] = ()
-        while last is None or len(found) == BATCH:
-            found = await cases[Search].schedules(caller, PageRequest(BATCH, last), wish)
-            if not found:
+        schedules: Sequence[Schedule] = ()
+        while last is None or len(schedules) == BATCH:
+            schedules = await cases[Search].schedules(caller, PageRequest(BATCH, last), wish)
+            if not schedules:
                 return
-            last = found[-1].id
-            yield found
+            last = schedules[-1].id
+            yield schedules
 
     return pages()
 
@@ -82,18 +82,18 @@ def _named(cases: UseCases, caller: Caller, ids: str) -> AsyncIterator[Sequence[
 
 async def _yaml(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes]:
     empty = True
-    async for found in pages:
-        empty = empty and not found
-        yield yaml.listed([exported(one) for one in found]).encode()
+    async for schedules in pages:
+        empty = empty and not schedules
+        yield yaml.listed([exported(schedule) for schedule in schedules]).encode()
     if empty:
         yield b"[]\n"
 
 
 async def _json(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes]:
     before = b"[\n"
-    async for found in pages:
-        for one in found:
-            yield before + encode.dumps(exported(one))
+    async for schedules in pages:
+        for schedule in schedules:
+            yield before + encode.dumps(exported(schedule))
             before = b",\n"
     yield b"\n]\n" if before == b",\n" else b"[]\n"
 

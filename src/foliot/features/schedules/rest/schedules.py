@@ -43,8 +43,8 @@ Filters = dict[str, str | None]
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
-    made = await cases[Schedules].create(caller, asked.document, asked.once(201, schema.Schedule.of, _created))
-    return encode.answer(schema.Schedule.of(made), 201, _created(made))
+    schedule = await cases[Schedules].create(caller, asked.document, asked.once(201, schema.Schedule.of, _created))
+    return encode.answer(schema.Schedule.of(schedule), 201, _created(schedule))
 
 
 async def _filters(
@@ -67,11 +67,13 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
     """Words of a filter that stand alone are matched against the name, ignoring case."""
     q = filters.pop("q")
     if q:
-        found = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
+        schedules = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
     else:
-        found = await cases[Schedules].list(caller, page.more(), **filters)
-    shown, following = page.of(found, lambda one: one.id)
-    return encode.answer(schema.SchedulePage(items=[schema.Schedule.of(one) for one in shown], next_cursor=following))
+        schedules = await cases[Schedules].list(caller, page.more(), **filters)
+    shown, following = page.of(schedules, lambda schedule: schedule.id)
+    return encode.answer(
+        schema.SchedulePage(items=[schema.Schedule.of(schedule) for schedule in shown], next_cursor=following)
+    )
 
 
 @router.post(
@@ -178,10 +180,10 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
 )
 async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """A run outside any instant, in the queue `manual`. `payload` overrides parts of the action for this run."""
-    made = await cases[Schedules].run_now(
+    run = await cases[Schedules].run_now(
         caller, schedule_id, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located)
     )
-    return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
+    return encode.answer(runs_schema.Run.of(run), 202, runs_schema.located(run))
 
 
 @router.get(

@@ -40,8 +40,8 @@ class JobMethods:
             return encode.job(await self.cases[Schedules].create(call.caller, asking.draft(request), once))
 
     async def get(self, call: AuthorisedCall, request: pb.GetScheduledJobRequest) -> pb.ScheduledJob:
-        found = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
-        return encode.job(found)
+        schedule = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
+        return encode.job(schedule)
 
     async def update(self, call: AuthorisedCall, request: pb.UpdateScheduledJobRequest) -> pb.ScheduledJob:
         """The tags are part of what is written, so the update is conditional on the version they were read in."""
@@ -49,10 +49,10 @@ class JobMethods:
         expected = _version(request)
         with in_its_words(request):
             for _ in range(TRIES):
-                found = await self.cases[Schedules].get(call.caller, schedule_id)
-                change = asking.change(request, found.tags)
+                schedule = await self.cases[Schedules].get(call.caller, schedule_id)
+                change = asking.change(request, schedule.tags)
                 try:
-                    match = expected or str(found.version)
+                    match = expected or str(schedule.version)
                     changed = await self.cases[Schedules].patch(call.caller, schedule_id, change, match)
                 except VersionMismatch:
                     if expected is not None:

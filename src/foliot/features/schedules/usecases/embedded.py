@@ -43,12 +43,12 @@ class EmbeddedSchedules:
         schedules, of = self.declaring.schedules, (FROM_PROGRAM, name)
         objects = await objection(schedules.actions, ctx.caller, raw, schedules.check_for(ctx.tenant_id))
         await ctx.begin(schedules.limiter)
-        made = await self.declaring.make(ctx, of, lambda _: raw)
-        if made.fate is DeclarationOutcome.DELETED:
-            made = await self.declaring.create(ctx, of, raw)
+        result = await self.declaring.make(ctx, of, lambda _: raw)
+        if result.fate is DeclarationOutcome.DELETED:
+            result = await self.declaring.create(ctx, of, raw)
         if objects is not None:
             raise objects
-        return made
+        return result
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def id_of(self, ctx: QueryContext, which: str) -> str:

@@ -46,11 +46,11 @@ class Realignment:
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def all(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[Schedule]:
         """All of the tenant's schedules that are ahead, at most `MOST`."""
-        made = []
+        realigned = []
         tx = await ctx.begin()
         for _, schedule_id, _ in await SqlSchedules(tx).ahead(ctx.now + SKEW, MOST, ctx.tenant_id):
             schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
             if is_ahead(schedule, ctx.now):
-                made.append((await hold(ctx, schedule, ctx.now)).schedule)
+                realigned.append((await hold(ctx, schedule, ctx.now)).schedule)
         ctx.wake(SCHEDULES_TOPIC)
-        return made
+        return realigned

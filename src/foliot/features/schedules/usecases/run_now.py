@@ -43,7 +43,7 @@ class RunOrder:
 
 @dataclass(frozen=True, slots=True)
 class _StartedRun:
-    """What is written for one run."""
+    """A new run with its audit entry, and the view of it to answer with."""
 
     run: RunRequest
     audit: AuditEntry

@@ -252,9 +252,9 @@ class Schedules:
             require(caller, Verb.WRITE, Thing.SCHEDULE)
         if once.key is None and small(raw):
             wanted = RunOrder(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
-            made = await self.together.ask(caller.tenant_id, wanted, self._now.several)
-            if made is not None:
-                return made
+            run = await self.together.ask(caller.tenant_id, wanted, self._now.several)
+            if run is not None:
+                return run
         return await self._run_alone(caller, schedule_id, raw, once)
 
     @unchecked_command

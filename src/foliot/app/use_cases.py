@@ -43,10 +43,9 @@ from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.declared import Declarations
-from foliot.features.schedules.usecases.health import ScheduleHealthReader
+from foliot.features.schedules.usecases.health import Rankings, ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
-from foliot.features.schedules.usecases.ranks import Rankings
 from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules

@@ -16,7 +16,7 @@ from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import ledger, runs, schedules
-from foliot.features.bulk.model.bulk import BulkOperation
+from foliot.features.bulk.model import BulkOperation
 from foliot.features.bulk.tables import bulks
 from foliot.features.filters.model.query import FilterQuery, FilterTerm
 from foliot.features.filters.sql import counts as counting

@@ -234,7 +234,7 @@ class Subscriptions:
                 with suppress(Unavailable):
                     if await teller.go_on(run_id):
                         continue
-                if (known := teller.told[run_id]).final:
+                if (known := teller.sent[run_id]).final:
                     await self.told_of(topic, "end", known.seq, None)
                     return
                 await waiter.wait(LOOK)

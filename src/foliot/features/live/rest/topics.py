@@ -10,8 +10,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.engine.model.run import OPEN
 from foliot.features.bulk import rest as bulks
-from foliot.features.bulk.model.bulk import OVER
-from foliot.features.bulk.model.item import bulk_topic
+from foliot.features.bulk.model import OVER, bulk_topic
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.jobs.usecases import Jobs

@@ -313,8 +313,8 @@ MUTANTS = (
         (
             Edit(
                 "src/foliot/features/articles/sql/articles.py",
-                "settle(jobs, now)) if told.finished else told",
-                "settle({}, now)) if told.finished else told",
+                "settle(jobs, now)) if effect.finished else effect",
+                "settle({}, now)) if effect.finished else effect",
             ),
         ),
         f"{_BATCHES}test_the_transaction_that_ends_the_last_article_ends_the_batch[sqlite]",

@@ -1,4 +1,4 @@
-"""The route that asks for articles."""
+"""The route that submits articles."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Model."""
+"""Requests for crawls and their jobs, without I/O."""

@@ -1,4 +1,4 @@
-"""What is asked of the store about crawls: who asked for the same, what came home, and the list of jobs."""
+"""Jobs of crawls: the deduplication of equal requests, and the view of a job."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from foliot.features.articles.model.article import ArticleCounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCrawl:
-    """A request for a crawl, on its way to become the one whose job others are given."""
+    """A request that may become the one whose job equal requests get."""
 
     tenant_id: str
     fingerprint: str
     job_id: str
-    """The id its job would have."""
+    """The id of the job if this request creates it."""
     now: datetime
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class KnownJob:
-    """The job that requests of this fingerprint are given."""
+    """The job that requests with this fingerprint get."""
 
     job_id: str
     since: datetime
@@ -33,7 +33,7 @@ class KnownJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """A job, whosever it is, with what it was told to do."""
+    """A job with its configuration."""
 
     id: str
     tenant_id: str
@@ -49,7 +49,7 @@ class JobView:
     started_at: datetime | None
     finished_at: datetime | None
     event_seq: int
-    """Grows with whatever happens to it."""
+    """Number of its last event."""
     handle: Mapping[str, Any] | None
     error: Mapping[str, Any] | None
     config: Mapping[str, Any]

@@ -1,1 +1,1 @@
-"""Sql."""
+"""Statements on requests for crawls."""

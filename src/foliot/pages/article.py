@@ -31,16 +31,16 @@ _pages = 0
 
 def extract_each(body: bytes, pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Extracts each page of a concatenated body; `unreadable` says why one cannot be parsed."""
-    told = []
+    extracted = []
     begin = 0
     for page in pages:
         end = begin + page["size"]
         try:
-            told.append(extract(body[begin:end], page["content_type"], page["url"]))
-        except Exception as error:  # noqa: BLE001 -- strangers' work; the others are not to blame
-            told.append({"unreadable": _clean(f"{type(error).__name__}: {error}"[:MOST_LINE])})
+            extracted.append(extract(body[begin:end], page["content_type"], page["url"]))
+        except Exception as error:  # noqa: BLE001 -- pages are untrusted, and the others are still extracted
+            extracted.append({"unreadable": _clean(f"{type(error).__name__}: {error}"[:MOST_LINE])})
         begin = end
-    return told
+    return extracted
 
 
 def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class ScrapydNodes:
         self._clock = clock
         self._weights: dict[str, int] = {}
         self._asked_at = float("-inf")
-        self._anybody = False
+        self._answered = False
         self._avoided: dict[str, float] = {}
         self._asking = asyncio.Lock()
 
@@ -69,7 +69,7 @@ class ScrapydNodes:
         """Nodes that answer, the least loaded first; ties are ordered by a hash with `key`. Empty when none answers."""
         async with self._asking:
             # No node answered: callers that waited for this result need not repeat the requests one after the other.
-            gone = self._anybody and not self._weights
+            gone = self._answered and not self._weights
             if gone or self._clock.monotonic() - self._asked_at > FRESH:
                 await self._weigh()
         return [
@@ -106,7 +106,7 @@ class ScrapydNodes:
         self._weights = await self._ask(trusted)
         if not self._weights:
             self._weights = await self._ask([url for url in self._all if url not in trusted])
-        self._anybody = bool(self._weights)
+        self._answered = bool(self._weights)
         self._asked_at = self._clock.monotonic()
 
     async def _ask(self, urls: Sequence[str]) -> dict[str, int]:

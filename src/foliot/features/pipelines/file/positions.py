@@ -1,4 +1,4 @@
-"""Finds where in a file a field stands of which somebody complains."""
+"""Finds the line and column of a field path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def place_of(node: YamlNode, field: str, key: tuple[int, int] | None = None) -> tuple[int, int]:
-    """Line and column of `chain[1].kwargs.urls`, or of the nearest thing around it that is there."""
+    """Line and column of a path such as `chain[1].kwargs.urls`, or of its nearest existing ancestor."""
     place = key or (node.line, node.column)
     for name, number in _PART.findall(field):
         if number and isinstance(node.value, list) and int(number) < len(node.value):

@@ -1,4 +1,4 @@
-"""How items are written down: as JSON, and as text."""
+"""Encodes items and values for sinks: as JSON, and as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from foliot.features.pipelines.model.definition import Item
 
 
 def plain(item: Item) -> bytes:
-    """As JSON; `TypeError` for what JSON cannot hold."""
+    """The item as JSON; `TypeError` for values that JSON cannot represent."""
     return jsonable.dumps(item)
 
 
 def text(value: Any) -> str:
-    """A value in a cell."""
+    """A value as the text of a cell."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""WebhookSink: items by HTTP, a group at a time."""
+"""WebhookSink: posts items by HTTP in batches, with an idempotency key."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class WebhookSink(Transform):
     async def _sent(
         self, url: str, headers: dict[str, str], group: list[tuple[Item, bytes]], ctx: StepContext
     ) -> list[Item]:
-        """Those that the target has taken."""
+        """Posts a batch; returns the items that the target accepted."""
         if not group:
             return []
         told = {"pipeline": ctx.pipeline, "run_id": ctx.run_id, "items": [orjson.Fragment(text) for _, text in group]}

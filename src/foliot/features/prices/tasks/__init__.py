@@ -18,7 +18,7 @@ from foliot.features.prices.tasks.cleanup import RunCleanup
 from foliot.features.prices.tasks.scrape import PriceScrape
 from foliot.features.tasks.model.task import Task
 
-EVERYBODY = TenantAllowList(None)
+ALL_TENANTS = TenantAllowList(None)
 """For tasks that read and write the tenant's own data only."""
 
 
@@ -54,11 +54,11 @@ def built_in(needs: TaskDependencies) -> list[Task]:
         tenants=needs.scraper_tenants,
     )
     return [
-        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=EVERYBODY),
+        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=ALL_TENANTS),
         # Its result names the operator's servers and services, which other tenants must not see.
         _task("health_check_services", health.run, queue="monitoring", retries=0),
-        _task("scrape_competitor_prices", scraping.run, queue="scraping", tenants=EVERYBODY),
-        _task("comprehensive_price_analysis", analysis.run, queue="analysis", tenants=EVERYBODY),
+        _task("scrape_competitor_prices", scraping.run, queue="scraping", tenants=ALL_TENANTS),
+        _task("comprehensive_price_analysis", analysis.run, queue="analysis", tenants=ALL_TENANTS),
     ]
 
 

@@ -52,7 +52,7 @@ _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _ENVELOPE = "src/foliot/commands/envelope.py"
 _TURNS = "src/foliot/engine/sql/tenant_turns.py"
-_CRAWLS = "src/foliot/features/crawls/sql/requests.py"
+_CRAWLS = "src/foliot/features/crawls/sql.py"
 
 _CRAWL = "src/foliot/features/crawls/action/"
 _CRAWL_FAULTS = "tests/features/crawls/test_crawl_faults.py::"

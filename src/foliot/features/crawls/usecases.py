@@ -31,9 +31,17 @@ from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.crawls.model.crawl import CRAWL, CRAWL_QUEUE, CrawlSpec, fingerprint, in_own_words, read_crawl
-from foliot.features.crawls.model.job import KnownJob, PendingCrawl
-from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.crawls.model import (
+    CRAWL,
+    CRAWL_QUEUE,
+    CrawlSpec,
+    KnownJob,
+    PendingCrawl,
+    fingerprint,
+    in_own_words,
+    read_crawl,
+)
+from foliot.features.crawls.sql import SqlCrawls
 from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedules, find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,7 +24,6 @@ from foliot.features.pipelines.file.parse import (
     YamlNode,
     compose,
 )
-from foliot.features.pipelines.file.positions import place_of
 from foliot.features.pipelines.file.recover import PipelineText, pieces
 from foliot.features.pipelines.model.definition import PIPELINE, OnError, PipelineDefinition, StepSpec, revision_of
 from foliot.features.pipelines.model.file import NAME, FileContents, FileFault, PipelineEntry
@@ -33,6 +33,7 @@ MAX_PIPELINES = 1000
 MAX_STEPS = 100
 MOST_IN_ALL = 2 * MAX_NODES
 """Maximum nodes of all pipelines of a file with aliases expanded, because each is stored."""
+_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _KEYS = ("schedule", "chain", "on_error")
 _STEP_KEYS = ("class", "kwargs", "name", "on_error")
 _POLICIES = (
@@ -330,3 +331,18 @@ def _free(name: str, taken: set[str]) -> str:
 def _near(name: str, known: Sequence[str]) -> str | None:
     close = difflib.get_close_matches(name[:100], known, n=1)
     return f"did you mean {close[0]}?" if close else None
+
+
+def place_of(node: YamlNode, field: str, key: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Line and column of a path such as `chain[1].kwargs.urls`, or of its nearest existing ancestor."""
+    place = key or (node.line, node.column)
+    for name, number in _PART.findall(field):
+        if number and isinstance(node.value, list) and int(number) < len(node.value):
+            node = node.value[int(number)]
+            place = node.line, node.column
+        elif name and isinstance(node.value, dict) and name in node.value:
+            entry = node.value[name]
+            node, place = entry.node, (entry.line, entry.column)
+        else:
+            break
+    return place

@@ -14,8 +14,7 @@ from pydantic import AfterValidator, Field
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.steps.item_fields import MISSING, Names, reach
-from foliot.features.pipelines.steps.sink import plain, text
+from foliot.features.pipelines.steps.item_fields import MISSING, Names, plain, reach, text
 
 BUFFER = 64 * 1024
 _PLACE = re.compile(r"\{([^{}]*)\}")

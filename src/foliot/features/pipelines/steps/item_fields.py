@@ -1,4 +1,4 @@
-"""Shared by transforms: paths into items, parameter types, and ordered concurrent mapping."""
+"""Shared by transforms: paths into items, parameter types, encoding, and ordered concurrent mapping."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from foliot.core import jsonable
 from foliot.features.pipelines.model.definition import Item
 
 T = TypeVar("T")
@@ -104,3 +105,19 @@ async def sources(urls: list[str], items: AsyncIterator[Item], field: str) -> As
         yield {field: url}
     async for item in items:
         yield item
+
+
+def plain(item: Item) -> bytes:
+    """The item as JSON; `TypeError` for values that JSON cannot represent."""
+    return jsonable.dumps(item)
+
+
+def text(value: Any) -> str:
+    """A value as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | list | tuple | dict):
+        return jsonable.dumps(value).decode()
+    return str(value)

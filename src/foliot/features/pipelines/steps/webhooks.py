@@ -13,8 +13,7 @@ from foliot.features.pipelines.chain.context import Confidential, StepContext
 from foliot.features.pipelines.chain.fetch import FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.steps.item_fields import Seconds
-from foliot.features.pipelines.steps.sink import plain
+from foliot.features.pipelines.steps.item_fields import Seconds, plain
 
 ANSWER = 64 * 1024
 

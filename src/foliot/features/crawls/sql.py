@@ -16,7 +16,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.crawls.model.job import KnownJob, PendingCrawl
+from foliot.features.crawls.model import KnownJob, PendingCrawl
 from foliot.features.crawls.tables import crawl_requests
 
 _WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})

@@ -1,18 +1,20 @@
-"""Parses requests for crawls, and computes the fingerprint that equal requests share."""
+"""Requests for crawls: parsing, the fingerprint that equal requests share, and the jobs they get."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.engine.model.run import DEFAULT_PRIORITY
+from foliot.engine.model.run import DEFAULT_PRIORITY, RunState
+from foliot.features.articles.model.article import ArticleCounts
 
 CRAWL = "crawl"
 """Kind of the action."""
@@ -107,3 +109,49 @@ def fingerprint(user_id: str, config: Mapping[str, Any], trigger: Mapping[str, A
     """Hash of a request; the order and repetition of URLs do not matter."""
     told = {**config, "start_urls": sorted({str(url) for url in config.get("start_urls", ())})}
     return hashlib.sha256(orjson.dumps([user_id, told, trigger], option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCrawl:
+    """A request that may become the one whose job equal requests get."""
+
+    tenant_id: str
+    fingerprint: str
+    job_id: str
+    """The id of the job if this request creates it."""
+    now: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJob:
+    """The job that requests with this fingerprint get."""
+
+    job_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A job with its configuration."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    schedule_id: str | None
+    kind: str
+    state: RunState
+    attempt: int
+    scheduled_for: datetime | None
+    next_at: datetime | None
+    """When its schedule fires next."""
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    event_seq: int
+    """Number of its last event."""
+    handle: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None
+    config: Mapping[str, Any]
+    counts: ArticleCounts | None
+    article_ids: Sequence[str] = ()

@@ -1,1 +1,0 @@
-"""Requests for crawls and their jobs, without I/O."""

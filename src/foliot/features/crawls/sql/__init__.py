@@ -1,1 +1,0 @@
-"""Statements on requests for crawls."""

@@ -13,8 +13,7 @@ from foliot.db.database import Database
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.mongo import SinkUnavailable
 from foliot.features.articles.mongo_copier import ArticlesCopied
-from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.model import CRAWL, JobView
 from foliot.features.jobs import mongo_documents
 from foliot.features.jobs.sql import SqlJobs
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from foliot.engine.model.run import RunState
-from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.model import CRAWL, JobView
 
 STATUS = {
     RunState.QUEUED: ("pending", "PENDING"),

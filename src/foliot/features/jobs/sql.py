@@ -15,7 +15,7 @@ from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.sql.run_items import RunItems, read_items
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.articles.sql.batches import article_ids, counts
-from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.model import JobView
 
 _RUN = (
     runs.c.id,

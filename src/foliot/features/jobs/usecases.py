@@ -24,7 +24,7 @@ from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.model.article import ArticleCounts
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.crawls.model.crawl import CRAWL
+from foliot.features.crawls.model import CRAWL
 from foliot.features.jobs.sql import SqlJobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules

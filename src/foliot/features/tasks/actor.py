@@ -28,12 +28,12 @@ FROM_CODE = "code"
 
 
 DONE = 24 * 3600.0
-"""Seconds of rest once everything is made: what is declared changes with the next start."""
+"""Seconds until the next round once every schedule is created: declarations change only with a restart."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Declarer:
-    """Makes, when a process starts, the schedules that its tasks declare; for the tenant that keeps the house."""
+    """Creates, when a process starts, the schedules that its tasks declare; in the operator's own tenant."""
 
     store: Database
     tasks: TaskCatalogue
@@ -41,7 +41,7 @@ class Declarer:
     name: str = "declarer"
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
-    """What could not be made, a sentence each."""
+    """Schedules that could not be created, a sentence each."""
 
     @property
     def clock(self) -> Clock:
@@ -65,7 +65,7 @@ class Declarer:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
             said = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
             self.troubles.append(said)
-            log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- a sentence, not a surprise
+            log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- the message suffices, no stack trace
             return
         if made.fate is DeclarationOutcome.KEPT:
             log.warning(

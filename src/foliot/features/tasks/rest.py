@@ -36,7 +36,7 @@ Name = Annotated[str, Depends(_name)]
 
 @router.get("", dependencies=[permits(Tasks.list)], response_model=schema.TaskPage, summary="List tasks")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages: as far as
+    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages, as far as
     the tenant may run them.
     """
     faults = cases[Tasks].faults(caller)
@@ -59,7 +59,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="One task",
 )
 async def get(cases: Cases, caller: Who, task: Name) -> Response:
-    """With what it takes, as a JSON Schema."""
+    """With its parameters, as JSON Schema."""
     return encode.answer(_task(cases[Tasks].get(caller, task), caller))
 
 
@@ -73,7 +73,7 @@ async def get(cases: Cases, caller: Who, task: Name) -> Response:
     summary="Run a task now",
 )
 async def run(cases: Cases, caller: Who, task: Name, asked: Body) -> Response:
-    """A run outside any schedule. Its parameters are checked here and now."""
+    """A run outside any schedule. Its parameters are validated before the answer."""
     made = await cases[Tasks].run(
         caller, task, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located)
     )

@@ -1,4 +1,4 @@
-"""Calls a task's function, and tells how it ended as a value: the same here and in another process."""
+"""Calls a task's function and returns how it ended as a value: the same in this process and in a child process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ STOPPED = "stopped"
 
 
 class BadParameters(Exception):
-    """The parameters that were kept are not what the function takes now."""
+    """The stored parameters no longer fit the function's signature."""
 
 
 def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
-    """What the function is called with."""
+    """The keyword arguments of the call."""
     signature = task.signature
     try:
         made = signature.read(given)
@@ -34,20 +34,20 @@ def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[st
 
 
 def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
-    """Call a plain function to its end, in a thread or a process of its own: nothing may end that unheard."""
+    """Call a synchronous function in its own thread or process; every exception is caught, also SystemExit."""
     try:
         return returned(task.function(**arguments(task, given, ctx)), ctx)
-    except BaseException as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+    except BaseException as error:  # noqa: BLE001 -- any exception of a task is its outcome
         return raised(error)
 
 
 async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
-    """Await an async one; being cancelled is for whoever cancelled, and its sys.exit() must not end the loop."""
+    """Await an async function; CancelledError passes to the caller, and its sys.exit() must not end the loop."""
     try:
         return returned(await task.function(**arguments(task, given, ctx)), ctx)
     except asyncio.CancelledError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any exception of a task is its outcome
         return raised(error)
 
 
@@ -65,11 +65,11 @@ def returned(result: Any, ctx: TaskContext) -> CallResult:
 
 
 def raised(error: BaseException) -> CallResult:
-    """What an exception means for the attempt."""
+    """The outcome that an exception stands for."""
     said: dict[str, Any]
     match error:
         case ExceptionGroup():
-            # Of several things that went wrong at once, the first one's word counts.
+            # Of an exception group, the first exception decides.
             return raised(error.exceptions[0])
         case Retry():
             said = {"error": str(error), "retry_after": error.after}

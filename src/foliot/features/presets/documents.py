@@ -1,4 +1,4 @@
-"""Presets: schedules that belong together, as documents that come with the package."""
+"""Reads the presets that come with the package: JSON documents of schedules."""
 
 from __future__ import annotations
 

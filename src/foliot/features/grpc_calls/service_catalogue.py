@@ -1,4 +1,4 @@
-"""The methods of one service, ready to be called: built from what the service said of itself."""
+"""The methods of one service, built from the descriptors that server reflection returned."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from foliot.features.grpc_calls.errors import BadDescriptors
 from foliot.features.grpc_calls.reflection import ServiceDescription
 
 HOUSEKEEPING = "grpc."
-"""How services begin that every server has; a method without its service never means theirs."""
+"""Prefix of the services that every server has; a method without its service never means one of these."""
 _NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceMethod:
-    """One method that can be called."""
+    """A method, with the descriptors of its messages."""
 
     path: str
     takes: Descriptor
     gives: Descriptor
     streams: bool
-    """Whether it answers with any number of messages."""
+    """Whether it is server-streaming."""
     pool: DescriptorPool
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceCatalogue:
-    """Every method of a service, by the full name of its service and its own."""
+    """Every method of a service, by fully qualified service name and method name."""
 
     described: ServiceDescription
     pool: DescriptorPool
@@ -64,11 +64,11 @@ class ServiceCatalogue:
         return sorted(f"{service}/{name}" for service, name in self.methods if not service.startswith(HOUSEKEEPING))
 
     def only(self, allows: Callable[[str], bool]) -> ServiceCatalogue:
-        """Without the methods that may not be called, given as `/package.Service/ServiceMethod`."""
+        """Without the methods that may not be called; they are given as `/package.Service/ServiceMethod`."""
         return replace(self, methods={one: it for one, it in self.methods.items() if allows(f"/{one[0]}/{one[1]}")})
 
     def find(self, wanted: MethodName) -> ServiceMethod:
-        """`Invalid` when there is no such method, or more than one that could be meant."""
+        """`Invalid` when there is no such method, or the name is ambiguous."""
         found = [
             (service, name)
             for service, name in self.methods
@@ -114,7 +114,7 @@ def _text(wanted: MethodName) -> str:
 
 
 def _in_order(files: Mapping[str, bytes]) -> Sequence[str]:
-    """Every file after those that it imports, without recursion: how they hang together is the stranger's choice."""
+    """Topological order of imports, without recursion: the server chooses how deep they nest."""
     needs = {name: set(FileDescriptorProto.FromString(raw).dependency) for name, raw in files.items()}
     ordered: list[str] = []
     while needs:

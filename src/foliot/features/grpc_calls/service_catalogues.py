@@ -1,4 +1,4 @@
-"""Keeps what services said of themselves, until there is reason to ask again."""
+"""A cache of service catalogues, with expiry and one reflection request at a time per service."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
 
 KEPT = timedelta(minutes=5)
-"""After this a service is asked again: one behind a balancer may change while the connection stays."""
+"""After this a catalogue is fetched again: behind a load balancer a service may change while the connection stays."""
 RECENT = timedelta(seconds=1)
-"""Before this it is not asked again only because somebody is mistaken about it."""
+"""A catalogue younger than this is not fetched again because of an unknown method or field."""
 PATIENCE = timedelta(seconds=10)
-"""How long a service may take to describe itself."""
+"""Timeout of server reflection."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class _CachedCatalogue:
 
 @dataclass(slots=True)
 class ServiceCatalogues:
-    """One catalogue per service. Whoever asks while another asks already gets the same answer."""
+    """One catalogue per service. Concurrent requests for the same one share one fetch."""
 
     calls: GrpcEgress
     clock: Clock
@@ -40,14 +40,14 @@ class ServiceCatalogues:
     _asking: dict[str, asyncio.Task[ServiceCatalogue]] = field(default_factory=dict)
 
     async def of(self, service: str) -> ServiceCatalogue:
-        """The one that is kept, or a new one when it is old or the connection was another."""
+        """The cached one, or a new one when that has expired or the connection has changed."""
         entry = self._kept.get(service)
         if entry is not None and self._is_fresh(service, entry):
             return entry.catalogue
         return await self.anew(service)
 
     async def newer(self, service: str, than: ServiceCatalogue) -> ServiceCatalogue | None:
-        """For whoever does not find what he looks for: what the service says now, if that is something else."""
+        """A catalogue fetched now, if it differs from `than`; for a method or field that was not found in that."""
         entry = self._kept.get(service)
         if entry is not None and entry.catalogue is than and self._age(entry) < RECENT.total_seconds():
             return None
@@ -55,12 +55,12 @@ class ServiceCatalogues:
         return None if found is than else found
 
     async def anew(self, service: str) -> ServiceCatalogue:
-        """Asks the service; the same catalogue as before when nothing has changed."""
+        """Fetches the catalogue; returns the cached object when nothing has changed."""
         if service not in self._asking:
             asking = asyncio.create_task(self._ask(service))
             self._asking[service] = asking
             asking.add_done_callback(lambda _: self._asked(service, asking))
-        # It goes on when one of those who wait gives up.
+        # The fetch goes on when one of its waiters is cancelled.
         return await asyncio.shield(self._asking[service])
 
     def _is_fresh(self, service: str, entry: _CachedCatalogue) -> bool:
@@ -84,4 +84,4 @@ class ServiceCatalogues:
     def _asked(self, service: str, asking: asyncio.Task[ServiceCatalogue]) -> None:
         del self._asking[service]
         if not asking.cancelled():
-            asking.exception()  # seen, even if nobody waits for it any more
+            asking.exception()  # retrieved, so that asyncio does not warn when every waiter has gone

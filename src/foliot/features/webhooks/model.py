@@ -1,4 +1,4 @@
-"""The address of a webhook's target: scheme, host and path, without its query."""
+"""The address of a webhook's target, by which calls are grouped: scheme, host and path, without the query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _URL = re.compile(r"(?P<scheme>https?)://(?P<place>[^/?#\s]+)(?P<path>/[^?#]*)?"
 
 @lru_cache(maxsize=10_000)
 def place(url: object) -> str | None:
-    """Host and port of a URL: what answers, or hangs, under all of its paths."""
+    """Host and port of a URL: one server answers, or hangs, for all of its paths."""
     found = _URL.match(url) if isinstance(url, str) else None
     host = found["place"].rpartition("@")[2].lower() if found else ""
     if found is None or not host:
@@ -27,7 +27,7 @@ def place(url: object) -> str | None:
 
 
 def address(url: object) -> str | None:
-    """A URL without what may be secret or changes from call to call: user, password, query, fragment."""
+    """A URL without what may be secret or varies from call to call: user, password, query, fragment."""
     found = _URL.match(url) if isinstance(url, str) else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Who plays: the schedules of the demo, as anybody would ask for them."""
+"""The demo's schedules, as the requests that create them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAG = "demo"
 def demo_schedules(
     base: str, kinds: Collection[str], now: datetime, *, grpc: bool, pipelines: bool = False
 ) -> dict[str, Mapping[str, Any]]:
-    """Every schedule by name. `base` is this Foliot's own address; a kind that it does not know is left out."""
+    """Every schedule by name. `base` is this server's own URL; schedules of unavailable action kinds are left out."""
     site = f"{base}{SITE}"
     found = {**_webhooks(base, site), **_tasks(site), "news-articles": _news(site), "launch-day": _launch(base, now)}
     if grpc:
@@ -136,7 +136,7 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
 
 def _news(site: str) -> Mapping[str, Any]:
     wanted = [{"url": f"{site}/news/{name}", "source": "The Daily Demo", "category": "news"} for name in ARTICLES]
-    # One that is not there, so that a job has something to say about what failed.
+    # A page that does not exist, so that a job shows a failure.
     wanted.append({"url": f"{site}/news/lost-page", "source": "The Daily Demo", "category": "news"})
     action = {"kind": "articles", "articles": wanted, "max_age_seconds": 3600}
     about = "Reads the demo's own newspaper, one page of which is missing."
@@ -144,7 +144,7 @@ def _news(site: str) -> Mapping[str, Any]:
 
 
 def _launch(base: str, now: datetime) -> Mapping[str, Any]:
-    # At midday, so that whoever starts again on the same day asks for the same.
+    # At midday, so that a restart on the same day makes the same request.
     at = (now + timedelta(days=3)).replace(hour=12, minute=0, second=0, microsecond=0)
     action = _call("POST", f"{base}{ECHO}/launch", {"say": "we are live"})
     return _document("launch-day", "Once, in three days.", ("reports",), action, type="oneoff", run_at=rfc3339(at))

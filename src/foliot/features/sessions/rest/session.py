@@ -1,4 +1,4 @@
-"""Routes of signing in and out, of login links, and of who was seen."""
+"""Routes of signing in and out, of login links, and of the members of a tenant."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ from foliot.servers.http.schema import CONFLICT, body
 router = APIRouter(prefix="/api", tags=["Session"])
 
 TRIES = 30
-"""Wrong ones a minute, from one address and for one key, token or code."""
+"""Failed sign-ins per minute, for one address and one key, token or code."""
 REMEMBERED = 10_000
 _OPEN = len("flt_12345678")
-"""Characters of a key or a code that may be known; the others are its secret."""
+"""Characters of a key or a code that are not secret."""
 
 Guess = tuple[str, bytes]
-"""Where it came from, and what it was aimed at."""
+"""The client's address, and a digest of the public part of the credential."""
 
 
 def guess(address: str, text: str) -> Guess:
-    """Behind a proxy everybody has one address: whoever guesses at one key must not keep the others out."""
+    """Counted per credential too: behind a proxy all clients share an address, and one attacker must not block them."""
     claims, dot, _ = text.rpartition(".")
     return address, hashlib.sha256((claims if dot else text[:_OPEN]).encode("utf-8", "replace")).digest()
 
 
 @dataclass(slots=True)
 class FailedGuesses:
-    """How often each guess was wrong lately."""
+    """Counts recent failed sign-ins."""
 
     buckets: OrderedDict[Guess, TokenBucket] = field(default_factory=OrderedDict)
 
     def look(self, one: Guess, now: float) -> None:
-        """`TooMany` when it was wrong too often to be heard now."""
+        """`TooMany` when there were too many failures to try again now."""
         bucket = self.buckets.get(one)
         if bucket is None:
             return
         wait = bucket.take(now)
         if wait is not None:
             raise TooMany(f"too many wrong tokens and codes: {TRIES} a minute are heard", retry_after=wait)
-        # Only looked: whoever is right now has taken nothing.
+        # Only a check: a successful sign-in uses up no allowance.
         bucket.level += 1
 
     def wrong(self, one: Guess, now: float) -> None:
@@ -75,7 +75,7 @@ class FailedGuesses:
 
 @router.get("/session", dependencies=[PUBLIC], response_model=schema.SessionInfo, summary="Who you are here")
 async def show(request: Request, cases: Cases) -> Response:
-    """Anybody may ask. A dashboard asks first, and learns whether it has to sign in and what it may show."""
+    """Needs no authentication. The dashboard asks first whether it has to sign in, and what it may show."""
     local = request.app.state.identity is None
     known: schema.SessionInfo = {
         "mode": "local" if local else "secured",
@@ -115,7 +115,7 @@ async def show(request: Request, cases: Cases) -> Response:
     summary="Sign in with a browser",
 )
 async def begin(request: Request, cases: Cases, asked: Body) -> Response:
-    """By a token, an API key or the code of a login link; gives a cookie that ends when what was shown does."""
+    """By a token, an API key or the code of a login link; sets a cookie that expires with that credential."""
     identity: Identity | None = request.app.state.identity
     if identity is None:
         raise Conflict("in local mode nobody signs in: everything is open to whoever is on this machine")
@@ -157,9 +157,9 @@ def _shown(document: object) -> tuple[str, str]:
 
 @router.delete("/session", dependencies=[PUBLIC], status_code=204, summary="Sign out with a browser")
 async def end(request: Request, cases: Cases) -> Response:
-    """Ends the session: whoever has its cookie is nobody, and its streams end within 5 seconds.
+    """Ends the session: its cookie no longer authenticates, and its streams end within 5 seconds.
 
-    A token or key that was shown to begin it goes on to count: revoke it to end it.
+    The token or key that began it stays valid: revoke it to end that.
     """
     session_cookie.require_own_origin(request.headers, needed=False)
     identity: Identity | None = request.app.state.identity
@@ -180,7 +180,7 @@ async def end(request: Request, cases: Cases) -> Response:
     summary="Sign out everywhere",
 )
 async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
-    """Ends every session of yours, in whichever browser, this one too; streams end within 5 seconds."""
+    """Ends every session of yours, in all browsers including this one; streams end within 5 seconds."""
     taken = {"Set-Cookie": session_cookie.taken(secure=session_cookie.by_https(request))}
     return encode.answer(
         schema.SessionsEnded(
@@ -200,13 +200,13 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
     summary="An address that signs you in",
 )
 async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
-    """Opens the dashboard as yourself: once, within 5 minutes, and until what you show now ends."""
+    """Opens the dashboard as yourself: once, within 5 minutes, and until your present credential expires."""
     if asked.document not in (None, {}):
         raise Invalid("body", "must be empty: a link signs in whoever asks for it")
     address = _own_address(request)
 
     if request.app.state.identity is None:
-        # Nobody has to sign in here: the address itself does.
+        # Local mode has no sign-in: the plain URL suffices.
         until = cases[Limiter].clock.now() + LINK_LASTS
         return encode.answer(
             schema.LoginLink(
@@ -228,7 +228,7 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
 
 
 def _own_address(request: Request) -> str:
-    """Where the dashboard is: as the operator says, or where the request arrived. `Host` is what a caller wrote."""
+    """The dashboard's URL: as configured, or where the request arrived. `Host` is chosen by the client."""
     public: str | None = request.app.state.public_url
     if public is not None:
         return public
@@ -245,7 +245,7 @@ def _own_address(request: Request) -> str:
     summary="Who was seen in the tenant",
 )
 async def members(cases: Cases, caller: Who, part: Parted) -> Response:
-    """From API keys and the audit log: there is no list of people, for tokens name them."""
+    """From API keys and the audit log: there is no table of users, for tokens name them."""
     shown, following = part.of(await cases[Members].list(caller), lambda one: one.user_id)
     return encode.answer(
         schema.MemberPage(

@@ -1,4 +1,4 @@
-"""The caller that a dashboard session stands for."""
+"""Authenticates a caller by the dashboard's session cookie."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from foliot.core.errors import SessionOver, Unauthenticated
 from foliot.features.sessions.usecases.sessions import PREFIX, SEAM, Sessions
 
 LARGEST = 3800
-"""Characters of a session; browsers drop a cookie of more than 4096 without a word."""
+"""Characters of a session; browsers silently drop a cookie of more than 4096."""
 
 
 async def session_caller(identity: Identity, sessions: Sessions, session: str) -> Caller:
-    """Whom the session is for; `SessionOver` when it, or what began it, does not count any more."""
+    """The session's caller; `SessionOver` when it, or the credential that began it, is no longer valid."""
     if not 0 < len(session) <= LARGEST or not session.isascii():
         raise SessionOver
     try:

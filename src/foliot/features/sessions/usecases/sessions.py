@@ -1,4 +1,4 @@
-"""Sessions of the dashboard: what a browser keeps instead of a token, how it ends, and links that begin one once."""
+"""Dashboard sessions: sealed cookies that a row in the store can revoke, and one-time login links."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from foliot.wakeups.feed import Feed
 
 LINK_LASTS = timedelta(minutes=5)
 LONGEST = timedelta(days=30)
-"""Of a session whose token or key has no nearer end."""
+"""The lifetime of a session whose token or key has no earlier expiry."""
 PREFIX = "ses_"
 SEAM = "~"
-"""Between a token and the id of its session, where no master key seals the two; no token holds it."""
+"""Separates a token from its session's id, where no master key seals the two; no token contains it."""
 FRESH = 2.0
-"""Seconds for which an ended session may go on in another process; a stream asks every second: it ends within four."""
+"""Seconds for which another process may accept an ended session; a stream checks every second: it ends within four."""
 REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """What a browser keeps, and until when."""
+    """The cookie's value, and its expiry."""
 
     text: str
     expires_at: datetime
@@ -49,7 +49,7 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """A session says who it is for, sealed; it ends with its row in the store, and with what was shown to begin it."""
+    """A sealed session names its caller; it ends with its row in the store, or with the credential that began it."""
 
     store: Database
     clock: Clock
@@ -75,11 +75,11 @@ class Sessions:
         return await self._links.issue(caller, once)
 
     async def redeem(self, code: str) -> Caller:
-        """Whom the code signs in; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
+        """The code's caller; deletes it. `Unauthenticated` when it was used, has expired or does not exist."""
         return await self._links.take(code)
 
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
-        """A session of this caller, with an audit entry. Without a master key it is what was `shown`, itself."""
+        """A session of this caller, with an audit entry. Without a master key it is `shown`, the credential."""
         session_id = secrets.token_hex(16)
         caller = replace(caller, door=Interface.DASHBOARD, session_id=session_id)
         now = self.clock.now()
@@ -115,7 +115,7 @@ class Sessions:
 
     @command(Verb.WRITE, Thing.TICKET)
     async def end_all(self, ctx: CommandContext) -> int:
-        """End every session of this caller's user, wherever they signed in; says how many there were."""
+        """End every session of this caller's user, in all browsers; returns how many there were."""
         tx = await ctx.begin()
         count = await SqlKeys(tx).end_sessions(ctx.tenant_id, ctx.caller.user_id)
         if count:
@@ -125,7 +125,7 @@ class Sessions:
         return count
 
     async def counts(self, caller: Caller) -> bool:
-        """Whether the session of this caller goes on, as far as was known two seconds ago."""
+        """Whether the caller's session is valid, from a cache of two seconds."""
         if caller.session_id is None:
             return True
         at, session_id = self.clock.monotonic(), caller.session_id
@@ -139,11 +139,11 @@ class Sessions:
         return seen[1]
 
     def over(self, identity: Identity) -> Identity:
-        """The same identity, to which a caller counts no longer than their session."""
+        """The same identity, for which a caller is valid no longer than their session."""
         return _SessionIdentity(identity, self)
 
     def caller(self, text: str) -> Caller:
-        """Whom a sealed session is for; whether what began it still counts is for others to ask."""
+        """The caller of a sealed session; whether the credential that began it is still valid is checked elsewhere."""
         payload, _, seal = text.removeprefix(PREFIX).rpartition(".")
         if self.pepper is None or not payload or not seal.isascii():
             raise SessionOver
@@ -167,7 +167,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class _SessionIdentity:
-    """Asks the session first, and then whoever knows what was shown to begin it."""
+    """Checks the session first, then the credential that began it."""
 
     identity: Identity
     sessions: Sessions

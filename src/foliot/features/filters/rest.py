@@ -1,4 +1,4 @@
-"""Routes that count runs, draw them over time, and group dead letters."""
+"""Routes that count runs, chart them over time, and group dead letters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
     summary="How many runs match a filter",
 )
 async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
-    """Exact, altogether and by state."""
+    """Exact, in total and by state."""
     found = await cases[Search].count(caller, cases[Search].read_runs(q))
     return encode.answer(
         schema.RunCount(
@@ -81,8 +81,8 @@ async def series(
     end: Annotated[Moment, Query(alias="to")] = None,
     bucket_seconds: Annotated[int | None, Query(ge=1, le=31 * 86_400)] = None,
 ) -> Response:
-    """By when they were made. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
-    50,000 runs, durations and lateness are those of a sample by chance, and `timed` says how large it is."""
+    """By creation time. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
+    50,000 runs, durations and lateness are those of a random sample, and `timed` is its share."""
     query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
     found = await cases[Search].series(caller, query, *bounds, bucket_seconds)
@@ -113,8 +113,8 @@ async def points(
     end: Annotated[Moment, Query(alias="to")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_POINTS, description="About so many of them.")] = MOST_POINTS,
 ) -> Response:
-    """By when they were made; without bounds, the last 24 hours. Of more than there is room for, the rare states are
-    whole and the common ones a sample: `counts` and `shown` say of each how many there are, and how many are here."""
+    """By creation time; without bounds, the last 24 hours. Beyond the limit, rare states are
+    complete and common ones sampled: `counts` and `shown` have the number of runs, and of those returned, per state."""
     query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
     return encode.answer(_scattered(await cases[Search].points(caller, query, *bounds, limit)))
@@ -129,7 +129,7 @@ async def points(
     summary="Dead letters by what went wrong",
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
-    """Failures that differ only in numbers, ids, quoted texts and addresses stand together, by host."""
+    """Failures that differ only in numbers, ids, quoted texts and addresses form one group, by host."""
     found = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
     shown = found.groups[: page.page.limit]
     more = len(found.groups) > page.page.limit

@@ -1,4 +1,4 @@
-"""A filter as conditions on schedules."""
+"""Translates a filter to conditions on schedules."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def _condition(term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one
 
 
 def _specified(name: str, value: str) -> ColumnElement[bool]:
-    """Specs are always written the same way, without blanks."""
+    """Specs are stored as JSON, always formatted the same way, without blanks."""
     return schedules.c.spec.contains(f'"{name}":{json.dumps(value)}', autoescape=True)
 
 
 def last_state() -> ScalarSelect[str]:
-    """How its newest run ended, of those that have."""
+    """The state of its newest ended run."""
     ended: Select[Any] = (
         select(runs.c.state)
         .where(runs.c.schedule_id == schedules.c.id, runs.c.finished_at.is_not(None))

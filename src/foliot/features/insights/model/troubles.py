@@ -1,4 +1,4 @@
-"""What may need a person."""
+"""Rows of the problems that attention reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class ScheduleMoment:
-    """A schedule, and the moment that matters about it."""
+    """A schedule, and the time that matters about it."""
 
     schedule_id: str
     name: str
@@ -18,7 +18,7 @@ class ScheduleMoment:
 
 @dataclass(frozen=True, slots=True)
 class MissedInstants:
-    """Instants of one schedule that made no run because nobody was there in time."""
+    """Instants of one schedule that made no run because no scheduler was running in time."""
 
     schedule_id: str
     name: str
@@ -30,12 +30,12 @@ class MissedInstants:
 
 @dataclass(frozen=True, slots=True)
 class UnansweredLetters:
-    """Dead letters without an answer; `count` stops at what was looked at."""
+    """Unresolved dead letters; `count` stops at the limit of what was read."""
 
     count: int
     oldest: datetime
     newest_id: str
     alike: int
-    """How many of them failed as most did."""
+    """How many of them share the most frequent error."""
     message: str
-    """How those failed."""
+    """That error's message."""

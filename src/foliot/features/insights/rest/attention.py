@@ -1,4 +1,4 @@
-"""The route of what needs a person."""
+"""The route of what needs attention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
     summary="What needs a person",
 )
 async def list_(cases: Cases, caller: Who) -> Response:
-    """Failing, late and missed schedules, dead letters, queues that stand still, and what can be done about each."""
+    """Failing, late and missed schedules, dead letters, stalled queues, and what can be done about each."""
     found = await cases[Attention].check(caller)
     return encode.answer(
         schema.AttentionReport(

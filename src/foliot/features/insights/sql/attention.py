@@ -1,4 +1,4 @@
-"""What may need a person, found through the indexes of what is open, cold or wrong."""
+"""Finds problems through partial indexes; its cost does not grow with the number of stored runs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from foliot.features.schedules.sql.health import message_of
 
 @dataclass(frozen=True, slots=True)
 class SqlTroubles(Statements):
-    """What is wrong for one tenant."""
+    """Problems of one tenant."""
 
     async def failing(self, tenant_id: str, since: datetime, limit: int) -> list[ScheduleMoment]:
-        # The status goes into a list: with the index of each, only those that can fire are asked for their last run.
-        """Active schedules whose newest ended run failed, and those that completed so since this moment."""
+        # The status is an IN list: through its index only schedules that can fire are checked for their last run.
+        """Active schedules whose newest ended run failed, and those that completed with a failure since this moment."""
         alive = or_(
             schedules.c.status == ScheduleStatus.ACTIVE,
             (schedules.c.status == ScheduleStatus.COMPLETED) & (schedules.c.last_run_at >= since),
@@ -41,7 +41,7 @@ class SqlTroubles(Statements):
         return [ScheduleMoment(row.id, row.name, row.last_run_at) for row in await self.conn.execute(query)]
 
     async def overdue(self, tenant_id: str, before: datetime, limit: int) -> tuple[int, list[ScheduleMoment]]:
-        """How many active schedules had an instant before this moment that is not settled, and the first of them."""
+        """How many active schedules have an unsettled instant before this moment, and the first of them."""
         late = (schedules.c.next_at < before, schedules.c.next_at.is_not(None), schedules.c.tenant_id == tenant_id)
         query = select(schedules.c.id, schedules.c.name, schedules.c.next_at).where(*late)
         query = query.order_by(schedules.c.next_at, schedules.c.id).limit(limit)
@@ -51,7 +51,7 @@ class SqlTroubles(Statements):
         return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, found
 
     async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[MissedInstants]:
-        """Those whose last missed instant lies in this stretch."""
+        """Schedules whose last missed instant lies in this range."""
         last = func.max(ledger.c.last_at).label("last")
         query = (
             select(
@@ -76,7 +76,7 @@ class SqlTroubles(Statements):
         ]
 
     async def letters(self, tenant_id: str, most: int, now: datetime) -> UnansweredLetters | None:
-        """Those of groups that nobody has muted."""
+        """Unresolved dead letters of groups that are not muted."""
         unanswered = (
             runs.c.tenant_id == tenant_id,
             runs.c.state == RunState.DEAD_LETTER,
@@ -108,7 +108,7 @@ class SqlTroubles(Statements):
         ]
 
     async def waiting(self, tenant_id: str) -> dict[str, tuple[int, datetime]]:
-        # SQLite, which keeps no statistics, must not begin with the tenant: it would read everything that ever ended.
-        """How many runs wait in each queue, and since when the oldest could start."""
+        # SQLite, without statistics, must not use the index by tenant: it would read every ended run.
+        """How many runs wait in each queue, and since when the oldest has been ready."""
         mine = func.coalesce(runs.c.tenant_id, "") == tenant_id
         return await waiting_by_queue(self.conn, mine)

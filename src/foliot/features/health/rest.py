@@ -1,4 +1,4 @@
-"""Routes that say how Foliot is."""
+"""Routes of liveness, readiness and health."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _node(node: NodeReport) -> schema.NodeHealth:
 
 
 def _quantile(histogram: Histogram, share: float) -> float | None:
-    """The bucket below which this share lies; None when there is nothing, or it lies above all buckets."""
+    """The upper bound of the bucket with this quantile; None without data, or when it lies above all buckets."""
     running, wanted = 0, histogram.count * share
     for bound, count in zip(histogram.bounds, histogram.counts, strict=False):
         running += count

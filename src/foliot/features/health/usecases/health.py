@@ -1,4 +1,4 @@
-"""How Foliot is, in one word and in detail."""
+"""Collects health: an overall status, every dependency, and the numbers of the metrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEDULERS = frozenset({"up", "scheduler"})
 WORKERS = frozenset({"up", "scheduler", "worker"})
 MAX_FAULTS = 20
 OVERDUE = timedelta(seconds=60)
-"""A look at a parked run that comes so late stands out."""
+"""A check of a parked run that is so late is reported."""
 CANCELLED = RunState.CANCELLED.value
 
 
@@ -52,7 +52,7 @@ class NodeReport:
 
     @property
     def takes_runs(self) -> bool:
-        """A scheduler that hands its runs to a broker has no slots, and who was asked to leave takes nothing more."""
+        """False for a scheduler that publishes to a broker, which has no slots, and for a process that drains."""
         return self.role in WORKERS and self.report.get("slots") != 0 and self.wish is None
 
 
@@ -66,7 +66,7 @@ class BrokerReport:
 
 
 class ScrapydProbe(Protocol):
-    """A Scrapyd on which crawls run."""
+    """A Scrapyd that runs crawls."""
 
     @property
     def url(self) -> str:
@@ -81,7 +81,7 @@ class ScrapydProbe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HealthStatus:
-    """Every dependency, and what stands out."""
+    """Every dependency, and what is wrong."""
 
     status: str
     """ok, degraded (works, but something is missing) or down (the database is gone)."""
@@ -97,16 +97,16 @@ class HealthStatus:
     """None where no scheduler uses one."""
     crawlers: Sequence[ScrapydProbe] = ()
     parked: Mapping[str, Any] | None = None
-    """Runs whose effect goes on elsewhere: how many, and when the next look is due."""
+    """Runs whose work goes on elsewhere: how many, and when the next check is due."""
     standstills: Sequence[Standstill] = ()
-    """What is due and does not begin, and why, as far as any process can see."""
+    """Due work that does not begin, and why, as far as any process can see."""
     ahead: Sequence[tuple[str, str]] = ()
-    """Schedules (tenant, id) that a clock has led into the future."""
+    """Schedules (tenant, id) that a wrong clock has moved into the future."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricNumbers:
-    """What the metrics show."""
+    """The numbers of the metrics."""
 
     schedules: Mapping[str, int]
     runs: Mapping[str, int]
@@ -126,14 +126,14 @@ class MetricNumbers:
     outside: int = 0
     """Attempts that wait for an answer and hold no slot."""
     breakers: int = 0
-    """That are open, over all tenants and processes."""
+    """Open ones, over all tenants and processes."""
     standstills: Mapping[str, float] = field(default_factory=dict)
     """For how many seconds work has stood still, by reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthChecks:
-    """Looks at the database, at the nodes that report into it, and at the disk below it."""
+    """Checks the database, the nodes that report into it, and the disk below it."""
 
     store: Database
     clock: Clock
@@ -141,11 +141,11 @@ class HealthChecks:
     disk: Callable[[], Mapping[str, Any]] | None = None
     """Size of the database file and free space, where the database is a file."""
     remarks: Callable[[], Sequence[str]] | None = None
-    """What else of this process stands out."""
+    """Further problems of this process."""
     reach: Callable[[], FeedReach] | None = None
-    """How far its wakes go."""
+    """How far its wake-ups reach."""
     crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None
-    """Asks the Scrapyd nodes how they are."""
+    """Checks the Scrapyd nodes."""
 
     @query(Verb.READ, Thing.HOUSE)
     async def detailed(self, ctx: QueryContext) -> HealthStatus:
@@ -200,12 +200,12 @@ class HealthChecks:
 
     @query(Verb.READ, Thing.HOUSE)
     async def numbers(self, ctx: QueryContext) -> MetricNumbers:
-        """Counts over all tenants, and what all nodes ever counted, added up."""
+        """Counts over all tenants, and the sums of all nodes' counters."""
         own = await self.knowledge.own()
         now = self.clock.now()
         async with ctx.read(across_tenants=True) as tx:
             counts = await SqlRetention(tx).counts()
-            # Also those that are gone: what they counted has been counted.
+            # Nodes that are gone too: counters must not go back.
             nodes = [_node(row) for row in await SqlRetention(tx).nodes()]
             gone = await SqlRetention(tx).gone()
             in_flight = await SqlQueues(tx).in_flight()
@@ -240,7 +240,7 @@ class HealthChecks:
 
     @requires(Verb.READ, Thing.HOUSE)
     async def silent(self, caller: Caller) -> Mapping[str, float]:
-        """What the metrics show when the store tells no numbers: how long work has stood still, by reason."""
+        """The metrics of a process whose store is unavailable: how long work has stood still, by reason."""
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
 
 
@@ -281,7 +281,7 @@ def _paused(said: Sequence[QueuePause], queues: Mapping[str, Mapping[str, Any]])
 
 
 def _broker(nodes: Sequence[NodeReport]) -> BrokerReport | None:
-    """One scheduler that cannot publish stands out, though others can."""
+    """One scheduler that cannot publish is reported, though others can."""
     seen = [node.report for node in nodes if node.role in SCHEDULERS and node.report.get("broker")]
     if not seen:
         return None
@@ -296,7 +296,7 @@ def _stuck(broker: BrokerReport | None) -> list[str]:
 
 
 def _unsunk(nodes: Sequence[NodeReport]) -> list[str]:
-    """A sink that takes nothing loses nothing, but whoever reads there waits."""
+    """A sink that is down loses nothing, but its readers wait."""
     reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
     said = {str(report["error"]) for report in reports if report.get("error")}
     return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]

@@ -1,4 +1,4 @@
-"""What this process and the others know of what stands still, whether or not the store says anything."""
+"""Standstills known to this process and reported by others, also while the store is unavailable."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from foliot.engine.sql.retention import SqlRetention
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownStandstills:
-    """Its own is what it knows now; that of others is as old as their reports."""
+    """Its own are current; those of others are as old as their reports."""
 
     store: Database
     standstills: Callable[[], Sequence[Standstill]] = tuple
     node_id: Callable[[], str | None] = lambda: None
-    """Under which name this process reports: its report says nothing that it does not know better itself."""
+    """The name under which this process reports: its own report is ignored, for it is older than `own`."""
 
     probes: bool = False
 
     async def own(self) -> list[Standstill]:
-        """A process that only answers tries whether the store would take a write; an engine writes all the time."""
+        """A process with only an API tries a write to the store; an engine writes all the time."""
         if self.probes and self.node_id() is None:
             try:
                 async with self.store.begin() as tx:
                     await SqlRetention(tx).probe()
             except Unavailable:
-                # Why stands in what the store remembers of its refusals.
+                # The reason is in the store's record of refused writes.
                 pass
         return list(self.standstills())
 

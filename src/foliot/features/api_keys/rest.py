@@ -28,8 +28,8 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """`key` is shown only in this answer and is not stored. A key cannot exceed the rights of its creator."""
-    made = await cases[ApiKeys].create(caller, asked.document, asked.once(201, _shown, secret=True))
-    return encode.answer(_shown(made), 201, NO_STORE)
+    key = await cases[ApiKeys].create(caller, asked.document, asked.once(201, _shown, secret=True))
+    return encode.answer(_shown(key), 201, NO_STORE)
 
 
 @router.get(

@@ -92,7 +92,7 @@ class DemoInstaller:
     @unchecked_command
     async def _make(self, ctx: CommandContext) -> tuple[Sequence[DeclarationResult], Mapping[str, str]]:
         """The result for each schedule, and the schedules whose articles are to be requested again."""
-        told = run_histories(urlsplit(self.base).hostname or "localhost")
+        histories = run_histories(urlsplit(self.base).hostname or "localhost")
         tx = await ctx.begin(self.schedules.limiter)
         # Schedules are created in the past; the audit log has the time at which that was done.
         now = ctx.audit_time = ctx.now
@@ -101,7 +101,7 @@ class DemoInstaller:
         made = []
         for name in self._wanted(now):
             # Schedules with a history were created a week ago; existing ones are compared by today's clock.
-            since = _since(name, now) if name in told and name not in known else now
+            since = _since(name, now) if name in histories and name not in known else now
             declaring = Declarations(schedules=replace(self.schedules, clock=PastClock(since)))
 
             def wanted(schedule: Schedule | None, name: str = name) -> Mapping[str, Any]:
@@ -133,14 +133,14 @@ class DemoInstaller:
         return demo_schedules(self.base, kinds, now, grpc=self.grpc, pipelines=self.pipelines)
 
     async def _live(self, ctx: CommandContext, new: Sequence[DeclarationResult], now: datetime) -> None:
-        told = run_histories(urlsplit(self.base).hostname or "localhost")
+        histories = run_histories(urlsplit(self.base).hostname or "localhost")
         # Two nights ago there is an outage of half an hour.
         night = Outage(now - timedelta(hours=50), now - timedelta(hours=50) + timedelta(minutes=33))
         accounts = {
             one.name: account
             for one in new
-            if one.name in told
-            and (account := settled_week(one.schedule, told[one.name], _until(one.name, now), night)) is not None
+            if one.name in histories
+            and (account := settled_week(one.schedule, histories[one.name], _until(one.name, now), night)) is not None
         }
         await SqlPast(ctx.tx).write(list(accounts.values()))
         if SCRAPED in accounts:

@@ -187,8 +187,8 @@ def _live(row: _RunPosition, attempt: PastAttempt, scribe: LogChunkWriter) -> tu
     """The event numbers of its start and its end; its lines have those between."""
     row.event_seq, row.attempt = row.event_seq + 1, row.attempt + 1
     began = row.event_seq
-    told = scribe.tell(row, attempt.ending.lines, attempt.ending.at)
-    row.event_seq, row.log_bytes, row.log_dropped = told.seq + 1, told.size, told.dropped
+    written = scribe.tell(row, attempt.ending.lines, attempt.ending.at)
+    row.event_seq, row.log_bytes, row.log_dropped = written.seq + 1, written.size, written.dropped
     return began, row.event_seq
 
 

@@ -46,7 +46,7 @@ def build_installer(
 def with_own_service(settings: Settings, rpc_port: int | None) -> Settings:
     """The settings with this server's own gRPC server in the address book, unless it has another of this name."""
     if not settings.local:
-        raise Conflict("--demo is for local mode, which asks nobody for a token: unset FOLIOT_JWT_SECRET and its like")
+        raise Conflict("--demo is for local mode, which needs no token: unset FOLIOT_JWT_SECRET and its like")
     if not rpc_port or SERVICE in settings.services.entries:
         return settings
     host = settings.grpc_host or settings.host

@@ -41,12 +41,12 @@ class DiscordReply:
 
     def shown(self) -> dict[str, Any]:
         """As arguments of discord.py."""
-        made: dict[str, Any] = {"content": self.text, "allowed_mentions": discord.AllowedMentions.none()}
+        arguments: dict[str, Any] = {"content": self.text, "allowed_mentions": discord.AllowedMentions.none()}
         if self.embed is not None:
-            made["embed"] = self.embed
+            arguments["embed"] = self.embed
         if self.buttons:
-            made["view"] = view_of(self.buttons)
-        return made
+            arguments["view"] = view_of(self.buttons)
+        return arguments
 
 
 Follow = Callable[[Interaction, DiscordReply, int], None]
@@ -130,10 +130,10 @@ async def _settled(asked: Coroutine[Any, Any, DiscordReply]) -> DiscordReply:
         async with asyncio.timeout(LONGEST):
             return await asked
     except Exception as error:
-        said = words.refusal(error)
+        text = words.refusal(error)
         if words.is_surprise(error):
             log.exception("a command failed", action="discord_command_failed")
-        return DiscordReply(text=said, failed=True)
+        return DiscordReply(text=text, failed=True)
 
 
 def _lost(interaction: Interaction, lost: Exception) -> None:

@@ -55,7 +55,7 @@ class FoliotButton(
 
 
 def view_of(buttons: Sequence[Button]) -> discord.ui.View:
-    made = discord.ui.View(timeout=None)
+    view = discord.ui.View(timeout=None)
     for button in buttons:
-        made.add_item(FoliotButton(button))
-    return made
+        view.add_item(FoliotButton(button))
+    return view

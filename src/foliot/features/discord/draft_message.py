@@ -44,15 +44,15 @@ class ScheduleDraftMessage:
                 return None
 
     def embed(self, title: str | None) -> discord.Embed:
-        made = discord.Embed(title=title)
+        embed = discord.Embed(title=title)
         for name, label in _NAMES.items():
             if text := getattr(self, name):
-                made.add_field(name=label, value=words.code(text, LONGEST))
-        return made
+                embed.add_field(name=label, value=words.code(text, LONGEST))
+        return embed
 
     @classmethod
     def read(cls, embeds: Sequence[discord.Embed]) -> Self | None:
         """The draft that a preview message holds."""
         shown = {field.name: (field.value or "").strip("`") for embed in embeds[:1] for field in embed.fields}
-        found = {name: shown.get(label, "") for name, label in _NAMES.items()}
-        return cls(**found) if found["pipeline"] else None
+        fields = {name: shown.get(label, "") for name, label in _NAMES.items()}
+        return cls(**fields) if fields["pipeline"] else None

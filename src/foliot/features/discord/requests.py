@@ -101,10 +101,10 @@ class DiscordRequests:
         }
         once = _once(of, "schedule", repr(raw), _id)
         try:
-            made = await self.cases[Schedules].create(caller, raw, once)
+            schedule = await self.cases[Schedules].create(caller, raw, once)
         except AnsweredBefore as before:
-            made = await self.cases[Schedules].get(caller, before.body)
-        return DiscordReply(text=f"✓ Saved.\n{words.job_line(made)}")
+            schedule = await self.cases[Schedules].get(caller, before.body)
+        return DiscordReply(text=f"✓ Saved.\n{words.job_line(schedule)}")
 
     async def cancel(self, interaction: Interaction) -> DiscordReply:
         self.members.caller(interaction)
@@ -112,14 +112,14 @@ class DiscordRequests:
 
     async def jobs(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
-        found = await self._jobs(caller)
-        if not found:
+        schedules = await self._jobs(caller)
+        if not schedules:
             return DiscordReply(text="There are no scheduled jobs. /schedule makes one.")
-        found = sorted(found, key=lambda one: (one.next_run_at is None, one.next_run_at))
-        lines = [words.job_line(one) for one in found[:SHOWN]]
-        more = len(found) - len(lines)
+        schedules = sorted(schedules, key=lambda one: (one.next_run_at is None, one.next_run_at))
+        lines = [words.job_line(one) for one in schedules[:SHOWN]]
+        more = len(schedules) - len(lines)
         return DiscordReply(
-            text=words.listed(f"**{_count(len(found), 'job')}**", lines, more, "see foliot schedule list")
+            text=words.listed(f"**{_count(len(schedules), 'job')}**", lines, more, "see foliot schedule list")
         )
 
     async def remove(self, interaction: Interaction, job_id: str) -> DiscordReply:
@@ -133,8 +133,8 @@ class DiscordRequests:
 
     async def pipelines(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
-        found = await self.cases[Pipelines].list(caller)
-        if not found:
+        pipelines = await self.cases[Pipelines].list(caller)
+        if not pipelines:
             return DiscordReply(
                 text="There are no pipelines: they are defined in the file that PIPELINES_CONFIG names."
             )
@@ -142,9 +142,9 @@ class DiscordRequests:
         for one in await self._jobs(caller, PIPELINE):
             if one.fault is None and one.status is ScheduleStatus.ACTIVE:
                 when.setdefault(_pipeline(one), []).append(words.plain(one.spec.trigger.summary, 150))
-        lines = [words.pipeline_line(one, when.get(one.kept.name, [])) for one in found]
+        lines = [words.pipeline_line(one, when.get(one.kept.name, [])) for one in pipelines]
         return DiscordReply(
-            text=words.listed(f"**{_count(len(found), 'pipeline')}**", lines, 0, "see foliot pipeline list")
+            text=words.listed(f"**{_count(len(pipelines), 'pipeline')}**", lines, 0, "see foliot pipeline list")
         )
 
     async def status(self, interaction: Interaction, job_id: str | None) -> DiscordReply:
@@ -157,21 +157,21 @@ class DiscordRequests:
             run = await self.cases[Runs].get(caller, job_id)
             return DiscordReply(text=words.run_message(run.schedule_name or run.kind, run, None))
         schedule = await self.cases[Schedules].get(caller, job_id)
-        found = await self.cases[Runs].of_schedule(caller, job_id, PageRequest(1), None)
-        newest = [words.run_message(schedule.name, run, None) for run in found] or ["It has not run yet."]
+        runs = await self.cases[Runs].of_schedule(caller, job_id, PageRequest(1), None)
+        newest = [words.run_message(schedule.name, run, None) for run in runs] or ["It has not run yet."]
         return DiscordReply(text="\n".join([words.job_line(schedule), *newest]))
 
     # --- autocompletion ---
 
     async def choose_pipeline(self, interaction: Interaction, typed: str) -> Sequence[str]:
         caller = await self.admit(interaction)
-        found = [name for name in await self._names(caller) if typed.lower() in name.lower()]
-        return [name for name in found if len(name) <= words.NAME][:CHOICES]
+        names = [name for name in await self._names(caller) if typed.lower() in name.lower()]
+        return [name for name in names if len(name) <= words.NAME][:CHOICES]
 
     async def choose_job(self, interaction: Interaction, typed: str) -> Sequence[Schedule]:
         caller = await self.admit(interaction)
-        found = await self._jobs(caller)
-        return [one for one in found if typed.lower() in f"{one.name} {one.id}".lower()][:CHOICES]
+        schedules = await self._jobs(caller)
+        return [one for one in schedules if typed.lower() in f"{one.name} {one.id}".lower()][:CHOICES]
 
     # --- shared ---
 
@@ -246,10 +246,10 @@ def _once(of: int, what: str, asked: str, render: Callable[[Any], str]) -> Idemp
 
 def draft_of(interaction: Interaction) -> ScheduleDraftMessage:
     """The draft in the message of a pressed button."""
-    found = None if interaction.message is None else ScheduleDraftMessage.read(interaction.message.embeds)
-    if found is None:
+    draft = None if interaction.message is None else ScheduleDraftMessage.read(interaction.message.embeds)
+    if draft is None:
         raise Conflict("this message no longer says what it is about: give the command again")
-    return found
+    return draft
 
 
 def _pipeline(schedule: Schedule) -> str:

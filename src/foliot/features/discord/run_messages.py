@@ -99,13 +99,13 @@ class RunMessages:
             await self._write(one, text)
 
     async def _write(self, one: FollowedRun, text: str) -> None:
-        nobody = discord.AllowedMentions.none()
+        no_mentions = discord.AllowedMentions.none()
         try:
             if self.clock.monotonic() - one.since < TOKEN_SECONDS:
-                await one.interaction.edit_original_response(content=text, allowed_mentions=nobody)
+                await one.interaction.edit_original_response(content=text, allowed_mentions=no_mentions)
             else:
                 channel = one.interaction.client.get_partial_messageable(one.interaction.channel_id or 0)
-                await channel.get_partial_message(one.message_id).edit(content=text, allowed_mentions=nobody)
+                await channel.get_partial_message(one.message_id).edit(content=text, allowed_mentions=no_mentions)
         except discord.NotFound:
             # The message was deleted.
             one.ended = True

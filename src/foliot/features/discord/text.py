@@ -75,9 +75,9 @@ def run_message(what: str, run: RunView, progress: Mapping[str, Any] | None) -> 
     final = run.result if isinstance(run.result, Mapping) else {}
     lines = [f"{_SIGNS[run.state]} {code(what)} {_STATES[run.state]}{seconds(run)}{_counts(final)} · {code(run.id)}"]
     lines += _steps(final.get("steps") or (progress or {}).get("steps") or ())
-    said = (run.error or {}).get("message")
-    if said and run.state is not RunState.SUCCESS:
-        lines.append(plain(said, 500))
+    error = (run.error or {}).get("message")
+    if error and run.state is not RunState.SUCCESS:
+        lines.append(plain(error, 500))
     return _cut("\n".join(lines), LONGEST)
 
 
@@ -122,14 +122,14 @@ def pipeline_line(standing: PipelineStatus, when: Sequence[str]) -> str:
 
 def listed(title: str, lines: Sequence[str], more: int, where: str) -> str:
     """As many lines as fit in a message; the rest is counted."""
-    kept, room = [title], LONGEST - len(title) - 100
+    fitting, budget = [title], LONGEST - len(title) - 100
     for line in lines:
-        room -= len(line) + 1
-        if room < 0:
+        budget -= len(line) + 1
+        if budget < 0:
             break
-        kept.append(line)
-    left = more + len(lines) - (len(kept) - 1)
-    return "\n".join([*kept, *([f"and {left} more: {where}"] if left else [])])
+        fitting.append(line)
+    left = more + len(lines) - (len(fitting) - 1)
+    return "\n".join([*fitting, *([f"and {left} more: {where}"] if left else [])])
 
 
 def fires(seen: TriggerOutlook) -> str:
@@ -151,19 +151,19 @@ def is_surprise(error: Exception) -> bool:
 def _said(error: Exception) -> str:
     match error:
         case Unavailable():
-            said = f"{error.told}; nothing has happened, try again in a moment"
+            message = f"{error.told}; nothing has happened, try again in a moment"
         case NotFound():
-            said = f"there is no {'job' if error.kind == 'schedule' else error.kind} {error.key!r}"
+            message = f"there is no {'job' if error.kind == 'schedule' else error.kind} {error.key!r}"
         case InvalidMany():
-            said = "; ".join(one.message for one in error.errors[:3])
+            message = "; ".join(one.message for one in error.errors[:3])
         case Invalid():
-            said = error.message
+            message = error.message
         case TooMany() if error.retry_after is not None:
-            said = f"{error}; try again in {error.retry_after:.0f} s"
+            message = f"{error}; try again in {error.retry_after:.0f} s"
         case FoliotError():
-            said = str(error)
+            message = str(error)
         case TimeoutError():
-            said = "no answer in time; /jobs and /status say whether it happened"
+            message = "no answer in time; /jobs and /status say whether it happened"
         case _:
-            said = "something went wrong here; the log of Foliot says more"
-    return said
+            message = "something went wrong here; the log of Foliot says more"
+    return message

@@ -82,8 +82,8 @@ class EndpointStats:
     @property
     def codes(self) -> Mapping[str, int]:
         """Most frequent first."""
-        found = Counter(call.code for call in self.calls)
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+        counts = Counter(call.code for call in self.calls)
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
     @property
     def last(self) -> TargetCall:
@@ -129,8 +129,8 @@ def tried(action: Mapping[str, object], about: Mapping[str, object], now: dateti
 
 def endpoints(calls: Iterable[TargetCall]) -> list[EndpointStats]:
     """Failing targets first, then by failures, then by number of calls."""
-    found: dict[str, EndpointStats] = {}
+    targets: dict[str, EndpointStats] = {}
     for call in sorted(calls, key=lambda each: (each.ended_at, each.run_id)):
         if call.outcome not in SILENT:
-            found.setdefault(call.url, EndpointStats(url=call.url)).calls.append(call)
-    return sorted(found.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))
+            targets.setdefault(call.url, EndpointStats(url=call.url)).calls.append(call)
+    return sorted(targets.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))

@@ -93,8 +93,8 @@ class Endpoints:
         since = self.clock.now() - OVER
         async with ctx.read() as tx:
             calls, whole = await SqlEndpoints(tx).calls(ctx.tenant_id, since, MOST_RUNS)
-            found = endpoints(calls)
-            shown = found[:MOST]
+            targets = endpoints(calls)
+            shown = targets[:MOST]
             ids = sorted({each for one in shown for each in one.schedule_ids[:NAMED]})
             senders = await SqlEndpoints(tx).senders(ctx.tenant_id, ids)
             secrets = await self._secrets(tx, ctx.caller, shown, senders)
@@ -102,7 +102,7 @@ class Endpoints:
         return CalledEndpoints(
             since=since,
             whole=whole,
-            total=len(found),
+            total=len(targets),
             items=shown,
             names=names,
             secrets=secrets,
@@ -113,13 +113,15 @@ class Endpoints:
         """As reported by the processes that execute runs; each has its own breakers."""
         async with ctx.read(across_tenants=True) as tx:
             nodes = await SqlRetention(tx).nodes(self.clock.now() - SEEN)
-        found: dict[str, OpenBreakerReport] = {}
+        breakers: dict[str, OpenBreakerReport] = {}
         for node in nodes:
-            told = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
-            for one in map(OpenBreakerReport.from_dict, told or ()):
-                if one.tenant_id == ctx.tenant_id:
-                    found[one.target] = one.beside(found[one.target]) if one.target in found else one
-        return sorted(found.values(), key=lambda one: (one.since, one.target))
+            reports = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
+            for breaker in map(OpenBreakerReport.from_dict, reports or ()):
+                if breaker.tenant_id == ctx.tenant_id:
+                    breakers[breaker.target] = (
+                        breaker.beside(breakers[breaker.target]) if breaker.target in breakers else breaker
+                    )
+        return sorted(breakers.values(), key=lambda breaker: (breaker.since, breaker.target))
 
     @command(Verb.RUN, Thing.SCHEDULE)
     async def test(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> RunView:
@@ -183,7 +185,7 @@ async def _keep_still(tx: Transaction, schedule: Schedule) -> None:
     locked = await SqlSchedules(tx).get(schedule.tenant_id, schedule.id, lock=True)
     if locked is None or locked.version != schedule.version:
         raise Contended(
-            f"schedule {schedule.id} was changed at the same moment", told="somebody else changed it meanwhile"
+            f"schedule {schedule.id} was changed at the same moment", told="it was changed at the same time"
         )
 
 
@@ -192,16 +194,16 @@ async def _caller_of(
 ) -> tuple[Schedule, dict[str, object]]:
     """The schedule whose settings are used, and the test action made of them: an active one is preferred."""
     calls = FilterQuery((FilterTerm("target", (url,)), *([FilterTerm("id", (schedule_id,))] if schedule_id else [])))
-    found = await SqlSearch(tx).schedules(caller.tenant_id, calls, PageRequest(MOST_CALLERS))
+    schedules = await SqlSearch(tx).schedules(caller.tenant_id, calls, PageRequest(MOST_CALLERS))
     # A filter matches ids by prefix.
-    found = [one for one in found if schedule_id in {None, one.id}]
-    if not found:
+    schedules = [one for one in schedules if schedule_id in {None, one.id}]
+    if not schedules:
         # The right to start runs is no right to choose their target.
         raise NotFound("schedule that calls", url)
-    for one in sorted(found, key=lambda each: each.status is not ScheduleStatus.ACTIVE):
+    for one in sorted(schedules, key=lambda each: each.status is not ScheduleStatus.ACTIVE):
         action = tried(one.action, {"schedule_id": one.id, "schedule": one.name}, now)
         if action is not None and one.fault is None:
             await _keep_still(tx, one)
             return one, action
-    methods = sorted({str(one.action.get("method")) for one in found})
+    methods = sorted({str(one.action.get("method")) for one in schedules})
     raise Conflict(f"{url} is called by {', '.join(methods)} alone, which a test would not leave without effect")

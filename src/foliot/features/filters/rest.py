@@ -39,11 +39,11 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 )
 async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
     """Exact, in total and by state."""
-    found = await cases[Search].count(caller, cases[Search].read_runs(q))
+    counts = await cases[Search].count(caller, cases[Search].read_runs(q))
     return encode.answer(
         schema.RunCount(
-            count=found.count,
-            by_state=dict(found.by_state),
+            count=counts.count,
+            by_state=dict(counts.by_state),
         )
     )
 
@@ -85,14 +85,14 @@ async def series(
     50,000 runs, durations and lateness are those of a random sample, and `timed` is its share."""
     query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
-    found = await cases[Search].series(caller, query, *bounds, bucket_seconds)
+    chart = await cases[Search].series(caller, query, *bounds, bucket_seconds)
     return encode.answer(
         {
-            "from": found.window.start,
-            "to": found.window.end,
-            "bucket_seconds": int(found.window.width.total_seconds()),
-            "timed": round(found.timed, 4),
-            "items": [_bar(bucket) for bucket in found.buckets],
+            "from": chart.window.start,
+            "to": chart.window.end,
+            "bucket_seconds": int(chart.window.width.total_seconds()),
+            "timed": round(chart.timed, 4),
+            "items": [_bar(bucket) for bucket in chart.buckets],
         }
     )
 
@@ -130,12 +130,12 @@ async def points(
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses form one group, by host."""
-    found = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
-    shown = found.groups[: page.page.limit]
-    more = len(found.groups) > page.page.limit
+    groups = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
+    shown = groups.groups[: page.page.limit]
+    more = len(groups.groups) > page.page.limit
     following = page.cursors.seal(shown[-1].sample.id) if more else None
-    items = [_group(one, found.hosts.get(one.sample.id)) for one in shown]
-    pile = found.pile
+    items = [_group(one, groups.hosts.get(one.sample.id)) for one in shown]
+    pile = groups.pile
     return encode.answer(
         dead_letters_schema.FailureGroupPage(
             items=items,

@@ -134,8 +134,8 @@ class Search:
     async def runs(self, ctx: QueryContext, page: PageRequest, query: FilterQuery) -> Sequence[RunView]:
         """Newest first."""
         async with ctx.read() as tx:
-            found = await SqlSearch(tx).runs(ctx.tenant_id, query, page, self.clock.now())
-            return await with_attempts(tx, found)
+            views = await SqlSearch(tx).runs(ctx.tenant_id, query, page, self.clock.now())
+            return await with_attempts(tx, views)
 
     @query(Verb.READ, Thing.RUN)
     async def count(self, ctx: QueryContext, query: FilterQuery) -> RunCounts:
@@ -178,10 +178,10 @@ class Search:
         window = window_of(start, end, None, now)
         within = query.also(FilterTerm("since", at=window.start), FilterTerm("until", at=window.end))
         async with ctx.read() as tx:
-            found = await SqlSearch(tx).begun(ctx.tenant_id, within, now)
-            counts = {state: begun for state, (_, begun) in found.items() if begun}
+            counted = await SqlSearch(tx).begun(ctx.tenant_id, within, now)
+            counts = {state: begun for state, (_, begun) in counted.items() if begun}
             drawn = await SqlSearch(tx).points(ctx.tenant_id, within, window.start, shares(counts, most), now)
-        return RunScatter(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
+        return RunScatter(window, drawn, counts, sum(all_ - begun for all_, begun in counted.values()))
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def schedules(self, ctx: QueryContext, page: PageRequest, query: FilterQuery) -> Sequence[Schedule]:
@@ -207,12 +207,12 @@ class Search:
 
 def shares(counts: Mapping[RunState, int], most: int) -> dict[RunState, float]:
     """The share of each state within a total of `most`: rare states complete, common ones in part."""
-    found, room = dict[RunState, float](), most
+    share_of, left = dict[RunState, float](), most
     for place, (state, number) in enumerate(sorted(counts.items(), key=lambda one: one[1])):
-        drawn = min(number, room // (len(counts) - place))
-        found[state] = drawn / number if number else 0
-        room -= drawn
-    return found
+        drawn = min(number, left // (len(counts) - place))
+        share_of[state] = drawn / number if number else 0
+        left -= drawn
+    return share_of
 
 
 def window_of(start: datetime | None, end: datetime | None, seconds: int | None, now: datetime) -> BucketWindow:
@@ -234,8 +234,8 @@ def window_of(start: datetime | None, end: datetime | None, seconds: int | None,
     span = (until - begins).total_seconds()
     if window.buckets > MOST_BUCKETS:
         least = int(span / MOST_BUCKETS) + 1
-        told = f"makes {window.buckets} buckets; at most {MOST_BUCKETS} are drawn: ask for {least} or more"
-        raise Invalid("bucket_seconds", told, got=width)
+        rule = f"makes {window.buckets} buckets; at most {MOST_BUCKETS} are drawn: ask for {least} or more"
+        raise Invalid("bucket_seconds", rule, got=width)
     return window
 
 
@@ -244,10 +244,10 @@ async def hosts_of(tx: Transaction, tenant_id: str, runs: Sequence[RunView]) -> 
     actions = {run.id: run.action for run in runs}
     senders = {run.schedule_id for run in runs if run.action is None and run.schedule_id is not None}
     schedules = {one.id: one for one in await SqlSearch(tx).several_schedules(tenant_id, sorted(senders))}
-    found = {}
+    hosts = {}
     for run in runs:
         schedule = schedules.get(run.schedule_id or "")
         action = actions[run.id] or (schedule.action if schedule is not None else {})
         if host := host_of(run.error) or host_in(str(action.get("url", ""))):
-            found[run.id] = host
-    return found
+            hosts[run.id] = host
+    return hosts

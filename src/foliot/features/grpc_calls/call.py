@@ -117,7 +117,7 @@ async def _decoded(method: ServiceMethod, messages: Sequence[bytes]) -> Any:
 
 def metadata(ctx: ActionContext) -> dict[str, str]:
     """Identifies the run and the attempt: the service can tell a retry from a new run."""
-    found = {
+    headers = {
         "foliot-run-id": ctx.run_id,
         "foliot-attempt": str(ctx.attempt),
         "foliot-tenant-id": ctx.tenant_id,
@@ -125,4 +125,4 @@ def metadata(ctx: ActionContext) -> dict[str, str]:
         "foliot-scheduled-for": rfc3339(ctx.scheduled_for),
         "idempotency-key": ctx.run_id,
     }
-    return {name: value for name, value in found.items() if value and value.isascii() and value.isprintable()}
+    return {name: value for name, value in headers.items() if value and value.isascii() and value.isprintable()}

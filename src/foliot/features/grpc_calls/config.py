@@ -28,11 +28,11 @@ class MethodName:
 
     @classmethod
     def read(cls, text: str) -> MethodName:
-        found = _METHOD.fullmatch(text) if len(text) <= LONGEST_METHOD else None
-        if found is None:
+        match = _METHOD.fullmatch(text) if len(text) <= LONGEST_METHOD else None
+        if match is None:
             rule = "must be a method such as ScrapePrices or shop.v1.ScraperService/ScrapePrices"
             raise Invalid("target_method", rule, got=text[:100])
-        return cls(found["service"], found["method"])
+        return cls(match["service"], match["method"])
 
     def is_of(self, service: str) -> bool:
         """Whether it may name a method of this fully qualified service."""
@@ -63,15 +63,17 @@ def _service(fields: Fields, book: AddressBook, tenant_id: str) -> str:
     if not isinstance(got, str):
         raise Invalid("target_service", "must be the name of a service", got=got)
     seen = book.seen_by(tenant_id)
-    found = seen.address_of(got.strip())
-    if found is None and not book.entries and (named := service_name(got.strip())) is not None:
+    address = seen.address_of(got.strip())
+    if address is None and not book.entries and (named := service_name(got.strip())) is not None:
         # The address book is empty: until it has services, each run reports what is missing.
         return named
-    if found is None:
+    if address is None:
         raise Invalid("target_service", _unknown(got, seen), got=got[:100])
-    if not found.scheme.speaks_grpc:
-        raise Invalid("target_service", f"must be a gRPC service; {found.name} speaks {found.scheme}", got=got[:100])
-    return found.name
+    if not address.scheme.speaks_grpc:
+        raise Invalid(
+            "target_service", f"must be a gRPC service; {address.name} speaks {address.scheme}", got=got[:100]
+        )
+    return address.name
 
 
 def _unknown(got: str, book: AddressBook) -> str:

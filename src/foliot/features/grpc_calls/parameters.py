@@ -48,15 +48,15 @@ _KNOWN_TYPES = {
 
 def encode(method: ServiceMethod, parameters: Mapping[str, Any]) -> bytes:
     """The request in wire format; `Invalid`, or several, when a field is unknown or has the wrong type."""
-    found = islice(_complaints(method.takes, parameters, WHERE, method.pool), MOST_COMPLAINTS)
-    Complaints(list(found)).speak()
+    complaints = islice(_complaints(method.takes, parameters, WHERE, method.pool), MOST_COMPLAINTS)
+    Complaints(list(complaints)).speak()
     message = GetMessageClass(method.takes)()
     try:
         ParseDict(dict(parameters), message, descriptor_pool=method.pool)
         return message.SerializeToString()
     except (ParseError, EncodeError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise Invalid(WHERE, f"must fit the message {method.takes.full_name}: {said}") from None
+        reason = " ".join(str(error).split())[:300]
+        raise Invalid(WHERE, f"must fit the message {method.takes.full_name}: {reason}") from None
 
 
 def _complaints(kind: Descriptor, given: Mapping[str, Any], where: str, pool: DescriptorPool) -> Iterator[Invalid]:

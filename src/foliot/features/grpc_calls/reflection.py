@@ -53,8 +53,8 @@ class ReflectionClient:
     async def describe(self) -> ServiceDescription:
         """Every service, with the file descriptors of its messages."""
         (listed,) = await self._ask([ServerReflectionRequest(list_services="*")])
-        found = [each.name for each in listed.list_services_response.service]
-        names = tuple(sorted(name for name in found if not name.startswith(OWN)))
+        services = [each.name for each in listed.list_services_response.service]
+        names = tuple(sorted(name for name in services if not name.startswith(OWN)))
         if len(names) > MOST_SERVICES:
             raise BadDescriptors(f"it has {len(names)} services; at most {MOST_SERVICES} are read")
         self._keep(await self._ask([ServerReflectionRequest(file_containing_symbol=name) for name in names]))

@@ -52,10 +52,10 @@ class ServiceCatalogue:
         methods = {}
         for service in described.services:
             try:
-                found = pool.FindServiceByName(service)
+                descriptor = pool.FindServiceByName(service)
             except KeyError:
                 raise BadDescriptors(f"its files do not hold its service {service[:100]!r}") from None
-            methods.update({(service, method.name): method for method in found.methods})
+            methods.update({(service, method.name): method for method in descriptor.methods})
         return cls(described, pool, methods)
 
     @property
@@ -69,15 +69,15 @@ class ServiceCatalogue:
 
     def find(self, wanted: MethodName) -> ServiceMethod:
         """`Invalid` when there is no such method, or the name is ambiguous."""
-        found = [
+        matches = [
             (service, name)
             for service, name in self.methods
             if name == wanted.method
             and wanted.is_of(service)
             and (wanted.service is not None or not service.startswith(HOUSEKEEPING))
         ]
-        exact = [each for each in found if each[0] == wanted.service]
-        match exact or found:
+        exact = [each for each in matches if each[0] == wanted.service]
+        match exact or matches:
             case [(service, name)]:
                 return self._method(service, name)
             case []:

@@ -51,8 +51,8 @@ class ServiceCatalogues:
         entry = self._kept.get(service)
         if entry is not None and entry.catalogue is than and self._age(entry) < RECENT.total_seconds():
             return None
-        found = await self.anew(service)
-        return None if found is than else found
+        catalogue = await self.anew(service)
+        return None if catalogue is than else catalogue
 
     async def anew(self, service: str) -> ServiceCatalogue:
         """Fetches the catalogue; returns the cached object when nothing has changed."""

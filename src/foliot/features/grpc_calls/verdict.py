@@ -48,8 +48,8 @@ def judge(service: str, failed: CallFailed, elapsed: timedelta) -> Failed:
 
 
 def sentence(service: str, failed: CallFailed) -> str:
-    said = "; ".join([failed.message, *(f"{field}: {what}" for field, what in failed.violations)]).strip("; ")
-    return f"{service} ended the call with {failed.status}" + (f": {said}" if said else ".")
+    message = "; ".join([failed.message, *(f"{field}: {what}" for field, what in failed.violations)]).strip("; ")
+    return f"{service} ended the call with {failed.status}" + (f": {message}" if message else ".")
 
 
 def describe(status: str, elapsed: timedelta, failed: CallFailed | None = None) -> dict[str, Any]:

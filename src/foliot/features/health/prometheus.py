@@ -43,8 +43,8 @@ class _StandstillCollector(Collector):
     seconds: Mapping[str, float]
 
     def collect(self) -> Iterator[Metric]:
-        told = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
-        family = GaugeMetricFamily("foliot_standstill_seconds", told, labels=["reason"])
+        text = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
+        family = GaugeMetricFamily("foliot_standstill_seconds", text, labels=["reason"])
         for why in StandstillReason:
             family.add_metric([why.value], self.seconds.get(why.value, 0.0))
         yield family

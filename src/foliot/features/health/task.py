@@ -56,9 +56,9 @@ class HealthCheck:
         self._tell(ctx, changed)
         down = sorted(name for name, one in seen.items() if one["state"] == "down")
         ctx.logger.log(30 if down else 20, "%d of %d are up%s", len(seen) - len(down), len(seen), _named(down))
-        told = {"healthy": not down, "down": down, "changed": changed, "services": seen}
+        result = {"healthy": not down, "down": down, "changed": changed, "services": seen}
         # The check itself succeeded, and keeps its result; with a service down it is only a partial success.
-        return Partial(told) if down else told
+        return Partial(result) if down else result
 
     def _chosen(self, ctx: TaskContext, services: list[str] | None) -> Sequence[Probe]:
         if services is None:

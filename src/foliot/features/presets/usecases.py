@@ -62,7 +62,7 @@ class Presets:
         """
         preset = self.get(ctx.caller, name)
         given = _settings(preset, raw)
-        made = []
+        results = []
         await ctx.begin(self.declaring.schedules.limiter)
         for planned in preset.schedules:
             of = (_source(preset), planned.name)
@@ -73,8 +73,8 @@ class Presets:
             one = await self.declaring.make(ctx, of, wanted)
             if one.fate is DeclarationOutcome.DELETED:
                 one = await self.declaring.create(ctx, of, wanted(None))
-            made.append(one)
-        return PresetApplied(name, made)
+            results.append(one)
+        return PresetApplied(name, results)
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def unload(
@@ -85,18 +85,18 @@ class Presets:
         fields = Fields.of("", raw)
         everything = fields.flag("edited", default=False)
         fields.finish()
-        made = []
+        results = []
         tx = await ctx.begin()
         for declared in await SqlDeclarations(tx).of(ctx.tenant_id, _source(preset)):
             schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id or "", lock=True)
             if schedule is not None and schedule.status is not ScheduleStatus.DELETED:
                 if edited(schedule, declared) and not everything:
-                    made.append(DeclarationResult(declared.name, DeclarationOutcome.KEPT, schedule))
+                    results.append(DeclarationResult(declared.name, DeclarationOutcome.KEPT, schedule))
                     continue
                 await self.declaring.schedules.remove(ctx, schedule)
-                made.append(DeclarationResult(declared.name, DeclarationOutcome.DELETED, schedule))
+                results.append(DeclarationResult(declared.name, DeclarationOutcome.DELETED, schedule))
             await SqlDeclarations(tx).drop(ctx.tenant_id, declared.source, declared.name)
-        return PresetApplied(name, made)
+        return PresetApplied(name, results)
 
     def _seen(self, caller: Caller, preset: PresetDefinition) -> PresetDefinition:
         """Without the schedules of tasks that this tenant may not run: their runs would only fail."""

@@ -58,8 +58,10 @@ class Queues:
         async with ctx.read() as tx:
             waiting = await SqlRetention(tx).queues(ctx.tenant_id)
             in_flight = await SqlQueues(tx).in_flight(ctx.tenant_id)
-            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
-        return [_view(said.get(name, QueuePause(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])]
+            pauses = {queue.name: queue for queue in await SqlQueues(tx).said()}
+        return [
+            _view(pauses.get(name, QueuePause(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])
+        ]
 
     async def _all(self, ctx: QueryContext) -> Sequence[QueueView]:
         async with ctx.read(across_tenants=True) as tx:

@@ -30,7 +30,7 @@ async def suggest(
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
 ) -> Response:
     """Time zones match by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
-    found = await cases[Suggester].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
+    completions = await cases[Suggester].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
     items = [
         schema.FilterSuggestion(
             field=one.field,
@@ -38,7 +38,7 @@ async def suggest(
             label=one.label,
             hint=one.hint,
         )
-        for one in found
+        for one in completions
     ]
     return encode.answer(
         schema.SuggestionList(

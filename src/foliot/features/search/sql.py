@@ -55,8 +55,8 @@ async def recent(conn: AsyncConnection, tenant_id: str, column: str) -> list[str
 async def identified(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
     """Runs by a prefix of their id, newest first."""
     query = select(runs.c.id, runs.c.kind, runs.c.state).where(runs.c.tenant_id == tenant_id, begins(runs.c.id, text))
-    found: Any = await conn.execute(query.order_by(runs.c.id.desc()).limit(limit))
-    return [Completion("run", row.id, row.id, f"{row.kind}, {row.state}") for row in found]
+    rows: Any = await conn.execute(query.order_by(runs.c.id.desc()).limit(limit))
+    return [Completion("run", row.id, row.id, f"{row.kind}, {row.state}") for row in rows]
 
 
 async def piped(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:

@@ -88,7 +88,7 @@ class Suggester:
 
 def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Completion]:
     """Values that contain the text; prefixes first."""
-    said = text.lower()
-    chosen = [value for value in dict.fromkeys(values) if said in value.lower()]
-    chosen.sort(key=lambda value: not value.lower().startswith(said))
+    lowered = text.lower()
+    chosen = [value for value in dict.fromkeys(values) if lowered in value.lower()]
+    chosen.sort(key=lambda value: not value.lower().startswith(lowered))
     return [Completion(field, value, value, "") for value in chosen[:limit]]

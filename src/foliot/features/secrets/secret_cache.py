@@ -43,10 +43,10 @@ class SecretCache:
     async def signing(self, tenant_id: str) -> Sequence[str]:
         """The tenant's signing secrets, newest first. `CannotUnseal` when one of them cannot be used."""
         held = await self._of(tenant_id)
-        found = [opened for sealed, opened in held.opened if sealed.name == SIGNING]
-        if not found:
+        values = [opened for sealed, opened in held.opened if sealed.name == SIGNING]
+        if not values:
             return [self.standing] if self.standing else []
-        return [_open(one) for one in found]
+        return [_open(one) for one in values]
 
     async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
         """The values of those that exist; `CannotUnseal` when one of them cannot be used.

@@ -53,10 +53,10 @@ class SqlSecrets(Statements):
         """In order of name."""
         columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at", "hosts")]
         query = select(*columns).where(secrets.c.tenant_id == tenant_id)
-        found: dict[str, SecretView] = {}
+        views: dict[str, SecretView] = {}
         for row in await self.conn.execute(query.order_by(secrets.c.name, secrets.c.version)):
-            before = found.get(row.name)
-            found[row.name] = SecretView(
+            before = views.get(row.name)
+            views[row.name] = SecretView(
                 name=row.name,
                 version=row.version,
                 created_at=row.created_at,
@@ -64,7 +64,7 @@ class SqlSecrets(Statements):
                 retired_at=before.retired_at if before is not None else row.retired_at,
                 hosts=tuple(row.hosts or ()),
             )
-        return list(found.values())
+        return list(views.values())
 
     async def delete(self, tenant_id: str, name: str) -> bool:
         """All versions; returns whether there were any."""

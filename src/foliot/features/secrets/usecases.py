@@ -60,7 +60,7 @@ class Secrets:
         elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
             return
         now, version = self.clock.now(), newest.version + 1 if newest else 1
-        made = SealedSecret(
+        secret = SealedSecret(
             tenant_id=ctx.tenant_id,
             name=name,
             version=version,
@@ -70,10 +70,10 @@ class Secrets:
             created_at=now,
             hosts=hosts or None,
         )
-        sealed_with, sealed = vault.seal(value.encode(), *made.place)
-        await SqlSecrets(tx).put(replace(made, sealed_with=sealed_with, sealed=sealed))
+        sealed_with, sealed = vault.seal(value.encode(), *secret.place)
+        await SqlSecrets(tx).put(replace(secret, sealed_with=sealed_with, sealed=sealed))
         was = _told(newest) if newest else None
-        ctx.audit(AuditedChange("set", Thing.SECRET, name, was, _told(made)))
+        ctx.audit(AuditedChange("set", Thing.SECRET, name, was, _told(secret)))
 
     def _hosts(self, name: str, given: tuple[str, ...] | None, newest: SealedSecret | None) -> tuple[str, ...]:
         """A new value keeps the hosts of the one before, unless others are given."""
@@ -123,9 +123,9 @@ class Secrets:
         """One batch: its versions, and whether each could be opened."""
         async with self.store.begin() as tx:
             rows = await SqlSecrets(tx).stale(vault.current, BATCH, after)
-            made = [(row, _resealed(vault, row)) for row in rows]
-            await SqlSecrets(tx).reseal([new for _, new in made if new is not None])
-        return [(row, new is not None) for row, new in made]
+            results = [(row, _resealed(vault, row)) for row in rows]
+            await SqlSecrets(tx).reseal([new for _, new in results if new is not None])
+        return [(row, new is not None) for row, new in results]
 
     @query(Verb.READ, Thing.HOUSE)
     async def stale(self, ctx: QueryContext) -> int:
@@ -146,9 +146,9 @@ async def _reseal_actions(store: Database) -> tuple[int, Sequence[str]]:
     place: tuple[Any, ...] | None = ()
     while place is not None:
         async with store.begin() as tx:
-            made = await SqlSecrets(tx).reseal_actions(place, BATCH)
-        done, place = done + made.done, made.place
-        shut += made.shut
+            batch = await SqlSecrets(tx).reseal_actions(place, BATCH)
+        done, place = done + batch.done, batch.place
+        shut += batch.shut
     return done, shut
 
 

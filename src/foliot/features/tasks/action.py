@@ -100,16 +100,16 @@ class TaskAction:
         running = TaskRun(task=task, given=given, attempt=attempt, ctx=ctx, patience=patience)
         try:
             if task.cpu:
-                told = await running.in_process(self._pool)
+                result = await running.in_process(self._pool)
             else:
-                told = await (running.on_loop() if task.is_async else running.in_thread())
+                result = await (running.on_loop() if task.is_async else running.in_thread())
         except TimeoutError:
             problem = AttemptError("timeout", f"did not finish within {patience.total_seconds():g} s")
             return _paced(Failed(problem), task, ctx)
         except ProcessDied as died:
             ctx.log(str(died), level="error")
             return _paced(Failed(AttemptError("process_died", str(died))), task, ctx)
-        outcome = _outcome(told, ctx)
+        outcome = _outcome(result, ctx)
         return _paced(outcome, task, ctx) if isinstance(outcome, Failed) else outcome
 
 
@@ -124,10 +124,10 @@ def _paced(failed: Failed, task: Task, ctx: ActionContext) -> Failed:
     return replace(failed, retry_after=max(then.moment - ctx.now, SOONEST))
 
 
-def _outcome(told: CallResult, ctx: ActionContext) -> Outcome:
-    if told.error is None:
-        return Succeeded(result=told.result, partial=told.partial)
-    if told.trace:
-        ctx.log(told.trace.rstrip(), level="error")
-    after = None if told.retry_after is None else max(timedelta(seconds=told.retry_after), SOONEST)
-    return Failed(AttemptError("task_failed", told.error), permanent=told.permanent, retry_after=after)
+def _outcome(result: CallResult, ctx: ActionContext) -> Outcome:
+    if result.error is None:
+        return Succeeded(result=result.result, partial=result.partial)
+    if result.trace:
+        ctx.log(result.trace.rstrip(), level="error")
+    after = None if result.retry_after is None else max(timedelta(seconds=result.retry_after), SOONEST)
+    return Failed(AttemptError("task_failed", result.error), permanent=result.permanent, retry_after=after)

@@ -60,22 +60,24 @@ class Declarer:
 
     async def _one(self, name: str, wanted: Mapping[str, Any]) -> None:
         try:
-            made = await self._make(CODE, name, wanted)
+            declared = await self._make(CODE, name, wanted)
         except (Invalid, TooMany) as wrong:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
-            said = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
-            self.troubles.append(said)
-            log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- the message suffices, no stack trace
+            message = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            self.troubles.append(message)
+            log.error(message, action="declared_wrong", task=name)  # noqa: TRY400 -- the message suffices, no stack trace
             return
-        if made.fate is DeclarationOutcome.KEPT:
+        if declared.fate is DeclarationOutcome.KEPT:
             log.warning(
-                "the code declares another schedule, and somebody edited this one: it stays",
+                "the code declares another schedule, but this one was edited: it stays",
                 action="declared_kept",
                 task=name,
-                schedule_id=made.schedule.id,
+                schedule_id=declared.schedule.id,
             )
-        elif made.fate in (DeclarationOutcome.CREATED, DeclarationOutcome.UPDATED):
-            log.info("a declared schedule", action=f"declared_{made.fate}", task=name, schedule_id=made.schedule.id)
+        elif declared.fate in (DeclarationOutcome.CREATED, DeclarationOutcome.UPDATED):
+            log.info(
+                "a declared schedule", action=f"declared_{declared.fate}", task=name, schedule_id=declared.schedule.id
+            )
 
     @unchecked_command
     async def _make(self, ctx: CommandContext, name: str, wanted: Mapping[str, Any]) -> DeclarationResult:

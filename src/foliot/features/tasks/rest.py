@@ -74,10 +74,10 @@ async def get(cases: Cases, caller: Who, task: Name) -> Response:
 )
 async def run(cases: Cases, caller: Who, task: Name, asked: Body) -> Response:
     """A run outside any schedule. Its parameters are validated before the answer."""
-    made = await cases[Tasks].run(
+    view = await cases[Tasks].run(
         caller, task, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located)
     )
-    return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
+    return encode.answer(runs_schema.Run.of(view), 202, runs_schema.located(view))
 
 
 def _task(one: TaskView, caller: Caller) -> schema.RegisteredTask:

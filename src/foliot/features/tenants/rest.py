@@ -48,8 +48,8 @@ TenantId = Annotated[str, Depends(_tenant_id)]
 )
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     """In the order of their ids. A tenant that is not listed has the defaults of the settings."""
-    found = await cases[Tenants].list(caller, page.more())
-    shown, following = page.of(found, lambda one: one.tenant_id)
+    tenants = await cases[Tenants].list(caller, page.more())
+    shown, following = page.of(tenants, lambda one: one.tenant_id)
     return encode.answer(schema.TenantPage(items=[_tenant(cases, one) for one in shown], next_cursor=following))
 
 

@@ -77,15 +77,15 @@ class WebhookAction:
         wanted = names_in(given)
         try:
             keys = await self._secrets.signing(ctx.tenant_id)
-            found = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
+            secrets = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
         except (CannotUnseal, Unavailable):
             raise UnfitRequest(UNAVAILABLE) from None
         except NotForHost as bound:
             raise UnfitRequest(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
-        if missing := sorted(wanted - found.keys()):
+        if missing := sorted(wanted - secrets.keys()):
             raise UnfitRequest(_missing(missing), permanent=True)
-        ctx.hide(*keys, *found.values())
-        headers = {name: filled(value, found) for name, value in given.items()}
+        ctx.hide(*keys, *secrets.values())
+        headers = {name: filled(value, secrets) for name, value in given.items()}
         if sum(len(name) + len(value.encode()) for name, value in headers.items()) > MOST_HEADER_BYTES:
             raise UnfitRequest(TOO_LARGE, permanent=True)
         try:

@@ -34,13 +34,13 @@ async def echo(request: Request, cases: Cases, path: str) -> Response:
     if request.app.state.identity is not None:
         raise NotFound("receiver", "echo")
     body, size = await _read(request)
-    if found := _DELAY.fullmatch(path):
+    if match := _DELAY.fullmatch(path):
         streams: OpenStreams = request.app.state.streams
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(float(found[1]), LONGEST)):
+            async with asyncio.timeout(min(float(match[1]), LONGEST)):
                 await streams.stopping.wait()
     status = _STATUS.fullmatch(path)
-    told = {
+    received = {
         "at": rfc3339(cases[Limiter].clock.now()),
         "method": request.method,
         "path": _text(f"/{path}"),
@@ -52,7 +52,7 @@ async def echo(request: Request, cases: Cases, path: str) -> Response:
     }
     code = int(status[1]) if status else 200
     # Responses of these statuses have no body.
-    return Response(status_code=code) if code in {204, 205, 304} else encode.answer(told, code)
+    return Response(status_code=code) if code in {204, 205, 304} else encode.answer(received, code)
 
 
 async def _read(request: Request) -> tuple[bytes, int]:
@@ -66,12 +66,12 @@ async def _read(request: Request) -> tuple[bytes, int]:
 
 def _json(body: bytes) -> Any:
     try:
-        found = orjson.loads(body)
+        document = orjson.loads(body)
         # orjson reads JSON that is nested too deeply for it to write one level further down.
-        orjson.dumps([found])
+        orjson.dumps([document])
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    return found
+    return document
 
 
 def _text(text: str) -> str:

@@ -68,11 +68,11 @@ class Workers:
     @command(Verb.READ, Thing.HOUSE)
     async def ping(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[WorkerView]:
         """Ask every process to report at once, and return the state before: a live process then reports again."""
-        found = await self.list(ctx.caller)
+        workers = await self.list(ctx.caller)
         if once.key is not None:
             await ctx.begin(across_tenants=True)
-        ctx.wake(*(node_topic(one.id) for one in found if one.state is not NodeState.STALE))
-        return found
+        ctx.wake(*(node_topic(one.id) for one in workers if one.state is not NodeState.STALE))
+        return workers
 
     @command(Verb.WRITE, Thing.HOUSE)
     async def ask(
@@ -80,10 +80,10 @@ class Workers:
     ) -> WorkerView:
         """The process reads the request within seconds, takes no new runs, and finishes those it has."""
         tx = await ctx.begin(across_tenants=True)
-        found = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
-        if not found:
+        workers = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
+        if not workers:
             raise NotFound("worker", node_id[:200])
-        (was,) = found
+        (was,) = workers
         if was.state is NodeState.STALE:
             raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
         if was.wish is not wish:

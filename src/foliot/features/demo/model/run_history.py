@@ -75,7 +75,7 @@ def _stock(one: InstantIndex, host: str) -> Sequence[DemoAttempt]:
     chance = dice.random()
     if chance < 0.01:
         said = [(0.0, "info", f"GET to {host}, attempt 1 of 4")]
-        return [DemoAttempt(Cancelled("somebody asked for it to stop"), dice.uniform(5, 20), said)]
+        return [DemoAttempt(Cancelled("a stop was requested"), dice.uniform(5, 20), said)]
     if chance < 0.08:
         return [_webhook("GET", host, 503, dice.uniform(0.5, 2), 1, 4), _webhook("GET", host, 200, 0.2, 2, 4)]
     # Now and then it runs past its next instant, which is then skipped.

@@ -50,7 +50,7 @@ def _retry(retries: int, delay: float, *, dead_letter: bool = True) -> dict[str,
 
 
 def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
-    made = (
+    documents = (
         _document(
             "nightly-prices",
             "Sends the night's prices to the shop, which was busy the last three nights. Run it again: it is not now.",
@@ -61,7 +61,7 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "partner-sync",
-            "Hands orders to a partner who was away for a while: 37 of them wait as dead letters. The partner is back.",
+            "Sends orders to a partner who was down for a while: 37 of them wait as dead letters. The partner is back.",
             ("orders",),
             _call("POST", f"{site}/partner/orders", {"source": "demo", "orders": 3}),
             **_cron("0 * * * *"),
@@ -99,13 +99,13 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
             **_cron("0 6 1 * *", "Europe/London"),
         ),
     )
-    return {one["name"]: one for one in made}
+    return {one["name"]: one for one in documents}
 
 
 def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
     products = [{"competitor": SHOP, "product": sku, "url": f"{site}/shop/{sku}"} for sku in PRODUCTS]
     prices = {"competitor_ids": [SHOP], "products": products}
-    made = (
+    documents = (
         _document(
             "shop-prices",
             "Reads the price of every product in the demo's own shop: a small crawl, without Scrapy.",
@@ -131,7 +131,7 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
             queue="analysis",
         ),
     )
-    return {one["name"]: one for one in made}
+    return {one["name"]: one for one in documents}
 
 
 def _news(site: str) -> Mapping[str, Any]:
@@ -165,5 +165,5 @@ def _grpc() -> Mapping[str, Any]:
         "parameters": parameters,
     }
     return _document(
-        "own-jobs", "Asks this Foliot's own gRPC door for its jobs.", ("upkeep",), action, **_cron("5 * * * *")
+        "own-jobs", "Asks this Foliot's own gRPC server for its jobs.", ("upkeep",), action, **_cron("5 * * * *")
     )

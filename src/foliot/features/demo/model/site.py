@@ -42,13 +42,13 @@ class DemoPage:
 
 def page(path: str, now: datetime) -> DemoPage:
     """The page at this path, relative to the site's base URL."""
-    room, _, name = path.strip("/").partition("/")
-    if room == "news" and name in ARTICLES:
+    section, _, name = path.strip("/").partition("/")
+    if section == "news" and name in ARTICLES:
         return _article(name)
-    if room == "shop" and name in PRODUCTS:
+    if section == "shop" and name in PRODUCTS:
         return _product(name, now)
-    found = _FIXED.get(path.strip("/"))
-    return DemoPage(404, HTML, _frame("Not here", "<p>The demo has no such page.</p>")) if found is None else found(now)
+    fixed = _FIXED.get(path.strip("/"))
+    return DemoPage(404, HTML, _frame("Not here", "<p>The demo has no such page.</p>")) if fixed is None else fixed(now)
 
 
 def price(sku: str, now: datetime) -> float:

@@ -85,12 +85,12 @@ def _open(runs: Sequence[PastRun], now: datetime) -> list[OpenRun]:
 
 def _merged(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Adjacent entries merged, as the ledger stores them."""
-    found: dict[tuple[datetime, str], LedgerEntry] = {}
+    merged: dict[tuple[datetime, str], LedgerEntry] = {}
     for entry in entries:
         key = (entry.first, entry.fate.value)
-        before = found.get(key)
-        found[key] = entry if before is None else replace(entry, count=before.count + entry.count)
-    return list(found.values())
+        before = merged.get(key)
+        merged[key] = entry if before is None else replace(entry, count=before.count + entry.count)
+    return list(merged.values())
 
 
 def _run(schedule: Schedule, new: NewRun, tries: Sequence[DemoAttempt], created: datetime, until: datetime) -> PastRun:
@@ -106,7 +106,7 @@ def _run(schedule: Schedule, new: NewRun, tries: Sequence[DemoAttempt], created:
 
 def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> list[PastAttempt] | None:
     """The attempts that the schedule's retry policy leads to; None when they have not ended by then."""
-    made: list[PastAttempt] = []
+    attempts: list[PastAttempt] = []
     spec, begins = run.schedule.spec, max(run.created_at, run.new.ready_at) + SEEN
     for number in range(1, spec.retry.max_attempts + 1):
         tried = tries[min(number, len(tries)) - 1]
@@ -126,10 +126,10 @@ def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> li
             ],
             host=host_in(str(run.schedule.action.get("url", ""))),
         )
-        made.append(PastAttempt(begins, WORKER, ending))
+        attempts.append(PastAttempt(begins, WORKER, ending))
         if ends > until:
             return None
         if verdict.ready_at is None:
-            return made
+            return attempts
         begins = verdict.ready_at + SEEN
-    return made
+    return attempts

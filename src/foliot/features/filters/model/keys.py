@@ -105,9 +105,9 @@ def _moment(whole: str, value: QueryToken, now: datetime) -> datetime:
             return moment("q", datetime.fromisoformat(value.text).replace(tzinfo=UTC))
         return moment("q", value.text.upper())
     except (Invalid, ValueError):
-        told = "must be so long ago (30m, 24h, 7d), a date (2026-11-14) or a time with its offset (2026-11-14T09:00Z)"
+        rule = "must be so long ago (30m, 24h, 7d), a date (2026-11-14) or a time with its offset (2026-11-14T09:00Z)"
         better = f"{value.text}Z" if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d)?", value.text) else None
-        raise value.wrong(whole, told, better) from None
+        raise value.wrong(whole, rule, better) from None
 
 
 def _flag(whole: str, key: str, raw: RawTerm) -> FilterTerm:
@@ -133,18 +133,18 @@ def _zone(whole: str, value: QueryToken) -> str:
 
 def _target(whole: str, value: QueryToken) -> str:
     """Without the parts that an address leaves out: user, password, query."""
-    if found := address(value.text):
-        return found
+    if target := address(value.text):
+        return target
     better = f"https://{value.text}" if re.fullmatch(r"[\w.-]+\.\w+(/\S*)?", value.text) else None
     raise value.wrong(whole, "must be the address of a webhook, such as https://example.com/hook", better)
 
 
 def _took(whole: str, value: QueryToken) -> str:
     """In milliseconds."""
-    found = _DURATION.fullmatch(value.text.lower())
-    if found is None:
+    match = _DURATION.fullmatch(value.text.lower())
+    if match is None:
         raise value.wrong(whole, "must be how long it took at least: 840ms, 4.2s, 5m or 1h")
-    return str(round(float(found[1]) * _MILLISECONDS[found[2]]))
+    return str(round(float(match[1]) * _MILLISECONDS[match[2]]))
 
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)")

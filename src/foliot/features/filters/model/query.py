@@ -86,10 +86,10 @@ def split(text: str) -> list[RawTerm]:
     if "\x00" in text:
         at = text.index("\x00")
         raise Invalid(FIELD, "must not contain the character U+0000", position=(at, at + 1))
-    found = [_raw(text, piece) for piece in _parts(text, 0, len(text), blank=True)]
-    if len(found) > MOST_TERMS:
-        raise found[MOST_TERMS].whole.wrong(text, f"is one condition too many: a filter has at most {MOST_TERMS}")
-    return found
+    terms = [_raw(text, piece) for piece in _parts(text, 0, len(text), blank=True)]
+    if len(terms) > MOST_TERMS:
+        raise terms[MOST_TERMS].whole.wrong(text, f"is one condition too many: a filter has at most {MOST_TERMS}")
+    return terms
 
 
 def _raw(text: str, piece: QueryToken) -> RawTerm:

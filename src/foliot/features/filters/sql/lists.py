@@ -32,43 +32,43 @@ class SqlSearch(Statements):
     async def runs(self, tenant_id: str, query: FilterQuery, page: PageRequest, now: datetime) -> list[RunView]:
         """Newest first."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
-        found: list[RunView] = []
+        views: list[RunView] = []
         for conditions in sieve.ways():
             wanted = select(runs, NAME).where(*conditions).order_by(runs.c.id.desc()).limit(page.limit)
             if page.cursor is not None:
                 wanted = wanted.where(runs.c.id < page.cursor)
-            found += [view_of(row) for row in await self.conn.execute(wanted)]
-        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
+            views += [view_of(row) for row in await self.conn.execute(wanted)]
+        return sorted(views, key=lambda run: run.id, reverse=True)[: page.limit]
 
     async def count(self, tenant_id: str, query: FilterQuery, now: datetime) -> dict[RunState, int]:
         """How many there are in each state; exact."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
-        found: dict[RunState, int] = {}
+        counts: dict[RunState, int] = {}
         if sieve.plain():
-            found = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
+            counts = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
             sieve = await sieve.only(OPEN)
         for conditions in sieve.ways():
             # Grouped by an unindexed expression: otherwise SQLite would scan all runs in the order of their states.
             each = select(func.coalesce(runs.c.state, "").label("name")).where(*conditions).subquery()
             counted = select(each.c.name, func.count()).group_by(each.c.name)
             for name, number in await self.conn.execute(counted):
-                found[RunState(name)] = found.get(RunState(name), 0) + number
-        return found
+                counts[RunState(name)] = counts.get(RunState(name), 0) + number
+        return counts
 
     async def series(self, tenant_id: str, query: FilterQuery, window: BucketWindow, now: datetime) -> list[StateCount]:
         """Counts by state over time, by creation."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
-        found: list[StateCount] = []
+        counts: list[StateCount] = []
         if sieve.plain():
             tiles = counting.cut(window.start, window.end, window.width)
             ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles, _wanted(sieve))
-            found = [StateCount(place, state, number) for place, state, number in ended]
+            counts = [StateCount(place, state, number) for place, state, number in ended]
             sieve = await sieve.only(OPEN)
         # Aliased in a subquery: some databases do not recognise that the grouped expression is the selected one.
         cells = select(_bucket(window), runs.c.state.label("state")).where(*sieve.where()).subquery()
         counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
         rows = await self.conn.execute(counted)
-        return [*found, *(StateCount(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
+        return [*counts, *(StateCount(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
 
     async def timings(
         self, tenant_id: str, query: FilterQuery, window: BucketWindow, share: float, now: datetime

@@ -60,16 +60,16 @@ class RunConditions:
     async def of(
         cls, conn: AsyncConnection, dialect: Dialect, tenant_id: str, query: FilterQuery, now: datetime
     ) -> RunConditions:
-        made = cls(conn, dialect, tenant_id, query, now)
+        conditions = cls(conn, dialect, tenant_id, query, now)
         for place, term in enumerate(query.terms):
             if term.key in {*_BY_SCHEDULE, TEXT}:
-                made._schedules[place] = await made._named(term)
+                conditions._schedules[place] = await conditions._named(term)
             elif term.key == "target":
-                made._callers[place] = await callers(conn, dialect, tenant_id, term.values)
+                conditions._callers[place] = await callers(conn, dialect, tenant_id, term.values)
         if query.of("muted"):
-            made._muted = await muted(conn, tenant_id, now)
-        made._bounds = await made._between()
-        return made
+            conditions._muted = await muted(conn, tenant_id, now)
+        conditions._bounds = await conditions._between()
+        return conditions
 
     def ways(self) -> list[list[Condition]]:
         """Disjoint sets of conditions, each of which an index scan answers in the order of ids."""
@@ -85,27 +85,27 @@ class RunConditions:
 
     def states(self) -> list[RunState] | None:
         """Which states can match; None when the filter does not limit them."""
-        asked = [{RunState(value) for value in term.values} for term in self.query.of("state") if not term.negated]
+        wanted = [{RunState(value) for value in term.values} for term in self.query.of("state") if not term.negated]
         if self._asks("fingerprint"):
-            asked.append(set(FAILURES))
+            wanted.append(set(FAILURES))
         if self._asks("code"):
-            asked.append(set(ERRED))
+            wanted.append(set(ERRED))
         if any(not term.negated and not named for term, named in self._texts()):
             # No schedule has that name: only errors can match.
-            asked.append(set(ERRED))
+            wanted.append(set(ERRED))
         if self._asks("resolved", "muted"):
-            asked.append({RunState.DEAD_LETTER})
-        return sorted(set.intersection(*asked)) if asked else None
+            wanted.append({RunState.DEAD_LETTER})
+        return sorted(set.intersection(*wanted)) if wanted else None
 
     def conditions(self) -> list[Condition]:
         """All but the states that `states` names."""
-        found = [self._owner(), *self._bounds]
+        conditions = [self._owner(), *self._bounds]
         for place, term in enumerate(self.query.terms):
             if term.key == "state" and not term.negated:
                 continue
             condition = self._condition(place, term)
-            found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
-        return found
+            conditions.append(not_(func.coalesce(condition, false())) if term.negated else condition)
+        return conditions
 
     async def only(self, states: Collection[RunState]) -> RunConditions:
         """The same for these states alone."""

@@ -50,8 +50,8 @@ def _goes(text: Any, address: str) -> Condition:
 
 def tests() -> Condition:
     """Test requests to a target: they are marked at the end of their action."""
-    said = type_coerce(runs.c.action, Text()).like(f'%,"{TEST}":true}}')
-    return and_(runs.c.kind == WEBHOOK, runs.c.schedule_id.is_(None), said)
+    marked = type_coerce(runs.c.action, Text()).like(f'%,"{TEST}":true}}')
+    return and_(runs.c.kind == WEBHOOK, runs.c.schedule_id.is_(None), marked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,7 +271,7 @@ def _missing(nodes: Sequence[NodeReport], queues: Mapping[str, Any]) -> list[str
     consumed = frozenset[str]().union(*(taken for taken in workers if taken is not None))
     lonely = sorted(set(queues) - consumed)
     if lonely:
-        missing.append(f"nobody takes runs from {', '.join(lonely)}")
+        missing.append(f"no worker takes runs from {', '.join(lonely)}")
     return missing
 
 
@@ -298,8 +298,8 @@ def _stuck(broker: BrokerReport | None) -> list[str]:
 def _unsunk(nodes: Sequence[NodeReport]) -> list[str]:
     """A sink that is down loses nothing, but its readers wait."""
     reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
-    said = {str(report["error"]) for report in reports if report.get("error")}
-    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]
+    errors = {str(report["error"]) for report in reports if report.get("error")}
+    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(errors)]
 
 
 def _away(feed: FeedReach | None) -> list[str]:
@@ -313,7 +313,7 @@ def _overdue(parked: Mapping[str, Any], now: datetime) -> list[str]:
     if oldest is None or now - oldest < OVERDUE:
         return []
     late = int((now - oldest).total_seconds())
-    return [f"nobody looks at a parked run: its look has been due for {late} s; is a worker for its queue running?"]
+    return [f"a parked run is not checked: its check has been due for {late} s; is a worker for its queue running?"]
 
 
 def _damage(damaged: Sequence[tuple[str, str]]) -> list[str]:

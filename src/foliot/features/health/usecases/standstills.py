@@ -39,8 +39,8 @@ class KnownStandstills:
         others = [
             read
             for node_id, report in nodes
-            if node_id != self.node_id() and isinstance(said := report.get("standstills"), list)
-            for one in said
+            if node_id != self.node_id() and isinstance(reported := report.get("standstills"), list)
+            for one in reported
             if (read := Standstill.read(one, node_id)) is not None
         ]
         return worst([*own, *others])

@@ -150,7 +150,7 @@ def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
-        reason=f"missed {_counted(count, 'instant')}: nobody was there to fire in time, and {policy}",
+        reason=f"missed {_counted(count, 'instant')}: no scheduler was running in time, and {policy}",
         since=first,
         count=count,
         schedule_id=schedule_id,

@@ -91,27 +91,27 @@ def _rank(group: TimelineLane) -> tuple[bool, bool, datetime]:
     return not group.troubled, group.due is None, group.due or group.marks[-1].at
 
 
-def fold(groups: Sequence[TimelineLane], width: int, room: int = MOST_MARKS) -> None:
+def fold(groups: Sequence[TimelineLane], width: int, budget: int = MOST_MARKS) -> None:
     """Fold the groups with the most marks until all of them fit."""
     for place, group in enumerate(sorted(groups, key=lambda one: len(one.marks))):
-        share = max(room // (len(groups) - place), LEAST)
+        share = max(budget // (len(groups) - place), LEAST)
         step = width
         while len(group.marks) > share and step < width << 16:
             group.marks = merged(group.marks, timedelta(seconds=step))
             step *= 2
         group.marks.sort(key=lambda mark: (mark.at, mark.state))
         group.folded = any(mark.count > 1 for mark in group.marks if mark.state not in UNMADE)
-        room -= len(group.marks)
+        budget -= len(group.marks)
 
 
 def merged(marks: Iterable[TimelinePoint], width: timedelta) -> list[TimelinePoint]:
     """Marks of one state that begin in the same bucket, merged."""
-    found: dict[tuple[str, int], TimelinePoint] = {}
+    folded: dict[tuple[str, int], TimelinePoint] = {}
     for mark in marks:
         place = mark.state, int(mark.at.timestamp() // width.total_seconds())
-        other = found.get(place)
-        found[place] = mark if other is None else _joined(other, mark)
-    return list(found.values())
+        other = folded.get(place)
+        folded[place] = mark if other is None else _joined(other, mark)
+    return list(folded.values())
 
 
 def _joined(one: TimelinePoint, other: TimelinePoint) -> TimelinePoint:

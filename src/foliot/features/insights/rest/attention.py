@@ -23,11 +23,11 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
 )
 async def list_(cases: Cases, caller: Who) -> Response:
     """Failing, late and missed schedules, dead letters, stalled queues, and what can be done about each."""
-    found = await cases[Attention].check(caller)
+    findings = await cases[Attention].check(caller)
     return encode.answer(
         schema.AttentionReport(
-            checked_at=found.at,
-            items=[_item(one) for one in found.items],
+            checked_at=findings.at,
+            items=[_item(one) for one in findings.items],
         )
     )
 

@@ -118,14 +118,14 @@ async def calendar(
 ) -> Response:
     """Of one schedule, or of all; this month by default. Hours and days are those of the time zone."""
     plain_texts(timezone=timezone, schedule_id=schedule_id)
-    asked = CalendarRequest(*window, granularity, timezone or None, schedule_id or None)
-    found = await cases[Calendars].cells(caller, asked)
+    request = CalendarRequest(*window, granularity, timezone or None, schedule_id or None)
+    cells = await cases[Calendars].cells(caller, request)
     return encode.answer(
         schema.Calendar(
-            timezone=found.zone,
-            granularity=found.granularity,
-            exact=found.exact,
-            items=[_cell(one) for one in found.cells],
+            timezone=cells.zone,
+            granularity=cells.granularity,
+            exact=cells.exact,
+            items=[_cell(one) for one in cells.cells],
         )
     )
 

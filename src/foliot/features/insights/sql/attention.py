@@ -45,10 +45,10 @@ class SqlTroubles(Statements):
         late = (schedules.c.next_at < before, schedules.c.next_at.is_not(None), schedules.c.tenant_id == tenant_id)
         query = select(schedules.c.id, schedules.c.name, schedules.c.next_at).where(*late)
         query = query.order_by(schedules.c.next_at, schedules.c.id).limit(limit)
-        found = [ScheduleMoment(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
-        if len(found) < limit:
-            return len(found), found
-        return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, found
+        first = [ScheduleMoment(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
+        if len(first) < limit:
+            return len(first), first
+        return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, first
 
     async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[MissedInstants]:
         """Schedules whose last missed instant lies in this range."""
@@ -86,14 +86,14 @@ class SqlTroubles(Statements):
         if silent := await muted(self.conn, tenant_id, now):
             heard = ~self.dialect.among(runs.c.fingerprint, silent)
             query = query.where(or_(runs.c.fingerprint.is_(None), heard))
-        found = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(most))).all()
-        if not found:
+        rows = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(most))).all()
+        if not rows:
             return None
-        ((common, alike),) = Counter(row.fingerprint for row in found).most_common(1)
-        sample = next(row.id for row in found if row.fingerprint == common)
+        ((common, alike),) = Counter(row.fingerprint for row in rows).most_common(1)
+        sample = next(row.id for row in rows if row.fingerprint == common)
         error = await self.conn.scalar(select(runs.c.error).where(runs.c.id == sample))
-        oldest = min(row.finished_at for row in found)
-        return UnansweredLetters(len(found), oldest, found[0].id, alike, message_of(error))
+        oldest = min(row.finished_at for row in rows)
+        return UnansweredLetters(len(rows), oldest, rows[0].id, alike, message_of(error))
 
     async def damaged(self, tenant_id: str, limit: int) -> list[ScheduleMoment]:
         query = (

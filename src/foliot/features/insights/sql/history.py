@@ -39,10 +39,10 @@ class SqlHistory(Statements):
         """Reads the open runs through their index."""
         waiting = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(OPEN)))
         query = select(runs.c.state, func.count(), func.sum(runs.c.epoch)).where(*waiting).group_by(runs.c.state)
-        found = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
+        states = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
         newest = await self.conn.scalar(select(func.max(runs.c.id)).where(runs.c.tenant_id == tenant_id))
-        counts = {state: count for state, count, _ in sorted(found)}
-        return RunsRevision(counts, newest, sum(claims for *_, claims in found), await self._settled(tenant_id, now))
+        counts = {state: count for state, count, _ in sorted(states)}
+        return RunsRevision(counts, newest, sum(claims for *_, claims in states), await self._settled(tenant_id, now))
 
     async def _settled(self, tenant_id: str, now: datetime) -> tuple[object, ...]:
         """A dead letter stores no time of its discarding; the audit log does."""
@@ -170,14 +170,14 @@ class SqlHistory(Statements):
             query = query.where(self.dialect.among(ledger.c.schedule_id, only))
         if long:
             query = query.where(ledger.c.first_at < ledger.c.last_at)
-        found = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
-        more = len(found) > MOST_ENTRIES
+        rows = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
+        more = len(rows) > MOST_ENTRIES
         entries = [
             (
                 row.schedule_id,
                 LedgerEntry(row.first_at, row.last_at, row.instants, LedgerKind(row.fate), LedgerReason(row.reason)),
             )
-            for row in found
+            for row in rows
         ]
         return InstantRanges(entries[:MOST_ENTRIES], more)
 

@@ -75,10 +75,10 @@ class Attention:
             waiting = await SqlTroubles(tx).waiting(ctx.tenant_id)
         # Queues and processes belong to no tenant: a transaction with row-level security would not see them.
         async with ctx.read(across_tenants=True) as tx:
-            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
+            pauses = {queue.name: queue for queue in await SqlQueues(tx).said()}
             rows = await SqlRetention(tx).nodes(now - WINDOW)
         workers = [read_worker(row, now) for row in rows]
-        items += _queues(waiting, said, workers, now)
+        items += _queues(waiting, pauses, workers, now)
         if may(ctx.caller, Verb.READ, Thing.HOUSE):
             items += _lost(workers, now)
         late = now - timedelta(seconds=PATIENCE)

@@ -97,8 +97,8 @@ class Calendars:
         start, end = _bounds(asked, info, now)
         found = tiles(start, end, asked.granularity, zone)
         if len(found) > MOST_TILES:
-            told = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
-            raise Invalid("to", told, got=end.isoformat())
+            rule = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
+            raise Invalid("to", rule, got=end.isoformat())
         async with ctx.read() as tx:
             made = await _made(tx, ctx.tenant_id, found, asked.schedule_id)
             unmade = await _unmade(tx, ctx.tenant_id, found, asked.schedule_id)

@@ -95,12 +95,12 @@ class Subscriptions:
     async def hear(self) -> None:
         """Handle the client's messages until it disconnects."""
         with suppress(WebSocketDisconnect, RuntimeError), self._patience():
-            while (said := await self.one.socket.receive())["type"] != "websocket.disconnect":
+            while (frame := await self.one.socket.receive())["type"] != "websocket.disconnect":
                 try:
-                    await self._obey(said.get("text") or said.get("bytes") or b"")
+                    await self._obey(frame.get("text") or frame.get("bytes") or b"")
                 except FoliotError as error:
-                    told = error.told if isinstance(error, Unavailable) else str(error)
-                    await self._tell({"type": "error", "detail": told[:500]})
+                    detail = error.told if isinstance(error, Unavailable) else str(error)
+                    await self._tell({"type": "error", "detail": detail[:500]})
         self.left.set()
 
     @contextmanager

@@ -80,26 +80,28 @@ def _schedules(cases: UseCases, caller: Caller) -> Look:
 
 def _queues(cases: UseCases, caller: Caller) -> Look:
     async def look() -> WatchedValue:
-        found = await cases[Queues].list(caller)
-        return WatchedValue([(one.name, one.depth, one.in_flight, one.paused_at, one.workers) for one in found])
+        queues = await cases[Queues].list(caller)
+        return WatchedValue(
+            [(queue.name, queue.depth, queue.in_flight, queue.paused_at, queue.workers) for queue in queues]
+        )
 
     return look
 
 
 def _attention(cases: UseCases, caller: Caller) -> Look:
     async def look() -> WatchedValue:
-        found = (await cases[Attention].check(caller)).items
-        return WatchedValue([(one.id, one.severity, one.count, one.since, one.run_id) for one in found])
+        entries = (await cases[Attention].check(caller)).items
+        return WatchedValue([(entry.id, entry.severity, entry.count, entry.since, entry.run_id) for entry in entries])
 
     return look
 
 
 def _bulk(cases: UseCases, caller: Caller, bulk_id: str) -> Look:
     async def look() -> WatchedValue:
-        found = await cases[Bulks].get(caller, bulk_id)
-        told = bulks.view(found)
+        progress = await cases[Bulks].get(caller, bulk_id)
+        view = bulks.view(progress)
         # Its runs go on after it has ended.
-        return WatchedValue(told, told, over=found.bulk.state in OVER and not OPEN & set(found.outcomes))
+        return WatchedValue(view, view, over=progress.bulk.state in OVER and not OPEN & set(progress.outcomes))
 
     return look
 
@@ -108,7 +110,7 @@ def _run(cases: UseCases, caller: Caller, run_id: str) -> Look:
     async def look() -> WatchedValue:
         run = await cases[Runs].get(caller, run_id)
         # Its log grows without changing this value.
-        told = runs_schema.Run.of(run)
-        return WatchedValue(told, told, over=run.state.final)
+        view = runs_schema.Run.of(run)
+        return WatchedValue(view, view, over=run.state.final)
 
     return look

@@ -90,7 +90,7 @@ async def show(request: Request, cases: Cases) -> Response:
             headers["Set-Cookie"] = session_cookie.taken(secure=session_cookie.by_https(request))
         return encode.answer(known, headers=headers)
     session = None if local or "authorization" in request.headers else session_cookie.shown(request)
-    told: schema.SessionInfo = {
+    info: schema.SessionInfo = {
         **known,
         "signed_in": True,
         "user_id": caller.user_id,
@@ -103,7 +103,7 @@ async def show(request: Request, cases: Cases) -> Response:
         "demo": await _demo(cases, caller) if local else None,
         "features": _features(cases, local=local),
     }
-    return encode.answer(told, headers=NO_STORE)
+    return encode.answer(info, headers=NO_STORE)
 
 
 @router.post(
@@ -118,21 +118,21 @@ async def begin(request: Request, cases: Cases, asked: Body) -> Response:
     """By a token, an API key or the code of a login link; sets a cookie that expires with that credential."""
     identity: Identity | None = request.app.state.identity
     if identity is None:
-        raise Conflict("in local mode nobody signs in: everything is open to whoever is on this machine")
+        raise Conflict("local mode has no sign-in: everything is open on this machine")
     session_cookie.require_own_origin(request.headers, needed=False)
     tries: FailedGuesses = request.app.state.tries
     name, text = _shown(asked.document)
     one, now = guess(request.client.host if request.client else "", text), cases[Limiter].clock.monotonic()
     tries.look(one, now)
     try:
-        made = await _session(cases, identity, name, text)
+        session = await _session(cases, identity, name, text)
     except Unauthenticated:
         tries.wrong(one, now)
         raise
-    if len(made.text) > LARGEST:
+    if len(session.text) > LARGEST:
         raise Invalid("token", f"is too long to be kept by a browser, which keeps {LARGEST} characters")
     given = session_cookie.given(
-        made.text, made.expires_at - cases[Limiter].clock.now(), secure=session_cookie.by_https(request)
+        session.text, session.expires_at - cases[Limiter].clock.now(), secure=session_cookie.by_https(request)
     )
     return Response(status_code=204, headers={**NO_STORE, "Set-Cookie": given})
 
@@ -202,7 +202,7 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
 async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
     """Opens the dashboard as yourself: once, within 5 minutes, and until your present credential expires."""
     if asked.document not in (None, {}):
-        raise Invalid("body", "must be empty: a link signs in whoever asks for it")
+        raise Invalid("body", "must be empty: a link signs in its caller")
     address = _own_address(request)
 
     if request.app.state.identity is None:
@@ -217,14 +217,14 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
             NO_STORE,
         )
 
-    def shown(made: NewTicket) -> schema.LoginLink:
+    def shown(ticket: NewTicket) -> schema.LoginLink:
         return schema.LoginLink(
-            url=f"{address}/login?code={made.text}",
-            expires_at=made.expires_at,
+            url=f"{address}/login?code={ticket.text}",
+            expires_at=ticket.expires_at,
         )
 
-    made = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
-    return encode.answer(shown(made), 201, NO_STORE)
+    ticket = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
+    return encode.answer(shown(ticket), 201, NO_STORE)
 
 
 def _own_address(request: Request) -> str:

@@ -28,9 +28,9 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
 async def issue(cases: Cases, caller: Who, asked: Body) -> Response:
     """Opens one stream, as `?ticket=` and within 60 s. The stream ends when your credential is no longer valid."""
     if asked.document not in (None, {}):
-        raise Invalid("body", "must be empty: a ticket stands for whoever asks for it")
-    made = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
-    return encode.answer(_shown(made), 201, NO_STORE)
+        raise Invalid("body", "must be empty: a ticket is for its caller")
+    ticket = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
+    return encode.answer(_shown(ticket), 201, NO_STORE)
 
 
 def _shown(made: NewTicket) -> schema.StreamTicket:

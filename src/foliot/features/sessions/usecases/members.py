@@ -51,14 +51,14 @@ class Members:
             keys = await SqlKeys(tx).find(ctx.tenant_id, PageRequest(KEYS))
             latest = await SqlAuditLog(tx).latest_of_each(ctx.tenant_id, RECENT)
             signed_in = await SqlAuditLog(tx).find(ctx.tenant_id, PageRequest(SIGN_INS), verb="sign_in")
-        found = _MemberActivity()
+        activity = _MemberActivity()
         for key in keys:
-            found.key(key, self.clock.now())
+            activity.key(key, self.clock.now())
         for entry in latest:
-            found.acted(entry)
+            activity.acted(entry)
         for entry in signed_in:
-            found.signed_in(entry)
-        return found.ordered()
+            activity.signed_in(entry)
+        return activity.ordered()
 
 
 @dataclass(slots=True)

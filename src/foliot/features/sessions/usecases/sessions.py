@@ -119,8 +119,8 @@ class Sessions:
         tx = await ctx.begin()
         count = await SqlKeys(tx).end_sessions(ctx.tenant_id, ctx.caller.user_id)
         if count:
-            told = AuditedChange("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
-            ctx.audit(told)
+            change = AuditedChange("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
+            ctx.audit(change)
         ctx.after_commit(self._seen.clear)
         return count
 
@@ -150,13 +150,15 @@ class Sessions:
         if not any(hmac.compare_digest(seal, digest) for _, digest in self.pepper.digests(SESSION_PURPOSE, payload)):
             raise SessionOver
         try:
-            said = orjson.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-            found = stands_for(StoredTicket(tenant_id=said["tenant_id"], caller=said, expires_at=self.clock.now()))
+            document = orjson.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+            caller = stands_for(
+                StoredTicket(tenant_id=document["tenant_id"], caller=document, expires_at=self.clock.now())
+            )
         except (binascii.Error, orjson.JSONDecodeError, KeyError, TypeError, Unauthenticated):
             raise SessionOver from None
-        if found.expires_at is None or found.expires_at <= self.clock.now():
+        if caller.expires_at is None or caller.expires_at <= self.clock.now():
             raise SessionOver
-        return found
+        return caller
 
     def _seal(self, pepper: Pepper, caller: Caller) -> str:
         said = orjson.dumps({"tenant_id": caller.tenant_id, **written(caller)})

@@ -55,10 +55,10 @@ class Tickets:
         text = f"{self.prefix}{secrets.token_urlsafe(32)}"
         _, digest = needed(self.pepper).digest(self.purpose, text)
         tx = await ctx.begin()
-        made = NewTicket(text, ctx.now + self.lasts)
-        ticket = StoredTicket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=made.expires_at)
+        new = NewTicket(text, ctx.now + self.lasts)
+        ticket = StoredTicket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=new.expires_at)
         await SqlKeys(tx).put_ticket(digest, ticket)
-        return made
+        return new
 
     @again
     async def take(self, text: str) -> Caller:
@@ -91,18 +91,18 @@ def written(caller: Caller) -> dict[str, Any]:
 
 def stands_for(ticket: StoredTicket) -> Caller:
     """The caller it names; `Unauthenticated` when that cannot be read."""
-    said: Mapping[str, Any] = ticket.caller
+    document: Mapping[str, Any] = ticket.caller
     try:
         return Caller(
             ticket.tenant_id,
-            said["user_id"],
-            Role(said["role"]),
-            door=Interface(said["door"]),
-            scopes=None if said["scopes"] is None else frozenset(said["scopes"]),
-            key_id=said["key_id"],
-            expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),
-            kid=said.get("kid"),
-            session_id=said.get("session_id"),
+            document["user_id"],
+            Role(document["role"]),
+            door=Interface(document["door"]),
+            scopes=None if document["scopes"] is None else frozenset(document["scopes"]),
+            key_id=document["key_id"],
+            expires_at=None if document["expires_at"] is None else moment("expires_at", document["expires_at"]),
+            kid=document.get("kid"),
+            session_id=document.get("session_id"),
         )
     except (KeyError, TypeError, ValueError, Invalid):
         # A damaged row authenticates no one.

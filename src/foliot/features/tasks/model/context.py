@@ -57,9 +57,9 @@ class _RunLogHandler(logging.Handler):
 
 def run_logger(name: str, tell: ProgressSink) -> logging.Logger:
     """A logger of this attempt alone; being unregistered, it cannot be found or configured from outside."""
-    made = logging.Logger(f"foliot.task.{name}", logging.DEBUG)  # noqa: LOG001 -- not the shared logger of that name
-    made.addHandler(_RunLogHandler(tell))
-    return made
+    logger = logging.Logger(f"foliot.task.{name}", logging.DEBUG)  # noqa: LOG001 -- not the shared logger of that name
+    logger.addHandler(_RunLogHandler(tell))
+    return logger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,12 +62,12 @@ class Signature:
                 raise TypeError(f"{parameter} cannot be given by name, as every parameter of a task is")
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[f"p{at}"] = (self.hints.get(name, Any), Field(default, alias=name, title=name))
-        made: type[BaseModel] = create_model(
+        model: type[BaseModel] = create_model(
             "Parameters",
             __config__=ConfigDict(extra=extra, arbitrary_types_allowed=False, validate_default=False),
             **fields,
         )
-        return made
+        return model
 
     def check(self) -> None:
         """`TypeError` when the function cannot be a task."""
@@ -78,9 +78,9 @@ class Signature:
 
     def schema(self) -> dict[str, Any]:
         """The parameters as JSON Schema."""
-        made = self.model.model_json_schema(mode="validation")
-        made.pop("title", None)
-        return made
+        schema = self.model.model_json_schema(mode="validation")
+        schema.pop("title", None)
+        return schema
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments to call it with; `Invalid` names each parameter that breaks a rule."""

@@ -61,15 +61,15 @@ class Task:
 
     def defaults(self) -> dict[str, Any]:
         """Defaults for a schedule of this task."""
-        made: dict[str, Any] = {}
+        defaults: dict[str, Any] = {}
         if self.queue is not None:
-            made["queue"] = self.queue
+            defaults["queue"] = self.queue
         retry = {"max_retries": self.retries, "delay_seconds": self.retry_delay}
         if policy := {name: value for name, value in retry.items() if value is not None}:
-            made["retry_policy"] = policy
+            defaults["retry_policy"] = policy
         if self.timeout is not None:
-            made["timeout_seconds"] = int(self.timeout.total_seconds())
-        return made
+            defaults["timeout_seconds"] = int(self.timeout.total_seconds())
+        return defaults
 
     def document(self) -> dict[str, Any] | None:
         """The request that creates the schedule its code declares."""

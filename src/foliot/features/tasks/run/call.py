@@ -26,11 +26,11 @@ def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[st
     """The keyword arguments of the call."""
     signature = task.signature
     try:
-        made = signature.read(given)
+        values = signature.read(given)
     except Invalid as wrong:
         each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
         raise BadParameters("; ".join(f"{one.field}: {one.message}" for one in each)) from None
-    return made if signature.context is None else {**made, signature.context: ctx}
+    return values if signature.context is None else {**values, signature.context: ctx}
 
 
 def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
@@ -66,25 +66,25 @@ def returned(result: Any, ctx: TaskContext) -> CallResult:
 
 def raised(error: BaseException) -> CallResult:
     """The outcome that an exception stands for."""
-    said: dict[str, Any]
+    fields: dict[str, Any]
     match error:
         case ExceptionGroup():
             # Of an exception group, the first exception decides.
             return raised(error.exceptions[0])
         case Retry():
-            said = {"error": str(error), "retry_after": error.after}
+            fields = {"error": str(error), "retry_after": error.after}
         case GiveUp():
-            said = {"error": str(error), "permanent": True}
+            fields = {"error": str(error), "permanent": True}
         case BadParameters():
-            said = {"error": f"parameters: {error}", "permanent": True}
+            fields = {"error": f"parameters: {error}", "permanent": True}
         case TaskStopped():
-            said = {"error": STOPPED}
+            fields = {"error": STOPPED}
         case SystemExit():
-            said = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
+            fields = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
         case Unavailable():
-            said = {"error": error.told}
+            fields = {"error": error.told}
         case _:
             trace = "".join(traceback.format_exception(error))
-            said = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
-    texts = {name: said[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in said}
-    return CallResult(**(said | texts | {"error": texts["error"][:LONGEST]}))
+            fields = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
+    texts = {name: fields[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in fields}
+    return CallResult(**(fields | texts | {"error": texts["error"][:LONGEST]}))

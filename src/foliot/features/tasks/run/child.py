@@ -44,10 +44,10 @@ Calls = queue.SimpleQueue[tuple[dict[str, Any], threading.Event] | None]
 
 def named(module: str, function: str) -> Any:
     """The attribute of this name in a module."""
-    made: Any = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for part in function.split("."):
-        made = getattr(made, part)
-    return made
+        value = getattr(value, part)
+    return value
 
 
 def find(module: str, function: str) -> Task:

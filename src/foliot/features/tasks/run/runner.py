@@ -112,24 +112,24 @@ class TaskRun:
     async def on_loop(self) -> CallResult:
         """Awaits an async function on the process's event loop; a timeout cancels it."""
         tell = RunProgress(self.ctx)
-        made = TaskContext.of(self.task.name, self.attempt, tell)
+        context = TaskContext.of(self.task.name, self.attempt, tell)
         try:
             async with asyncio.timeout(self.patience.total_seconds()):
-                return await call_async(self.task, self.given, made)
+                return await call_async(self.task, self.given, context)
         finally:
-            made.stop.set()
+            context.stop.set()
             tell.close()
 
     async def in_thread(self) -> CallResult:
         """Runs a synchronous function in a daemon thread of its own: one that hangs blocks no pool and no exit."""
         tell = RunProgress(self.ctx)
-        made = TaskContext.of(self.task.name, self.attempt, tell)
+        context = TaskContext.of(self.task.name, self.attempt, tell)
         ended: asyncio.Future[CallResult] = tell.loop.create_future()
 
         def work() -> None:
-            told = call(self.task, self.given, made)
+            result = call(self.task, self.given, context)
             if not tell.loop.is_closed():
-                tell.loop.call_soon_threadsafe(_settle, ended, told)
+                tell.loop.call_soon_threadsafe(_settle, ended, result)
 
         copied = contextvars.copy_context()
         threading.Thread(target=copied.run, args=(work,), name=f"foliot-task-{self.task.name}", daemon=True).start()
@@ -137,7 +137,7 @@ class TaskRun:
             async with asyncio.timeout(self.patience.total_seconds()):
                 return await asyncio.shield(ended)
         except (TimeoutError, asyncio.CancelledError):
-            made.stop.set()
+            context.stop.set()
             await asyncio.wait([ended], timeout=GRACE)
             if not ended.done():
                 tell.flush()
@@ -148,7 +148,7 @@ class TaskRun:
 
     async def in_process(self, pool: Pool) -> CallResult:
         """Runs a CPU-bound function in a child process, which can be killed."""
-        asked = PoolCall(
+        request = PoolCall(
             module=self.task.module,
             function=self.task.function.__qualname__,
             task=self.task.name,
@@ -157,11 +157,11 @@ class TaskRun:
         )
         tell = RunProgress(self.ctx)
         try:
-            return await pool.call(asked, tell, self.patience, tell.room)
+            return await pool.call(request, tell, self.patience, tell.room)
         finally:
             tell.close()
 
 
-def _settle(ended: asyncio.Future[CallResult], told: CallResult) -> None:
+def _settle(ended: asyncio.Future[CallResult], result: CallResult) -> None:
     if not ended.done():
-        ended.set_result(told)
+        ended.set_result(result)

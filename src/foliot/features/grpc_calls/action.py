@@ -109,7 +109,7 @@ class GrpcCall:
         if self._made is None:
             # Importing protobuf is slow: only processes that make calls pay for it.
             from foliot.features.grpc_calls.call import GrpcCaller
-            from foliot.features.grpc_calls.service_catalogues import ServiceCatalogues
+            from foliot.features.grpc_calls.service_catalogue import ServiceCatalogues
 
             self._made = GrpcCaller(self._calls, ServiceCatalogues(self._calls, self._clock))
         return self._made

@@ -16,8 +16,7 @@ from foliot.features.grpc_calls.answer import decode
 from foliot.features.grpc_calls.config import MethodName
 from foliot.features.grpc_calls.errors import BadAnswer
 from foliot.features.grpc_calls.parameters import encode
-from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue, ServiceMethod
-from foliot.features.grpc_calls.service_catalogues import ServiceCatalogues
+from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue, ServiceCatalogues, ServiceMethod
 from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Unavailable
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.servers.http.permission import bearer_of, identify, permits
 from foliot.servers.http.request import Cases
 

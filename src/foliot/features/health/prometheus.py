@@ -15,7 +15,7 @@ from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.stall import StandstillReason
-from foliot.features.health.usecases.health import MetricNumbers
+from foliot.features.health.usecases import MetricNumbers
 
 MOST_QUEUES = 100
 OTHERS = "(others)"

@@ -13,7 +13,7 @@ from foliot import __version__
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.engine.model.stall import Standstill
 from foliot.features.health import schema
-from foliot.features.health.usecases.health import HealthChecks, HealthStatus, NodeReport
+from foliot.features.health.usecases import HealthChecks, HealthStatus, NodeReport
 from foliot.servers.http import encode
 from foliot.servers.http.permission import PUBLIC, Who, permits
 from foliot.servers.http.request import Cases

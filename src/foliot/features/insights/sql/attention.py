@@ -15,7 +15,7 @@ from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.retention import waiting_by_queue
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.filters.sql.schedules import last_state
-from foliot.features.insights.model.troubles import MissedInstants, ScheduleMoment, UnansweredLetters
+from foliot.features.insights.model.attention import MissedInstants, ScheduleMoment, UnansweredLetters
 from foliot.features.mutes.sql import muted
 from foliot.features.schedules.sql.health import message_of
 

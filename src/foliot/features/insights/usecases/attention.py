@@ -18,7 +18,7 @@ from foliot.engine.model.stall import PATIENCE, Standstill, StandstillReason
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import KnownStandstills
 from foliot.features.insights.model import attention
 from foliot.features.insights.model.attention import AttentionEntry, AttentionKind
 from foliot.features.insights.sql.attention import SqlTroubles

@@ -20,7 +20,7 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import require
 from foliot.core.document import rfc3339
 from foliot.core.errors import FoliotError, Invalid, NotFound, Unavailable
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.jobs.rest.socket import LOOK, JobSocket, opened, still
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.live.rest.topics import KEYS, NEEDS, topic_of

@@ -22,8 +22,7 @@ from foliot.features.demo.usecases import Demo
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema
 from foliot.features.sessions.usecases.members import Members, SeenMember
-from foliot.features.sessions.usecases.session_caller import LARGEST, session_caller
-from foliot.features.sessions.usecases.sessions import LINK_LASTS, NewSession, Sessions
+from foliot.features.sessions.usecases.sessions import LARGEST, LINK_LASTS, NewSession, Sessions, session_caller
 from foliot.features.sessions.usecases.tickets import NewTicket
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.paging import Parted

@@ -34,6 +34,8 @@ SEAM = "~"
 FRESH = 2.0
 """Seconds for which another process may accept an ended session; a stream checks every second: it ends within four."""
 REMEMBERED = 10_000
+LARGEST = 3800
+"""Characters of a session; browsers silently drop a cookie of more than 4096."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +181,25 @@ class _SessionIdentity:
 
     async def still(self, caller: Caller) -> bool:
         return await self.sessions.counts(caller) and await self.identity.still(caller)
+
+
+async def session_caller(identity: Identity, sessions: Sessions, session: str) -> Caller:
+    """The session's caller; `SessionOver` when it, or the credential that began it, is no longer valid."""
+    if not 0 < len(session) <= LARGEST or not session.isascii():
+        raise SessionOver
+    try:
+        caller = await _caller(identity, sessions, session)
+    except Unauthenticated:
+        raise SessionOver from None
+    if not await identity.still(caller):
+        raise SessionOver
+    return replace(caller, door=Interface.DASHBOARD)
+
+
+async def _caller(identity: Identity, sessions: Sessions, session: str) -> Caller:
+    if session.startswith(PREFIX):
+        return sessions.caller(session)
+    token, seam, session_id = session.rpartition(SEAM)
+    if not seam:
+        raise SessionOver
+    return replace(await identity.caller(token), session_id=session_id)

@@ -1,1 +1,0 @@
-"""Use cases of health, metrics and standstills."""

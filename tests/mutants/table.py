@@ -606,7 +606,7 @@ MUTANTS = (
         "a service that came back changed is called as it was",
         (
             Edit(
-                "src/foliot/features/grpc_calls/service_catalogues.py",
+                "src/foliot/features/grpc_calls/service_catalogue.py",
                 " and self.calls.line_of(service) == entry.line",
                 "",
             ),

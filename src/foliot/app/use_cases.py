@@ -27,8 +27,7 @@ from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.filters.usecases import Search
-from foliot.features.health.usecases.health import HealthChecks, ScrapydProbe
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import HealthChecks, KnownStandstills, ScrapydProbe
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.insights.usecases.calendar import Calendars
 from foliot.features.insights.usecases.timeline import Timelines

@@ -46,7 +46,7 @@ def verify_ledger(home: Path | None, *, as_json: bool) -> None:
 
 async def _prove(settings: Settings, *, everything: bool) -> LedgerProof:
     from foliot.cli.database import opened
-    from foliot.features.health.usecases.health import HealthChecks
+    from foliot.features.health.usecases import HealthChecks
     from foliot.features.ledger.usecases import LedgerVerifier
 
     caller = caller_of(verify)

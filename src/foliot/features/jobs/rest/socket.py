@@ -26,8 +26,7 @@ from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.event import Event, EventType
 from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.sessions.usecases.session_caller import session_caller
-from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.sessions import Sessions, session_caller
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.permission import MAX_TOKEN, by_bearer

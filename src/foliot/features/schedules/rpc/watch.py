@@ -12,7 +12,7 @@ from foliot.auth.identity_port import Identity
 from foliot.commands.limits import Limiter
 from foliot.core.errors import Invalid, TooMany, Unauthenticated, Unavailable
 from foliot.engine.model.views import RunView
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc import encode
 from foliot.features.schedules.rpc.jobs import JobMethods

@@ -30,14 +30,14 @@ Permission: TypeAlias = tuple[Verb, Thing]
 
 
 class Reads(Protocol):
-    """What a class needs for `@query`."""
+    """The attributes that `@query` needs of a class."""
 
     @property
     def store(self) -> Database: ...
 
 
 class Writes(Reads, Protocol):
-    """What a class needs for `@command`."""
+    """The attributes that `@command` needs of a class."""
 
     @property
     def clock(self) -> Clock: ...
@@ -95,7 +95,7 @@ class CommandContext(QueryContext):
     now: datetime
     limits: TenantLimits
     audit_time: datetime | None
-    """Overrides the time of audit entries: the demo writes a past, and its entries say when it was written."""
+    """Overrides the time of audit entries: the demo backdates its data, and its entries state the real time."""
 
     def __init__(self, parts: Writes, caller: Caller, once: IdempotentRequest = EACH_TIME) -> None:
         super().__init__(parts.store, caller)
@@ -111,7 +111,7 @@ class CommandContext(QueryContext):
     async def begin(self, limiter: Limiter | None = None, *, across_tenants: bool = False) -> Transaction:
         """Open the transaction and reserve the idempotency key in it, before anything else is written.
 
-        A limiter is asked for the tenant's limits first, outside the transaction: it may read them from the database.
+        The limiter looks up the tenant's limits first, outside the transaction: it may read them from the database.
         """
         if hasattr(self, "tx"):
             raise RuntimeError("a command has one transaction, and this one has begun")

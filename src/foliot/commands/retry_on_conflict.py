@@ -18,7 +18,7 @@ PATIENCE = 10.0
 
 
 def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """Call it again after `Contended`: the first try was rolled back, and the other transaction has ended by then."""
+    """Retry after `Contended`: the first try was rolled back, and the other transaction has ended by then."""
 
     @wraps(ask)
     async def asked(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -100,7 +100,7 @@ def _read(raw: bytes) -> SingleKey | KeySet:
 
 def _pem(raw: bytes) -> object:
     if b"PRIVATE KEY" in raw:
-        raise BadKeys("it holds a private key, which belongs to whoever signs; give the public half")
+        raise BadKeys("it holds a private key, which only the issuer may have; give the public half")
     try:
         return load_pem_public_key(raw)
     except (ValueError, UnsupportedAlgorithm):

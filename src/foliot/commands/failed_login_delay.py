@@ -42,4 +42,4 @@ class FailedLoginDelay:
                 await asyncio.sleep(self.delay)
             finally:
                 self.waiting -= 1
-        raise TooMany(f"too many wrong keys and tokens: {self.per_minute} a minute are heard", retry_after=wait)
+        raise TooMany(f"too many invalid keys and tokens: at most {self.per_minute} a minute", retry_after=wait)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """The limits of one tenant, where they differ from the settings; a tenant without a row has the settings' limits."""
+    """The limits of one tenant where they differ from the settings; without a row, the settings apply."""
 
     tenant_id: str
     limits: Mapping[str, int | None] = field(default_factory=dict)

@@ -191,11 +191,11 @@ def complaints(
         return found + _known_defaults(environ)
     host = values["host"]
     if not reading.is_loopback(host):
-        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as nobody is asked for a token"
+        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as no token is required"
         found.append(Invalid(next(iter(given("host"))), f"{rule}; set {_ANY_SOURCE} to ask for one", got=host))
     for name, key in _ONLY_WITH_SOURCE.items():
         if given(name):
-            found.append(Invalid(key, f"cannot be honoured as long as nobody is asked for a token: set {_ANY_SOURCE}"))
+            found.append(Invalid(key, f"cannot be honoured as long as no token is required: set {_ANY_SOURCE}"))
     return found
 
 

@@ -118,7 +118,7 @@ class TenantAllowList:
         return self.names is None or tenant_id in self.names
 
     def listed(self) -> list[str]:
-        """Operators of the installation."""
+        """The names, sorted; `["all"]` when it admits every tenant."""
         return [EVERY_TENANT] if self.names is None else sorted(self.names)
 
 

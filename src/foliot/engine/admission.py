@@ -114,7 +114,7 @@ class Admission:
         there = self._to[target.name] + (0 if line is None else len(line.since))
         ours = self._of[tenant, target.name] + (0 if line is None else line.tenants[tenant])
         most = max(1, cap // len(self._stalled)) if target.name in self._stalled else cap
-        # A tenant that has none there yet is not kept out by the others, as far as there is some room left.
+        # A tenant that has none there yet is not kept out by the others, as far as there are slots left.
         if (there < most and self._may_be_tried(target, there)) or (not ours and there < most + most // 2):
             return
         quick = line is None or line.waited(self.now) < QUICK
@@ -124,7 +124,7 @@ class Admission:
         raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, said))
 
     def _may_be_tried(self, target: AttemptTarget, there: int) -> bool:
-        """A target that has not answered yet is asked by few at a time, and all such by half of the slots."""
+        """A target that has not answered yet gets few attempts at a time, and all such targets half of the slots."""
         slots, name = self.slots, target.name
         if not there or not target.remote or slots.share >= 1 or (name in slots.known and name not in self._stalled):
             return True

@@ -35,7 +35,7 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(frozen=True, slots=True)
 class WatchdogRound:
-    """When to look again."""
+    """When to check again."""
 
     rest: float
 

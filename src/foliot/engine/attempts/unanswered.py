@@ -69,5 +69,5 @@ def unanswered(flight: RunningAttempt, outcome: Ended | None) -> Outcome | None:
     if outcome is None or flight.noted is None:
         return outcome
     if isinstance(outcome, Failed):
-        flight.log(f"Nobody knows yet what was started: {outcome.problem.message}", level="warning")
+        flight.log(f"It is not known yet what was started: {outcome.problem.message}", level="warning")
     return Parked(flight.noted, timedelta())

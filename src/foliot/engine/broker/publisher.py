@@ -44,7 +44,7 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What one round handed over."""
+    """What one round published."""
 
     runs: int
     parcels: int
@@ -68,7 +68,7 @@ class QueueConsumers:
 
     @classmethod
     def of(cls, nodes: Sequence[Mapping[str, Any]]) -> QueueConsumers:
-        """Workers that were asked to stop take nothing more."""
+        """Draining workers take no more runs."""
         return cls([_taker(node["report"]) for node in nodes if node["role"] == "worker" and not _leaving(node)])
 
     def of_queue(self, queue: str) -> list[QueueConsumer]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 PATIENCE = 25.0
-"""Seconds for which something is due and has not begun before it stands still: it is told within half a minute."""
+"""Seconds for which work is due and does not start before it counts as stalled: reported within half a minute."""
 
 MOST_HOSTS = 5
 

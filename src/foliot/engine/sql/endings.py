@@ -187,7 +187,7 @@ async def cancel_runs(
     *,
     at_once: Sequence[str] = (),
 ) -> int:
-    """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
+    """Cancel waiting runs now; request it of running ones, or, `at_once`, end them without their attempt."""
     error = {"code": "cancelled", "message": reason}
     cut = dialect.among(runs.c.id, at_once)
     ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)

@@ -231,7 +231,7 @@ async def waiting_by_queue(conn: AsyncConnection, *mine: ColumnElement[bool]) ->
     unopened = select(runs.c.queue, func.count(), func.min(runs.c.ready_at))
     parts = union_all(
         claimable.where(runs.c.lane.is_not(None), *mine).group_by(runs.c.lane),
-        # Each through an index of its own, both of which hold nothing but work at hand.
+        # Each through its own partial index, both of which hold open work only.
         unopened.where(runs.c.poll_at.is_not(None), runs.c.state == RunState.QUEUED, *mine).group_by(runs.c.queue),
     ).subquery()
     query = select(parts.c.queue, func.sum(parts.c.waiting), func.min(parts.c.at)).group_by(parts.c.queue)

@@ -269,7 +269,7 @@ nodes = Table(
     Column("started_at", Moment, nullable=False),
     Column("seen_at", Moment, nullable=False),
     Column("report", Document, nullable=False),
-    # What an operator asked of this process; it reads it when it reports.
+    # An operator's request to this process, which reads it when it reports.
     Column("wish", key(16)),
     CheckConstraint(one_of("wish", NodeRequest), name="wish"),
 )

@@ -123,7 +123,7 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             self.strangers -= 1
 
 
-_TOO_MANY = TooMany(f"{STRANGERS} calls of those who need not say who they are go on here", retry_after=5)
+_TOO_MANY = TooMany(f"{STRANGERS} calls without authentication are open already", retry_after=5)
 
 
 def _refusal(error: Exception, name: str) -> Any:

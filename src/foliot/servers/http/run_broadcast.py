@@ -25,7 +25,7 @@ HEAVY = 1024 * 1024
 LOOK = 1.0
 """Seconds between two reads without a wake-up: how long a lost one can delay an event."""
 EASE = 0.0001
-"""Seconds between two reads for each open stream, to bound the total: a thousand streams are served ten times a second."""
+"""Seconds between two reads, per open stream: a thousand streams are served ten times a second."""
 LONGEST_EASE = 0.1
 
 Ease = Callable[[], float]
@@ -62,7 +62,7 @@ class BacklogTurns(Protocol):
 
 @dataclass(slots=True)
 class Broadcast:
-    """The buffer of the newest events of one run, as bytes. Events are numbered without gaps, so a number is an offset."""
+    """A buffer of the newest events of one run, as bytes. Events are numbered without gaps: a number is an offset."""
 
     reader: EventReader
     feed: Feed

@@ -32,7 +32,7 @@ def server_of(asgi: Any, *, bounds: ConnectionLimits | None = None, **options: A
         asgi,
         http=protocol,
         ws="websockets-sansio",
-        # A message a little too long is answered; a larger one closes the connection. Compressed ones could be any size.
+        # A message a little too long is answered; a larger one closes the connection. Compression would hide the size.
         ws_max_size=2 * MAX_MESSAGE,
         ws_per_message_deflate=False,
         log_config=None,

@@ -146,7 +146,7 @@ async def _told(
             if clock.monotonic() - asked >= RECHECK:
                 asked = clock.monotonic()
                 if not await reader.counts():
-                    yield b": what you showed no longer counts; come back with something that does\n\n"
+                    yield b": your credential is no longer valid; reconnect with a valid one\n\n"
                     return
             moved = broadcast.moved
             last, told = broadcast.after(after) or await read_behind(streams, reader.caller, followed, after)

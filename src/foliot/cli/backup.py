@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
+from foliot.terminal.access import READ_INSTALLATION, WRITE_INSTALLATION, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home
 from foliot.terminal.output import Failure, note, one_line_errors
@@ -28,7 +28,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")]
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def backup(file: File, home: Home = None) -> None:
     """Copy the SQLite database to a file, even while Foliot runs. For other databases it names the tool to use."""
     from foliot.config.settings import Settings
@@ -47,7 +47,7 @@ def backup(file: File, home: Home = None) -> None:
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def restore(
     file: File,
     home: Home = None,

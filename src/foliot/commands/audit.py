@@ -48,7 +48,7 @@ def entry(caller: Caller, now: datetime, change: AuditedChange) -> AuditEntry:
         at=now,
         user_id=caller.user_id,
         key_id=caller.key_id,
-        door=caller.door.value,
+        door=caller.interface.value,
         verb=change.verb,
         thing=word(change.thing),
         thing_id=change.thing_id,

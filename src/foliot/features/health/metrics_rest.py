@@ -20,7 +20,7 @@ from foliot.servers.http.request import Cases
 FRESH = 5.0
 """Counting a large table for every scrape would be a load of its own."""
 
-SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.HOUSE)}))
+SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.INSTALLATION)}))
 """Whoever shows `FOLIOT_METRICS_TOKEN`; known at this route alone. No token can name its tenant, so nobody uses its
 share of requests up."""
 

@@ -53,7 +53,7 @@ class Queues:
     @query(Verb.READ, Thing.QUEUE)
     async def list(self, ctx: QueryContext) -> Sequence[QueueView]:
         """Those that every house has, then the others by name."""
-        if may(ctx.caller, Verb.READ, Thing.HOUSE):
+        if may(ctx.caller, Verb.READ, Thing.INSTALLATION):
             return await self._all(ctx)
         async with ctx.read() as tx:
             waiting = await SqlRetention(tx).queues(ctx.tenant_id)

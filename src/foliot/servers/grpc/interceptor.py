@@ -25,7 +25,7 @@ from foliot.servers.grpc.status import abort
 
 ANSWER_SECONDS = 30.0
 """The deadline of unary calls without one of their own; streams have none."""
-STRANGERS = 100
+MAX_ANONYMOUS = 100
 """Concurrent calls of unauthenticated methods."""
 
 
@@ -38,7 +38,7 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     identity: Identity | None
     """None in local mode, which needs no token and listens on loopback only."""
     work: RunningCalls = field(default_factory=RunningCalls)
-    strangers: int = 0
+    anonymous: int = 0
     throttle: FailedLoginDelay = field(default_factory=FailedLoginDelay)
 
     async def intercept_service(self, continuation: Callable[..., Any], details: Any) -> Any:
@@ -61,7 +61,7 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     async def _caller(self, metadata: Any) -> Caller:
         if self.identity is None:
-            return replace(LOCAL, door=Interface.GRPC)
+            return replace(LOCAL, interface=Interface.GRPC)
         bearer = bearer_of(tuple(metadata or ()))
         try:
             caller = await self.identity.caller(bearer)
@@ -69,7 +69,7 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             # The peer's address may be a proxy's: all failed logins share one token bucket.
             await self.throttle.failed("", self.limiter.clock.monotonic())
             raise
-        return replace(caller, door=Interface.GRPC)
+        return replace(caller, interface=Interface.GRPC)
 
     def _answered(self, method: RpcMethod, call: AuthorisedCall) -> Callable[..., Any]:
         async def answer(raw: bytes, context: Any) -> Any:
@@ -103,27 +103,27 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         serve = getattr(handler, kind)
 
         async def told(asked: Any, context: Any) -> AsyncIterator[Any]:
-            with self._one_more_stranger():
+            with self._count_anonymous():
                 async for one in serve(asked, context):
                     yield one
 
         async def tells(asked: Any, context: Any) -> None:
-            with self._one_more_stranger():
+            with self._count_anonymous():
                 await serve(asked, context)
 
         counted = tells if inspect.iscoroutinefunction(serve) else told
-        return handler._replace(**{kind: counted}) if self.strangers < STRANGERS else _refusal(_TOO_MANY, kind)
+        return handler._replace(**{kind: counted}) if self.anonymous < MAX_ANONYMOUS else _refusal(_TOO_MANY, kind)
 
     @contextmanager
-    def _one_more_stranger(self) -> Iterator[None]:
-        self.strangers += 1
+    def _count_anonymous(self) -> Iterator[None]:
+        self.anonymous += 1
         try:
             yield
         finally:
-            self.strangers -= 1
+            self.anonymous -= 1
 
 
-_TOO_MANY = TooMany(f"{STRANGERS} calls without authentication are open already", retry_after=5)
+_TOO_MANY = TooMany(f"{MAX_ANONYMOUS} calls without authentication are open already", retry_after=5)
 
 
 def _refusal(error: Exception, name: str) -> Any:

@@ -147,7 +147,7 @@ class HealthChecks:
     crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None
     """Asks the Scrapyd nodes how they are."""
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def detailed(self, ctx: QueryContext) -> HealthStatus:
         own = await self.knowledge.own()
         began, now = self.clock.monotonic(), self.clock.now()
@@ -198,7 +198,7 @@ class HealthChecks:
             error=next((one.told for one in stands if one.why is StandstillReason.STORE), None),
         )
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def numbers(self, ctx: QueryContext) -> MetricNumbers:
         """Counts over all tenants, and what all nodes ever counted, added up."""
         own = await self.knowledge.own()
@@ -238,7 +238,7 @@ class HealthChecks:
             standstills=_seconds(self.knowledge.told(own, [(node.id, node.report) for node in live])),
         )
 
-    @requires(Verb.READ, Thing.HOUSE)
+    @requires(Verb.READ, Thing.INSTALLATION)
     async def silent(self, caller: Caller) -> Mapping[str, float]:
         """What the metrics show when the store tells no numbers: how long work has stood still, by reason."""
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))

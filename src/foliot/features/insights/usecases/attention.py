@@ -79,7 +79,7 @@ class Attention:
             rows = await SqlRetention(tx).nodes(now - WINDOW)
         workers = [read_worker(row, now) for row in rows]
         items += _queues(waiting, said, workers, now)
-        if may(ctx.caller, Verb.READ, Thing.HOUSE):
+        if may(ctx.caller, Verb.READ, Thing.INSTALLATION):
             items += _lost(workers, now)
         late = now - timedelta(seconds=PATIENCE)
         waits = any(oldest < late for _, oldest in waiting.values()) or any(
@@ -148,7 +148,7 @@ def _queues(
 
 def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[AttentionEntry]:
     """Whoever keeps the house reads all of it; a tenant what concerns everybody, and, while its own work waits, why."""
-    if may(caller, Verb.READ, Thing.HOUSE):
+    if may(caller, Verb.READ, Thing.INSTALLATION):
         return [attention.standstill(one.why.value, one.whole(), one.seconds, now) for one in found]
     return [
         attention.standstill(one.why.value, one.seen_by(caller.tenant_id), one.seconds, now)

@@ -23,7 +23,7 @@ async def session_caller(identity: Identity, sessions: Sessions, session: str) -
         raise SessionOver from None
     if not await identity.still(caller):
         raise SessionOver
-    return replace(caller, door=Interface.DASHBOARD)
+    return replace(caller, interface=Interface.DASHBOARD)
 
 
 async def _caller(identity: Identity, sessions: Sessions, session: str) -> Caller:

@@ -81,7 +81,7 @@ class Sessions:
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
         """A session of this caller, with an audit entry. Without a master key it is what was `shown`, itself."""
         session_id = secrets.token_hex(16)
-        caller = replace(caller, door=Interface.DASHBOARD, session_id=session_id)
+        caller = replace(caller, interface=Interface.DASHBOARD, session_id=session_id)
         now = self.clock.now()
         ends = min(caller.expires_at or now + LONGEST, now + LONGEST)
         if self.pepper is None and shown is None:

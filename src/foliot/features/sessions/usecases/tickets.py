@@ -80,7 +80,7 @@ def written(caller: Caller) -> dict[str, Any]:
     return {
         "user_id": caller.user_id,
         "role": caller.role.value,
-        "door": caller.door.value,
+        "door": caller.interface.value,
         "scopes": None if caller.scopes is None else sorted(caller.scopes),
         "key_id": caller.key_id,
         "expires_at": rfc3339(caller.expires_at),
@@ -97,7 +97,7 @@ def stands_for(ticket: StoredTicket) -> Caller:
             ticket.tenant_id,
             said["user_id"],
             Role(said["role"]),
-            door=Interface(said["door"]),
+            interface=Interface(said["door"]),
             scopes=None if said["scopes"] is None else frozenset(said["scopes"]),
             key_id=said["key_id"],
             expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),

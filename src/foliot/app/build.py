@@ -174,13 +174,13 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     demo: str | None = None,
 ) -> App:
     """Build the parts that this process needs; `start` opens connections, not this."""
-    asked = http or rpc_port is not None
+    serves = http or rpc_port is not None
     logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
     caps = ConcurrencyLimits(limits.concurrent_runs)
     store = Database(settings.database_url, sealer=Sealer(vault), caches={ConcurrencyLimits: caps})
-    clock, feed = StoreClock(), transport.feed(settings) if asked or engine or discord else MemoryFeed()
+    clock, feed = StoreClock(), transport.feed(settings) if serves or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
         loopback=settings.local,
@@ -207,7 +207,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     webhook = WebhookAction(egress=egress, secrets=wallet)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
     actions = Registry({action.kind: action for action in known})
-    authentication = build_authentication(settings, store, clock, vault) if asked and not settings.local else None
+    authentication = build_authentication(settings, store, clock, vault) if serves and not settings.local else None
     missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
     guard = ProcessWatchdog(store, clock)
     usecases = use_cases(
@@ -239,7 +239,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         site=site_of(demo),
         signs_by_setting=standing is not None,
         knowledge=KnownStandstills(
-            store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=asked
+            store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=serves
         ),
         keys_live_longer=timedelta(days=settings.max_key_days),
     )
@@ -315,9 +315,9 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         return EmbeddedWorkers(executor, settings.concurrency, most, ended)
 
     def ended() -> None:
-        made.hear(NodeRequest.RESTART)
+        engine.hear(NodeRequest.RESTART)
 
-    made = Engine(
+    engine = Engine(
         node_id=f"{host}:{pid}:{new_id('n')[-6:]}",
         clock=clock,
         store=store,
@@ -347,7 +347,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         refusal=store.refusal,
         secrets=Redactor.of(process_secrets.values_of(settings)),
     )
-    return made
+    return engine
 
 
 def _disk(settings: Settings) -> Mapping[str, Any]:

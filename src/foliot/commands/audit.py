@@ -93,9 +93,9 @@ def _shortened(value: object) -> object:
 MASK = "***"
 
 
-def masked(told: Mapping[str, Any]) -> dict[str, Any]:
+def masked(document: Mapping[str, Any]) -> dict[str, Any]:
     """Header names without their values: these are often secrets, and the audit log is kept forever."""
-    action = told.get("action")
+    action = document.get("action")
     if not isinstance(action, Mapping) or not isinstance(action.get("headers"), Mapping):
-        return dict(told)
-    return {**told, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}
+        return dict(document)
+    return {**document, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}

@@ -57,12 +57,12 @@ def seal(previous: str, seq: int, content: Iterable[str | None]) -> str:
 
     Lengths keep adjacent values apart, and NULL differs from an empty text.
     """
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for value in (previous, str(seq), *content):
         if value is None:
-            made.update(b"-")
+            digest.update(b"-")
         else:
-            told = value.encode("utf-8", "surrogatepass")
-            made.update(b"%d:" % len(told))
-            made.update(told)
-    return made.hexdigest()
+            encoded = value.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(encoded))
+            digest.update(encoded)
+    return digest.hexdigest()

@@ -134,11 +134,11 @@ class SqlAuditLog(Statements):
 
     async def next_tenant(self, after: str) -> str | None:
         """The next tenant, by name, that has entries or a head."""
-        found = [
+        tenant_ids = [
             (await self.conn.execute(select(func.min(table.c.tenant_id)).where(table.c.tenant_id > after))).scalar()
             for table in (trail, trail_heads)
         ]
-        return min((tenant_id for tenant_id in found if tenant_id is not None), default=None)
+        return min((tenant_id for tenant_id in tenant_ids if tenant_id is not None), default=None)
 
     async def head(self, tenant_id: str) -> ChainHead | None:
         row = (await self.conn.execute(select(trail_heads).where(trail_heads.c.tenant_id == tenant_id))).first()

@@ -40,7 +40,7 @@ class GroupCommit(Generic[Q, A]):
     _lines: dict[str, deque[tuple[Q, asyncio.Future[A | None]]]] = field(default_factory=dict)
     _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def ask(self, tenant_id: str, asked: Q, write: Write[Q, A]) -> A | None:
+    async def ask(self, tenant_id: str, request: Q, write: Write[Q, A]) -> A | None:
         """The answer, after the commit; None when this request has to run alone."""
         done: asyncio.Future[A | None] = asyncio.get_running_loop().create_future()
         line = self._lines.get(tenant_id)
@@ -50,7 +50,7 @@ class GroupCommit(Generic[Q, A]):
             serving = asyncio.create_task(self._serve(tenant_id, line, write), name="together")
             self._serving.add(serving)
             serving.add_done_callback(self._serving.discard)
-        line.append((asked, done))
+        line.append((request, done))
         return await done
 
     async def _serve(self, tenant_id: str, line: deque[tuple[Q, asyncio.Future[A | None]]], write: Write[Q, A]) -> None:
@@ -59,7 +59,7 @@ class GroupCommit(Generic[Q, A]):
             while line:
                 # Clients that disconnected before their request began are left out.
                 group = [line.popleft() for _ in range(min(self.most, len(line)))]
-                group = [one for one in group if not one[1].done()]
+                group = [entry for entry in group if not entry[1].done()]
                 if group:
                     await self._write(tenant_id, group, line, write)
         finally:
@@ -78,7 +78,7 @@ class GroupCommit(Generic[Q, A]):
         began = asyncio.get_running_loop().time()
         answers: Sequence[A | Exception | None] = [None] * len(group)
         try:
-            answers = await write(tenant_id, [asked for asked, _ in group])
+            answers = await write(tenant_id, [request for request, _ in group])
         except Contended:
             pass
         except Unavailable as away:

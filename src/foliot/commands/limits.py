@@ -93,8 +93,8 @@ class Limiter:
         if limits.schedules is None:
             return
         if await SqlTenants(tx).count_schedules(caller.tenant_id, lock=True) > limits.schedules:
-            told = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
-            self._refuse("schedules", f"{told}: delete one first, or ask for a higher limit")
+            message = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
+            self._refuse("schedules", f"{message}: delete one first, or ask for a higher limit")
 
     async def stored(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
         """Refuse what this transaction has written if the tenant then stores more bytes than its limit."""
@@ -102,14 +102,14 @@ class Limiter:
             return
         used = await SqlTenants(tx).stored_bytes(caller.tenant_id)
         if used > limits.stored_bytes:
-            told = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
-            self._refuse("stored_bytes", f"{told}: send less, delete schedules, or ask for a higher limit")
+            message = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
+            self._refuse("stored_bytes", f"{message}: send less, delete schedules, or ask for a higher limit")
 
     def stream(self, limits: TenantLimits, is_open: int) -> None:
         """Refuse one more stream beyond the tenant's limit."""
         if limits.streams is not None and is_open >= limits.streams:
-            told = f"your tenant has {is_open} of {limits.streams} streams open here: close one first"
-            self._refuse("streams", told, retry_after=5)
+            message = f"your tenant has {is_open} of {limits.streams} streams open here: close one first"
+            self._refuse("streams", message, retry_after=5)
 
     def _take(self, name: str, caller: Caller, per_minute: int | None, cost: int) -> None:
         if per_minute is None:
@@ -123,9 +123,9 @@ class Limiter:
         if wait is not None:
             self._refuse(name, f"your tenant may ask for {per_minute} {_SAID[name]} here", retry_after=wait)
 
-    def _refuse(self, name: str, told: str, retry_after: float | None = None) -> None:
+    def _refuse(self, name: str, message: str, retry_after: float | None = None) -> None:
         self.refused[name] += 1
-        raise TooMany(told, retry_after=retry_after)
+        raise TooMany(message, retry_after=retry_after)
 
     def _keep(self, tenant_id: str) -> _KnownLimits:
         known = self._known.setdefault(tenant_id, _KnownLimits())

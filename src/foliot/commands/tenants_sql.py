@@ -70,7 +70,7 @@ class SqlTenants(Statements):
 
 def _tenant(row: Any) -> Tenant:
     allow = row.egress_allow
-    readable = isinstance(allow, list) and all(isinstance(one, str) for one in allow)
+    readable = isinstance(allow, list) and all(isinstance(entry, str) for entry in allow)
     return Tenant(
         tenant_id=row.tenant_id,
         limits=_own(row.limits),

@@ -55,10 +55,10 @@ def address(text: str) -> ServiceAddress:
     return replace(found, **_grants(said)) if said else found
 
 
-def _grants(said: Sequence[str]) -> dict[str, Any]:
+def _grants(grants: Sequence[str]) -> dict[str, Any]:
     """The tenants and methods of an entry."""
     found: dict[str, Any] = {}
-    for part in said:
+    for part in grants:
         word, _, listed = part.partition("=")
         word, names = word.strip(), reading.entries(listed)
         if word not in ("tenants", "methods") or word in found or not names:

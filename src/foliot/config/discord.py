@@ -42,10 +42,10 @@ def roles(text: str) -> tuple[tuple[str, Role], ...]:
     """Maps Discord's roles and members to roles here."""
     found: dict[str, Role] = {}
     for entry in reading.entries(text):
-        whom, equals, role = (part.strip() for part in entry.partition("="))
-        if not equals or not _ID.fullmatch(whom.removeprefix(USER)) or role not in _ROLES or whom in found:
+        member, equals, role = (part.strip() for part in entry.partition("="))
+        if not equals or not _ID.fullmatch(member.removeprefix(USER)) or role not in _ROLES or member in found:
             raise ValueError(_RULE)
-        found[whom] = Role(role)
+        found[member] = Role(role)
     return tuple(found.items())
 
 

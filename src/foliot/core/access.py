@@ -105,11 +105,11 @@ class TenantAllowList:
     names: frozenset[str] | None = frozenset({KEEPER})
 
     @classmethod
-    def of(cls, said: str | Iterable[str]) -> TenantAllowList:
+    def of(cls, tenants: str | Iterable[str]) -> TenantAllowList:
         """`"all"`, or names; `ValueError` with the rule otherwise."""
-        if said == EVERY_TENANT:
+        if tenants == EVERY_TENANT:
             return cls(None)
-        names = frozenset([said] if isinstance(said, str) else said)
+        names = frozenset([tenants] if isinstance(tenants, str) else tenants)
         if not names or not all(str(name).strip() == name != "" for name in names):
             raise ValueError(f"must be {EVERY_TENANT!r} or the names of tenants")
         return cls(None if EVERY_TENANT in names else names)

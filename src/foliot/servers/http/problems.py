@@ -127,9 +127,9 @@ async def _gone(_: Request, __: Exception) -> Response:
 async def _ours(_: Request, error: Exception) -> Response:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     errors = _complaints(error)
-    told = error.told if isinstance(error, Unavailable) else str(error)
+    detail = error.told if isinstance(error, Unavailable) else str(error)
     cause = error.cause.value if isinstance(error, Unavailable) and error.cause is not None else None
-    return problem(code, _clean(told), errors=errors, headers=_headers(error), cause=cause)
+    return problem(code, _clean(detail), errors=errors, headers=_headers(error), cause=cause)
 
 
 def _headers(error: Exception) -> dict[str, str]:

@@ -140,19 +140,19 @@ async def _told(
     streams: OpenStreams, cases: UseCases, reader: StreamReader, followed: FollowedEvents
 ) -> AsyncIterator[bytes]:
     clock, run, after, view = cases[Limiter].clock, followed.run, followed.after, followed.view
-    spoken = asked = clock.monotonic()
+    spoken = checked = clock.monotonic()
     async with streams.broadcasts.join(cases.feed, reader.caller, run, view) as broadcast:
         while not streams.stopping.is_set():
-            if clock.monotonic() - asked >= RECHECK:
-                asked = clock.monotonic()
+            if clock.monotonic() - checked >= RECHECK:
+                checked = clock.monotonic()
                 if not await reader.counts():
                     yield b": your credential is no longer valid; reconnect with a valid one\n\n"
                     return
             moved = broadcast.moved
-            last, told = broadcast.after(after) or await read_behind(streams, reader.caller, followed, after)
-            if told:
+            last, frames = broadcast.after(after) or await read_behind(streams, reader.caller, followed, after)
+            if frames:
                 after, spoken = last, clock.monotonic()
-                yield told
+                yield frames
                 continue
             if last > after:
                 # This view leaves out all of these events.

@@ -92,10 +92,10 @@ def _read(raw: bytes) -> SingleKey | KeySet:
         raise BadKeys(f"it has more than {LARGEST_FILE // 1024} KiB")
     if raw.lstrip()[:1] != b"{":
         return SingleKey(public_key(_pem(raw)))
-    found = key_set(raw)
-    if not found.named:
+    keys = key_set(raw)
+    if not keys.named:
         raise BadKeys("it holds no key that can check a signature")
-    return found
+    return keys
 
 
 def _pem(raw: bytes) -> object:

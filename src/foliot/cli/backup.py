@@ -63,14 +63,14 @@ def restore(
 
     with one_line_errors():
         settings = Settings.load(os.environ, home=home)
-        database, found = _database(settings, restoring=True), file.expanduser()
-        if not found.is_file():
+        database, source = _database(settings, restoring=True), file.expanduser()
+        if not source.is_file():
             raise Failure(f"{file} is not a file")
-        revision = backups.revision_of(found)
+        revision = backups.revision_of(source)
         refuse_newer(revision, str(file))
         database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with only_one(database):
-            kept = backups.restore(found, database, replace=replace)
+            kept = backups.restore(source, database, replace=replace)
         typer.echo(
             f"{database} is {file} again, at revision {revision}." + (f" {kept} is what it was." if kept else "")
         )

@@ -40,13 +40,13 @@ def snowflake(text: str) -> int:
 
 def roles(text: str) -> tuple[tuple[str, Role], ...]:
     """Maps Discord's roles and members to roles here."""
-    found: dict[str, Role] = {}
+    granted: dict[str, Role] = {}
     for entry in reading.entries(text):
         member, equals, role = (part.strip() for part in entry.partition("="))
-        if not equals or not _ID.fullmatch(member.removeprefix(USER)) or role not in _ROLES or member in found:
+        if not equals or not _ID.fullmatch(member.removeprefix(USER)) or role not in _ROLES or member in granted:
             raise ValueError(_RULE)
-        found[member] = Role(role)
-    return tuple(found.items())
+        granted[member] = Role(role)
+    return tuple(granted.items())
 
 
 def api(text: str) -> str:

@@ -90,8 +90,8 @@ def default_credentials(url: str) -> str | None:
     A broker's URL may list several servers, separated by semicolons.
     """
     for one in url.split(";"):
-        if found := _default_of(one.strip()):
-            return found
+        if weak := _default_of(one.strip()):
+            return weak
     return None
 
 

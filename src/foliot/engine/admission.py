@@ -106,8 +106,8 @@ class Admission:
         until = self._later(tenant, min(TRYING, self.slots.wait) if trying else seconds)
         then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
         why = breaker.why.rstrip(".")
-        said = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
-        return PostponedRun(until, BREAKER, said)
+        message = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
+        return PostponedRun(until, BREAKER, message)
 
     def _ask_target(self, tenant: str, target: AttemptTarget) -> None:
         line, cap = self.slots.lines.get(target.name), self.slots.cap(target)
@@ -120,8 +120,8 @@ class Admission:
         quick = line is None or line.waited(self.now) < QUICK
         if quick and not self.slots.brought:
             raise NotAdmitted
-        said = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
-        raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, said))
+        message = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
+        raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, message))
 
     def _may_be_tried(self, target: AttemptTarget, there: int) -> bool:
         """A target that has not answered yet gets few attempts at a time, and all such targets half of the slots."""
@@ -141,9 +141,9 @@ class Admission:
         else:
             return
         if held >= most:
-            said = "Your other runs have your share of the slots of a process, and others wait too."
+            message = "Your other runs have your share of the slots of a process, and others wait too."
             raise NotAdmitted(
-                PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, said) if slots.brought else None
+                PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, message) if slots.brought else None
             )
 
     def _until_free(self, tenant: str) -> float:

@@ -155,8 +155,8 @@ def _size(items: Sequence[Any]) -> int:
 def _lesser(entry: Entry) -> Iterator[Entry]:
     """The same with less and less of what could not be stored."""
     if isinstance(entry, ParkedUpdate):
-        said = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
-        yield replace(entry, lines=[EventLine(entry.at, EventType.LOG, "error", said)], items=())
+        text = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
+        yield replace(entry, lines=[EventLine(entry.at, EventType.LOG, "error", text)], items=())
         given_up = entry.given_up
         yield _bare(AttemptEnding(fence=entry.fence, state=given_up, outcome="failed", at=entry.at, given_up=given_up))
     else:

@@ -52,8 +52,8 @@ def check(home: Home = None, as_json: Json = False) -> None:
             findings += [Finding("error", complaint.field, rule(complaint)) for complaint in wrong.complaints]
         else:
             for subject in (*subjects, discord, mongo):
-                found = subject.check(loaded)
-                findings += found if isinstance(found, list) else asyncio.run(found)
+                result = subject.check(loaded)
+                findings += result if isinstance(result, list) else asyncio.run(result)
         findings.sort(key=lambda finding: LEVELS.index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         report = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}

@@ -112,8 +112,8 @@ class RunMonitor:
 
 
 def _monitor(state: Any) -> RunMonitor | None:
-    found = getattr(state.app, "foliot_monitor", None)
-    return found if isinstance(found, RunMonitor) else None
+    monitor = getattr(state.app, "foliot_monitor", None)
+    return monitor if isinstance(monitor, RunMonitor) else None
 
 
 @inspect_command(name="active", alias="dump_active")  # type: ignore[untyped-decorator]

@@ -37,12 +37,12 @@ def clean(text: str) -> str:
 
 def plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data as JSON; what JSON does not know is kept as text, so that no value keeps the rest from being written."""
-    made: dict[str, Any]
+    document: dict[str, Any]
     try:
-        made = orjson.loads(orjson.dumps(data))
+        document = orjson.loads(orjson.dumps(data))
     except (TypeError, ValueError):
-        made = _loosely(data)
-    return made
+        document = _loosely(data)
+    return document
 
 
 def _loosely(data: Mapping[str, Any]) -> Any:
@@ -129,8 +129,8 @@ class AttemptLog:
 
     def _own_up(self) -> None:
         if self.dropped:
-            said = f"{self.dropped} more lines came too fast and were not kept"
-            self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", said))
+            message = f"{self.dropped} more lines came too fast and were not kept"
+            self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", message))
             self.dropped = 0
 
     @property

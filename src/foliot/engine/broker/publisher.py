@@ -128,16 +128,16 @@ class Publisher:
         await self._look_at_workers(loop.time())
         await self._reach(loop.time())
         async with self.store.begin() as tx:
-            found = await SqlOffers(tx).offer(now, now - UNCLAIMED * self.scale, self._takers.window, self.batch)
+            batch = await SqlOffers(tx).offer(now, now - UNCLAIMED * self.scale, self._takers.window, self.batch)
         self._spacing.mark()
-        if not found.runs:
+        if not batch.runs:
             self._spacing.gap = self.gather
-            return Published(0, 0, self._rest(now, full=found.full))
-        self._spacing.gap = BACKLOG if found.full else self.gather
-        parcels = self._packed(found.runs, now)
+            return Published(0, 0, self._rest(now, full=batch.full))
+        self._spacing.gap = BACKLOG if batch.full else self.gather
+        parcels = self._packed(batch.runs, now)
         await self._send(parcels)
         self._patience = SHORTEST
-        return Published(len(found.runs), len(parcels), max(self._spacing.gap, SHORTEST))
+        return Published(len(batch.runs), len(parcels), max(self._spacing.gap, SHORTEST))
 
     def _rest(self, now: datetime, *, full: bool) -> float:
         """Claims do not notify the publisher: a full window is queried again soon."""

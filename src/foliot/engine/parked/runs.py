@@ -161,8 +161,8 @@ class ParkedRunWatcher:
             times = self._failures(visit.run_id)
             delay = backoff(times, FIRST_BACKOFF, LONGEST_BACKOFF) * self.scale
             if times == 1:
-                said = f"Could not be checked, and will be again: {visit.trouble}"
-                lines = [EventLine(now, EventType.LOG, "warning", said)]
+                message = f"Could not be checked, and will be again: {visit.trouble}"
+                lines = [EventLine(now, EventType.LOG, "warning", message)]
         return ParkedUpdate(
             fence=visit.claimed.fence,
             handle=visit.handle,

@@ -100,10 +100,10 @@ class SqlParked(Statements):
         return (await self.conn.execute(noted)).rowcount == 1
 
     async def coming(self, kind: str, queues: Collection[str] | None, now: datetime, limit: int) -> DueParkedRuns:
-        asked = {"kind": kind} if queues is None else {"kind": kind, "queues": sorted(queues)}
-        found = (await self.conn.execute(_coming(limit, queues is not None), asked)).all()
-        later = [row.poll_at for row in found if row.poll_at > now]
-        return DueParkedRuns([row.id for row in found if row.poll_at <= now], later[0] if later else None)
+        parameters = {"kind": kind} if queues is None else {"kind": kind, "queues": sorted(queues)}
+        rows = (await self.conn.execute(_coming(limit, queues is not None), parameters)).all()
+        later = [row.poll_at for row in rows if row.poll_at > now]
+        return DueParkedRuns([row.id for row in rows if row.poll_at <= now], later[0] if later else None)
 
     async def claim(
         self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str

@@ -67,8 +67,8 @@ class SqlRuns(Statements):
             await self.dialect.insert_both(self.conn, (runs, columns), beside)
         else:
             await self.dialect.insert(self.conn, runs, columns)
-        made = zip(columns["tenant_id"], columns["action"], strict=True)
-        await stored_bytes.add_payloads(self.conn, self.dialect, list(made))
+        payloads = zip(columns["tenant_id"], columns["action"], strict=True)
+        await stored_bytes.add_payloads(self.conn, self.dialect, list(payloads))
         await self._note_last_run(requests, now)
 
     def _sealed(self, request: RunRequest) -> dict[str, Any] | None:
@@ -86,10 +86,10 @@ class SqlRuns(Statements):
 
     async def last_instant(self, schedule_id: str) -> datetime | None:
         """The newest instant of the schedule that has a run; requested runs have no instant."""
-        found: datetime | None = await self.conn.scalar(
+        instant: datetime | None = await self.conn.scalar(
             select(func.max(runs.c.scheduled_for)).where(runs.c.schedule_id == schedule_id)
         )
-        return found
+        return instant
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
         query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
@@ -100,8 +100,8 @@ class SqlRuns(Statements):
         """The runs that exist, in the order of the ids."""
         query = _seen(lock=lock).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
         query = query.order_by(runs.c.id)
-        found = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
-        return [found[run_id] for run_id in run_ids if run_id in found]
+        views = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
+        return [views[run_id] for run_id in run_ids if run_id in views]
 
     async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
@@ -118,8 +118,8 @@ class SqlRuns(Statements):
         if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
             query = query.where(runs.c.state.in_(wanted)) if wanted else query
             return [view_of(row) for row in await self.conn.execute(query)]
-        found = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
-        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
+        views = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
+        return sorted(views, key=lambda run: run.id, reverse=True)[: page.limit]
 
     async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> dict[str, list[AttemptView]]:
         """The ended attempts of each run, oldest first; large responses are truncated unless requested whole."""
@@ -132,10 +132,10 @@ class SqlRuns(Statements):
             brief = type_coerce(case((short, attempts.c.response)), Document).label("response")
             columns = [brief if column.name == "response" else column for column in columns]
         query = select(*columns).where(self.dialect.among(attempts.c.run_id, run_ids))
-        found: dict[str, list[AttemptView]] = {}
+        views: dict[str, list[AttemptView]] = {}
         for row in await self.conn.execute(query.order_by(attempts.c.run_id, attempts.c.epoch)):
-            found.setdefault(row.run_id, []).append(_attempt(row))
-        return found
+            views.setdefault(row.run_id, []).append(_attempt(row))
+        return views
 
     async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
         """Cancel queued and retrying runs now; request it of running ones, or, `at_once`, end them without their
@@ -246,18 +246,19 @@ class SqlRuns(Statements):
         return sorted([*found, *lines], key=lambda event: event.seq)[:limit]
 
     async def _states(self, row: Any) -> list[Event]:
-        told = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]
+        events = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]
         told_by = [column for column in attempts.c if column is not attempts.c.response]
         query = select(*told_by).where(attempts.c.run_id == row.id).order_by(attempts.c.epoch)
         for ended in await self.conn.execute(query):
-            told.append(_state(ended.started_seq, ended.started_at, RunState.RUNNING, ended.number))
-            told.append(_state(ended.ended_seq, ended.ended_at, ended.state, ended.number, ended.error, ended.retry_at))
-        numbers = {event.seq for event in told}
+            events.append(_state(ended.started_seq, ended.started_at, RunState.RUNNING, ended.number))
+            end = (ended.ended_seq, ended.ended_at, ended.state, ended.number, ended.error, ended.retry_at)
+            events.append(_state(*end))
+        numbers = {event.seq for event in events}
         if row.started_seq is not None and row.started_seq not in numbers:
-            told.append(_state(row.started_seq, row.attempt_at, RunState.RUNNING, row.attempt))
+            events.append(_state(row.started_seq, row.attempt_at, RunState.RUNNING, row.attempt))
         if row.final_seq is not None and row.final_seq not in numbers:
-            told.append(_state(row.final_seq, row.finished_at, row.state, row.attempt or None, row.error))
-        return told
+            events.append(_state(row.final_seq, row.finished_at, row.state, row.attempt or None, row.error))
+        return events
 
     async def append(self, entries: Sequence[tuple[Fence, Sequence[EventLine]]]) -> set[str]:
         """Append lines to running attempts; returns the ids whose fence still held."""
@@ -364,8 +365,8 @@ def _parts(query: Select[Any], wanted: Sequence[RunState]) -> list[Select[Any]]:
 
 def _told(error: object) -> tuple[str, str]:
     """Code and message of the stored error, also when its document is damaged."""
-    said = error if isinstance(error, Mapping) else {}
-    return str(said.get("code", "")), str(said.get("message", ""))
+    document = error if isinstance(error, Mapping) else {}
+    return str(document.get("code", "")), str(document.get("message", ""))
 
 
 def _dead(tenant_id: str) -> tuple[Any, ...]:

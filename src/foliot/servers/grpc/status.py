@@ -56,12 +56,12 @@ class ServerStopping(Unavailable):
 
 async def abort(context: Any, error: Exception, method: str) -> None:
     """End the call with the status of the error; never returns."""
-    found = next(((code, reason) for kind, code, reason in CODES if isinstance(error, kind)), None)
-    if found is None:
+    known = next(((code, reason) for kind, code, reason in CODES if isinstance(error, kind)), None)
+    if known is None:
         # A bug of ours: the log has the traceback, the answer does not.
         log.error("a call failed", action="call_failed", method=method, exc_info=error)
         await context.abort(Codes.INTERNAL, "something went wrong here; the server's log says more")
-    code, reason = found or (Codes.INTERNAL, "INTERNAL")
+    code, reason = known or (Codes.INTERNAL, "INTERNAL")
     message = _message(error)
     status = Status(code=code.value[0], message=message)
     for detail in (ErrorInfo(reason=reason, domain=DOMAIN), *_details(error)):
@@ -114,9 +114,9 @@ def _fitting(violations: list[BadRequest.FieldViolation]) -> list[BadRequest.Fie
 
 
 def _seconds(seconds: float) -> Duration:
-    made = Duration()
-    made.FromMicroseconds(int(seconds * 1_000_000))
-    return made
+    duration = Duration()
+    duration.FromMicroseconds(int(seconds * 1_000_000))
+    return duration
 
 
 def _attach(status: Status, detail: Message) -> None:

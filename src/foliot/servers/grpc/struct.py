@@ -38,9 +38,9 @@ def _plain(value: Value) -> Any:
 
 def struct(document: Mapping[str, Any]) -> Struct:
     """JSON as a Struct. Numbers that a double cannot hold, and values nested too deeply, become text."""
-    made = Struct()
-    made.update({str(name): _carried(value, 1) for name, value in document.items()})
-    return made
+    message = Struct()
+    message.update({str(name): _carried(value, 1) for name, value in document.items()})
+    return message
 
 
 def whole(value: Any) -> Struct:

@@ -131,22 +131,22 @@ def _taken(app: FastAPI) -> frozenset[str]:
 def _openapi(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """FastAPI's OpenAPI document, with the schemas of request bodies, which the routes read themselves."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=routes)
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=routes)
         described = [route for route in routes if isinstance(route, APIRoute) and route.include_in_schema]
         bodies = [route.openapi_extra.model for route in described if isinstance(route.openapi_extra, RequestBody)]
         _, extra = TypeAdapter.json_schemas(
             [(model, "validation", TypeAdapter(model)) for model in dict.fromkeys([*bodies, Problem])],
             ref_template="#/components/schemas/{model}",
         )
-        made["components"]["schemas"] = extra["$defs"] | made["components"]["schemas"]
+        document["components"]["schemas"] = extra["$defs"] | document["components"]["schemas"]
         if app.state.identity is not None:
-            made["components"]["securitySchemes"] = {"bearer": BEARER}
-            made["security"] = [{"bearer": []}]
+            document["components"]["securitySchemes"] = {"bearer": BEARER}
+            document["security"] = [{"bearer": []}]
             for route in described:
                 if any(each.dependency is public for each in route.dependencies):
                     for method in route.methods or ():
-                        made["paths"][route.path_format][method.lower()]["security"] = []
-        app.openapi_schema = made
+                        document["paths"][route.path_format][method.lower()]["security"] = []
+        app.openapi_schema = document
     return app.openapi_schema
 
 

@@ -67,12 +67,12 @@ def _classes(node: ast.AST, within: str) -> Iterator[tuple[str, Mapping[str, str
 
 
 def _attributes(body: list[ast.stmt]) -> Mapping[str, str]:
-    said = {}
+    docs = {}
     for line, below in zip(body, [*body[1:], None], strict=True):
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
             match below:
                 case ast.Expr(value=ast.Constant(value=str(words))):
-                    said[line.target.id] = inspect.cleandoc(words)
+                    docs[line.target.id] = inspect.cleandoc(words)
                 case _:
-                    said[line.target.id] = ""
-    return said
+                    docs[line.target.id] = ""
+    return docs

@@ -186,8 +186,8 @@ class Connection(H11Protocol):
             cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             retry = {} if retry_after is None else {"Retry-After": str(retry_after)}
-            made = problem(code, why, headers={"Connection": "close", **retry})
-            head = h11.Response(status_code=made.status_code, headers=made.raw_headers)
-            parts = (head, h11.Data(data=bytes(made.body)), h11.EndOfMessage())
+            response = problem(code, why, headers={"Connection": "close", **retry})
+            head = h11.Response(status_code=response.status_code, headers=response.raw_headers)
+            parts = (head, h11.Data(data=bytes(response.body)), h11.EndOfMessage())
             self.transport.write(b"".join(self.conn.send(part) or b"" for part in parts))
         self.transport.close()

@@ -60,11 +60,11 @@ class DashboardBuild:
     def find(self, name: str) -> BuildFile | None:
         """The file; after a new build while the server runs, the new one."""
         try:
-            made = (self.root / INDEX).stat().st_mtime_ns
+            mtime = (self.root / INDEX).stat().st_mtime_ns
         except OSError:
-            made = None
-        if made != self._seen:
-            self._files, self._seen = ({} if made is None else _listed(self.root)), made
+            mtime = None
+        if mtime != self._seen:
+            self._files, self._seen = ({} if mtime is None else _listed(self.root)), mtime
         return self._files.get(name)
 
 
@@ -91,8 +91,8 @@ class Dashboard:
         headers = Headers(scope=scope)
         if name.partition("/")[0] in self.taken:
             return None
-        if name and (found := self._find(name)) is not None:
-            return _file(found, headers)
+        if name and (file := self._find(name)) is not None:
+            return _file(file, headers)
         # Only a browser accepts text/html; any other client gets a 404.
         if name not in {"", INDEX} and "text/html" not in headers.get("accept", ""):
             return None

@@ -154,13 +154,13 @@ def _complaints(error: Exception) -> list[dict[str, Any]] | None:
     return [_complaint(one) for one in errors]
 
 
-def _complaint(one: Invalid) -> dict[str, Any]:
-    told = {"field": _clean(one.field), "message": _clean(one.message), "got": shown(one.got)}
-    if one.position is not None:
-        told["position"] = one.position
-    if one.suggestion is not None:
-        told["suggestion"] = _clean(one.suggestion)
-    return told
+def _complaint(error: Invalid) -> dict[str, Any]:
+    document = {"field": _clean(error.field), "message": _clean(error.message), "got": shown(error.got)}
+    if error.position is not None:
+        document["position"] = error.position
+    if error.suggestion is not None:
+        document["suggestion"] = _clean(error.suggestion)
+    return document
 
 
 async def _answered_before(_: Request, error: Exception) -> Response:

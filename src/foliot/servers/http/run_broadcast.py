@@ -146,10 +146,10 @@ class Broadcast:
         return 0.0 if self._behind or self.ended else LOOK
 
     def _keep(self, events: Sequence[Event]) -> None:
-        told = [(event.seq, made) for event in events if (made := self.view.frame(event))]
-        self._seqs += [seq for seq, _ in told]
-        self._frames += [made for _, made in told]
-        self._weight += sum(len(made) for _, made in told)
+        rendered = [(event.seq, frame) for event in events if (frame := self.view.frame(event))]
+        self._seqs += [seq for seq, _ in rendered]
+        self._frames += [frame for _, frame in rendered]
+        self._weight += sum(len(frame) for _, frame in rendered)
         self.seq = events[-1].seq
         drop = max(0, len(self._frames) - KEPT)
         self._weight -= sum(map(len, self._frames[:drop]))

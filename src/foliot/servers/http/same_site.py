@@ -90,8 +90,8 @@ _HOST = re.compile(r"([a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.ASCII 
 @lru_cache(maxsize=64)
 def _name(host: str) -> str | None:
     """The name in a Host header; None where it is more than name and port, for parsers differ on those."""
-    found = _HOST.fullmatch(host)
-    return None if found is None else found[1].strip("[]").lower()
+    match = _HOST.fullmatch(host)
+    return None if match is None else match[1].strip("[]").lower()
 
 
 def _own(headers: Headers, scope: Scope) -> bool:

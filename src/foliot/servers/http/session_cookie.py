@@ -32,10 +32,10 @@ def shown(request: HTTPConnection) -> str | None:
 
 def _named(headers: Headers, wanted: str) -> str | None:
     parts = [part.strip() for line in headers.getlist("cookie") for part in line.split(";")]
-    found = {value for name, mark, value in (part.partition("=") for part in parts) if mark and name.strip() == wanted}
-    if not found:
+    values = {value for name, mark, value in (part.partition("=") for part in parts) if mark and name.strip() == wanted}
+    if not values:
         return None
-    return found.pop() if len(found) == 1 else ""
+    return values.pop() if len(values) == 1 else ""
 
 
 def csrf_of(session: str) -> str:

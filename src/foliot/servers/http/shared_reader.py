@@ -123,8 +123,8 @@ class SharedReaders:
     async def join(self, feed: Feed, sight: WatchedTopic) -> AsyncIterator[SharedReader]:
         """Join a reader for the length of the block; the last client that leaves stops it."""
         if sight.name not in self._of:
-            made = SharedReader(sight, feed, self.stopping)
-            self._of[sight.name] = made, asyncio.create_task(made.watch(), name=f"foliot-pulse-{sight.name[-1]}")
+            reader = SharedReader(sight, feed, self.stopping)
+            self._of[sight.name] = reader, asyncio.create_task(reader.watch(), name=f"foliot-pulse-{sight.name[-1]}")
         pulse, task = self._of[sight.name]
         pulse.followers += 1
         try:

@@ -115,8 +115,8 @@ async def follow(
 ) -> StreamingResponse:
     """A stream of the events after a number. The caller has checked that the run exists."""
     streams = await room(app, cases, caller)
-    told = _told(streams, cases, StreamReader(app.state.identity, caller), followed)
-    return CountedStream(told, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
+    frames = _told(streams, cases, StreamReader(app.state.identity, caller), followed)
+    return CountedStream(frames, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
 
 
 @dataclass(frozen=True, slots=True)

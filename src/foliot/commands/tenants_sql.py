@@ -15,8 +15,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql import stored_bytes as stored
-from foliot.engine.sql.tables import runs, schedules
-from foliot.engine.sql.tenant_tables import tenants
+from foliot.engine.sql.tables import runs, schedules, tenants
 from foliot.engine.sql.tenant_turns import SCHEDULES, wait_turn
 
 COUNTED = (ScheduleStatus.ACTIVE.value, ScheduleStatus.PAUSED.value)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from foliot.config import parse as reading
 from foliot.config.field import about
 from foliot.config.parse import SecretValue
-from foliot.config.pipeline_file import tenant
+from foliot.config.pipelines import tenant
 from foliot.core.access import Role
 
 API = "https://discord.com/api/v10"

@@ -18,7 +18,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Broker
 from foliot.engine.model.node import SEEN, NodeRequest
-from foliot.engine.model.offer import OfferedRun, PublishWindow
+from foliot.engine.model.queue import OfferedRun, PublishWindow
 from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.offers import SqlOffers

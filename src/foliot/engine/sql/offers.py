@@ -18,7 +18,7 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.offer import OfferedBatch, OfferedRun, PublishWindow
+from foliot.engine.model.queue import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import SHARED, SHARES, RunPick, rounded, urgency
 from foliot.engine.sql.tables import runs

@@ -13,8 +13,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.sql.item_tables import crawl_items
-from foliot.engine.sql.tables import runs
+from foliot.engine.sql.tables import crawl_items, runs
 
 CHUNK_ITEMS = 500
 CHUNK_BYTES = 1024 * 1024

@@ -1,4 +1,4 @@
-"""What the janitor deletes besides runs: each feature's rows that need not be kept any longer."""
+"""Retention of rows other than runs: what the janitor deletes of each feature."""
 
 from __future__ import annotations
 

@@ -60,13 +60,13 @@ class ChainVerifier:
     store: Database
     clock: Clock
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def length(self, ctx: QueryContext) -> int:
         """The number of chained entries, by the heads."""
         async with ctx.read(across_tenants=True) as tx:
             return await SqlAuditLog(tx).length()
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def verify(
         self,
         ctx: QueryContext,

@@ -22,7 +22,7 @@ class AuditLog:
 
     store: Database
 
-    @query(Verb.READ, Thing.TRAIL)
+    @query(Verb.READ, Thing.AUDIT_LOG)
     async def list(
         self,
         ctx: QueryContext,
@@ -37,7 +37,7 @@ class AuditLog:
         async with ctx.read() as tx:
             return await SqlAuditLog(tx).find(ctx.tenant_id, page, start=start, end=end, **filters)
 
-    @query(Verb.READ, Thing.TRAIL)
+    @query(Verb.READ, Thing.AUDIT_LOG)
     async def names(self, ctx: QueryContext, entries: Sequence[AuditEntry]) -> Mapping[str, str]:
         """The present names of the schedules that entries are about, by their ids; deleted ones too. One query."""
         ids = sorted({one.thing_id for one in entries if one.thing == word(Thing.SCHEDULE)})

@@ -13,9 +13,8 @@ from foliot.core.failure_fingerprint import fingerprint
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import FAILURES, RunState, order_key
 from foliot.engine.sql import metric_counters
-from foliot.engine.sql.item_tables import crawl_items
 from foliot.engine.sql.log_chunks import LogChunkWriter
-from foliot.engine.sql.tables import attempts, ledger, log_chunks, runs, schedules, spans, versions
+from foliot.engine.sql.tables import attempts, crawl_items, ledger, log_chunks, runs, schedules, spans, versions
 from foliot.features.articles.tables import article_jobs, articles, items
 from foliot.features.bulk.tables import bulk_items, bulks
 from foliot.features.demo.model.past import ErasedRows, PastAccount, PastAttempt, PastRun

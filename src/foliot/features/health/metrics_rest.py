@@ -20,7 +20,7 @@ from foliot.servers.http.request import Cases
 FRESH = 5.0
 """Seconds for which an answer is cached: counting a large table for every scrape would be a load of its own."""
 
-SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.HOUSE)}))
+SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.INSTALLATION)}))
 """The caller with `FOLIOT_METRICS_TOKEN`, accepted at this route alone. No token can name its tenant, so its rate
 limit is its own."""
 

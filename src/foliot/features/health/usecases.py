@@ -180,7 +180,7 @@ class HealthChecks:
     crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None
     """Checks the Scrapyd nodes."""
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def detailed(self, ctx: QueryContext) -> HealthStatus:
         own = await self.knowledge.own()
         began, now = self.clock.monotonic(), self.clock.now()
@@ -231,7 +231,7 @@ class HealthChecks:
             error=next((one.told for one in stands if one.why is StandstillReason.STORE), None),
         )
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def numbers(self, ctx: QueryContext) -> MetricNumbers:
         """Counts over all tenants, and the sums of all nodes' counters."""
         own = await self.knowledge.own()
@@ -271,7 +271,7 @@ class HealthChecks:
             standstills=_seconds(self.knowledge.told(own, [(node.id, node.report) for node in live])),
         )
 
-    @requires(Verb.READ, Thing.HOUSE)
+    @requires(Verb.READ, Thing.INSTALLATION)
     async def silent(self, caller: Caller) -> Mapping[str, float]:
         """The metrics of a process whose store is unavailable: how long work has stood still, by reason."""
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))

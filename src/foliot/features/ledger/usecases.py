@@ -66,7 +66,7 @@ class LedgerVerifier:
         most: int = 100,
     ) -> LedgerProof:
         """Every schedule, deleted ones too, of all tenants or of the caller's; at most `most` gaps are kept."""
-        everywhere = may(caller, Verb.READ, Thing.HOUSE)
+        everywhere = may(caller, Verb.READ, Thing.INSTALLATION)
         if not everywhere:
             require(caller, Verb.READ, Thing.SCHEDULE)
         holes: list[LedgerGap] = []

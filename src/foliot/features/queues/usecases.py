@@ -53,7 +53,7 @@ class Queues:
     @query(Verb.READ, Thing.QUEUE)
     async def list(self, ctx: QueryContext) -> Sequence[QueueView]:
         """The built-in ones first, then the others by name."""
-        if may(ctx.caller, Verb.READ, Thing.HOUSE):
+        if may(ctx.caller, Verb.READ, Thing.INSTALLATION):
             return await self._all(ctx)
         async with ctx.read() as tx:
             waiting = await SqlRetention(tx).queues(ctx.tenant_id)

@@ -102,7 +102,7 @@ class Secrets:
             raise NotFound("secret", name)
         ctx.audit(AuditedChange("delete", Thing.SECRET, name))
 
-    @requires(Verb.WRITE, Thing.HOUSE)
+    @requires(Verb.WRITE, Thing.INSTALLATION)
     async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> RekeyResult:
         """Re-encrypt everything with the newest master key, a batch at a time. After an interruption, run it again."""
         vault = self._vault()
@@ -127,7 +127,7 @@ class Secrets:
             await SqlSecrets(tx).reseal([new for _, new in results if new is not None])
         return [(row, new is not None) for row, new in results]
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def stale(self, ctx: QueryContext) -> int:
         """How many versions an older master key encrypted, over all tenants."""
         vault = self._vault()

@@ -86,7 +86,7 @@ def _task(one: TaskView, caller: Caller) -> schema.RegisteredTask:
         description=one.description,
         module=one.module,
         built_in=one.built_in,
-        tenants=one.tenants.listed() if may(caller, Verb.READ, Thing.HOUSE) else None,
+        tenants=one.tenants.listed() if may(caller, Verb.READ, Thing.INSTALLATION) else None,
         cpu=one.cpu,
         queue=one.queue,
         retries=one.retries,

@@ -50,7 +50,7 @@ class Tasks:
 
     def faults(self, caller: Caller) -> Sequence[str] | None:
         """Modules that could not be loaded; None for callers without the right to operate the installation."""
-        return self.known.faults() if may(caller, Verb.READ, Thing.HOUSE) else None
+        return self.known.faults() if may(caller, Verb.READ, Thing.INSTALLATION) else None
 
     @requires(Verb.READ, Thing.TASK)
     def get(self, caller: Caller, name: str) -> TaskView:

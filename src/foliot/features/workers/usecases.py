@@ -59,13 +59,13 @@ class Workers:
     clock: Clock
     feed: Feed
 
-    @query(Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.INSTALLATION)
     async def list(self, ctx: QueryContext) -> Sequence[WorkerView]:
         async with ctx.read(across_tenants=True) as tx:
             now = self.clock.now()
             return [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
 
-    @command(Verb.READ, Thing.HOUSE)
+    @command(Verb.READ, Thing.INSTALLATION)
     async def ping(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[WorkerView]:
         """Ask every process to report at once, and return the state before: a live process then reports again."""
         workers = await self.list(ctx.caller)
@@ -74,7 +74,7 @@ class Workers:
         ctx.wake(*(node_topic(one.id) for one in workers if one.state is not NodeState.STALE))
         return workers
 
-    @command(Verb.WRITE, Thing.HOUSE)
+    @command(Verb.WRITE, Thing.INSTALLATION)
     async def ask(
         self, ctx: CommandContext, node_id: str, wish: NodeRequest, once: IdempotentRequest = EACH_TIME
     ) -> WorkerView:
@@ -89,7 +89,7 @@ class Workers:
         if was.wish is not wish:
             await SqlRetention(tx).wish(node_id, wish)
             before = {"wish": was.wish.value if was.wish else None}
-            ctx.audit(AuditedChange(wish.value, Thing.HOUSE, node_id, before, {"wish": wish.value}))
+            ctx.audit(AuditedChange(wish.value, Thing.INSTALLATION, node_id, before, {"wish": wish.value}))
         (became,) = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
         ctx.wake(node_topic(node_id))
         return became

@@ -296,7 +296,7 @@ def begun(bulk_id: str, caller: Caller, now: datetime, count: int, **how: Any) -
         tenant_id=caller.tenant_id,
         user_id=caller.user_id,
         key_id=caller.key_id,
-        door=caller.door.value,
+        door=caller.interface.value,
         state=BulkState.RUNNING if count else BulkState.FINISHED,
         total=count,
         ok=0,

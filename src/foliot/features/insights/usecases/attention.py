@@ -79,7 +79,7 @@ class Attention:
             rows = await SqlRetention(tx).nodes(now - WINDOW)
         workers = [read_worker(row, now) for row in rows]
         items += _queues(waiting, pauses, workers, now)
-        if may(ctx.caller, Verb.READ, Thing.HOUSE):
+        if may(ctx.caller, Verb.READ, Thing.INSTALLATION):
             items += _lost(workers, now)
         late = now - timedelta(seconds=PATIENCE)
         waits = any(oldest < late for _, oldest in waiting.values()) or any(
@@ -148,7 +148,7 @@ def _queues(
 
 def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[AttentionEntry]:
     """Operators see all standstills; a tenant those that concern everyone, and, while its own runs wait, why."""
-    if may(caller, Verb.READ, Thing.HOUSE):
+    if may(caller, Verb.READ, Thing.INSTALLATION):
         return [attention.standstill(one.why.value, one.whole(), one.seconds, now) for one in found]
     return [
         attention.standstill(one.why.value, one.seen_by(caller.tenant_id), one.seconds, now)

@@ -42,7 +42,7 @@ KEYS = {"bulk": re.compile(r"blk_[0-9a-f]{32}"), "run": RUN_ID, "log": RUN_ID, "
 def topic_of(cases: UseCases, caller: Caller, topic: str) -> WatchedTopic:
     """How to watch this topic; shared by all callers of a tenant who see the same."""
     kind, _, key = topic.partition(":")
-    rank = "house" if may(caller, Verb.READ, Thing.HOUSE) else "tenant"
+    rank = "house" if may(caller, Verb.READ, Thing.INSTALLATION) else "tenant"
     name = caller.tenant_id, rank, topic
     match kind:
         case "runs":

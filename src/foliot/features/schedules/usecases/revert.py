@@ -40,7 +40,7 @@ class Reverts:
     feed: Feed
     schedules: Schedules
 
-    @command(Verb.WRITE, Thing.SCHEDULE, (Verb.READ, Thing.TRAIL))
+    @command(Verb.WRITE, Thing.SCHEDULE, (Verb.READ, Thing.AUDIT_LOG))
     async def revert(self, ctx: CommandContext, entry_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
         """The schedule after the revert. `Conflict` says why an edit cannot be reverted."""
         try:

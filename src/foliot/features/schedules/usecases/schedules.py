@@ -338,7 +338,7 @@ class Schedules:
 
 def _refuse_file(caller: Caller, schedule: Schedule) -> None:
     """What a file defines is edited there: an edit here would silently be lost the next time the file is read."""
-    if schedule.managed_by is ManagedBy.FILE and caller.door is not Interface.FILE:
+    if schedule.managed_by is ManagedBy.FILE and caller.interface is not Interface.FILE:
         raise Conflict(
             f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
             f" {schedule.action.get('pipeline', schedule.name)!r} there; pause, resume and run-now work here"

@@ -83,7 +83,7 @@ class Sessions:
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
         """A session of this caller, with an audit entry. Without a master key it is `shown`, the credential."""
         session_id = secrets.token_hex(16)
-        caller = replace(caller, door=Interface.DASHBOARD, session_id=session_id)
+        caller = replace(caller, interface=Interface.DASHBOARD, session_id=session_id)
         now = self.clock.now()
         ends = min(caller.expires_at or now + LONGEST, now + LONGEST)
         if self.pepper is None and shown is None:
@@ -193,7 +193,7 @@ async def session_caller(identity: Identity, sessions: Sessions, session: str) -
         raise SessionOver from None
     if not await identity.still(caller):
         raise SessionOver
-    return replace(caller, door=Interface.DASHBOARD)
+    return replace(caller, interface=Interface.DASHBOARD)
 
 
 async def _caller(identity: Identity, sessions: Sessions, session: str) -> Caller:

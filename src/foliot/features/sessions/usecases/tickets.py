@@ -80,7 +80,7 @@ def written(caller: Caller) -> dict[str, Any]:
     return {
         "user_id": caller.user_id,
         "role": caller.role.value,
-        "door": caller.door.value,
+        "door": caller.interface.value,
         "scopes": None if caller.scopes is None else sorted(caller.scopes),
         "key_id": caller.key_id,
         "expires_at": rfc3339(caller.expires_at),
@@ -97,7 +97,7 @@ def stands_for(ticket: StoredTicket) -> Caller:
             ticket.tenant_id,
             document["user_id"],
             Role(document["role"]),
-            door=Interface(document["door"]),
+            interface=Interface(document["door"]),
             scopes=None if document["scopes"] is None else frozenset(document["scopes"]),
             key_id=document["key_id"],
             expires_at=None if document["expires_at"] is None else moment("expires_at", document["expires_at"]),

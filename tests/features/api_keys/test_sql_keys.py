@@ -161,7 +161,7 @@ async def test_many_who_create_at_once_do_not_pass_the_limit(store: Database) ->
     wanted = (world.cases[ApiKeys].create(caller, {"name": "x", "role": "viewer"}) for _ in range(8))
     made = await asyncio.gather(*wanted, return_exceptions=True)
 
-    assert sorted(type(one).__name__ for one in made) == ["NewKey"] * 2 + ["TooMany"] * 6
+    assert sorted(type(one).__name__ for one in made) == ["IssuedKey"] * 2 + ["TooMany"] * 6
 
 
 # --- tickets ----------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ async def test_an_item_that_two_take_at_the_same_moment_is_done_once(world: Worl
     both = [hauler(world)._act(errand, held, item) for _ in range(2)]
     ended = await asyncio.gather(*both, return_exceptions=True)
 
-    assert sorted(type(one).__name__ for one in ended) == ["NoneType", "_NotOurs"]
+    assert sorted(type(one).__name__ for one in ended) == ["NoneType", "_LostBulk"]
     assert len(await runs(client, "origin:replay")) == 1
     assert (await read(client, made["id"]))["done"] == 1
 

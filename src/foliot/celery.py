@@ -17,7 +17,7 @@ def _app() -> BrokerApp:
     if settings.broker_url is None:
         raise SystemExit("foliot.celery: there is no broker to ask: set CELERY_BROKER_URL (or FOLIOT_BROKER_URL)")
     made = make_app(settings.broker_url.reveal(), KNOWN_QUEUES)
-    # Celery's command line offers what is registered here.
+    # Celery's command line offers the commands that are registered here.
     assert monitor.PANEL.data  # noqa: S101 -- imported for that
     return made
 

@@ -46,7 +46,7 @@ log = structlog.get_logger("foliot.embed")
 class Scheduler:
     """Schedules functions marked with `@task`, and pipelines, inside this program.
 
-    What it is not told by arguments it takes from the same environment variables as `foliot up`.
+    Settings that are not given as arguments come from the same environment variables as those of `foliot up`.
 
     async with Scheduler(db_url="sqlite:///jobs.db", timezone="Europe/Stockholm") as scheduler:
         await scheduler.add(report, "0 9 * * 1-5")
@@ -71,10 +71,10 @@ class Scheduler:
         self._app: App | None = None
         self._parts = contextlib.AsyncExitStack()
 
-    # --- its life ---
+    # --- start and stop ---
 
     async def start(self) -> None:
-        """Bring the database to the newest revision and start the engine; what is due fires from here on."""
+        """Migrate the database to the newest revision and start the engine."""
         if self._app is not None:
             raise Conflict("this scheduler runs already")
         logs.join()
@@ -92,7 +92,7 @@ class Scheduler:
             self._app, self._parts = app, parts.pop_all()
 
     async def stop(self) -> None:
-        """Let the runs under way end, or hand them back after `FOLIOT_SHUTDOWN_SECONDS`. Stopped already: nothing."""
+        """Let running attempts finish, or hand them back after `FOLIOT_SHUTDOWN_SECONDS`. Can be called twice."""
         self._app = None
         await self._parts.aclose()
 
@@ -104,11 +104,11 @@ class Scheduler:
         await self.stop()
 
     def run(self, begin: Callable[[], Coroutine[Any, Any, object]] | None = None) -> None:
-        """Start, await `begin()`, and stay until SIGINT or SIGTERM; then stop. For programs without a loop."""
+        """Start, await `begin()`, and run until SIGINT or SIGTERM. For programs without an event loop."""
         asyncio.run(self._run(begin))
 
     def in_thread(self) -> BlockingScheduler:
-        """The same for programs without a loop that go on meanwhile: `with Scheduler(…).in_thread() as scheduler:`."""
+        """Runs in a thread, for programs without an event loop: `with Scheduler(…).in_thread() as scheduler:`."""
         return BlockingScheduler(self)
 
     async def _run(self, begin: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
@@ -120,7 +120,7 @@ class Scheduler:
                 await begin()
             await asked.wait()
 
-    # --- its schedules ---
+    # --- schedules and runs ---
 
     async def add(
         self,
@@ -132,11 +132,11 @@ class Scheduler:
         parameters: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Schedule:
-        """Schedule a task (its function) or a pipeline (its name); the schedule as it stands then.
+        """Schedule a task (its function) or a pipeline (its name); returns the schedule as stored.
 
         `when` is a cron expression, `every 15m`, a `timedelta`, a `datetime` with a zone, or the fields of a schedule's
         document; `fields` are more of those. Under one `name` there is one schedule, however often it is added: it
-        follows the program, unless somebody edited it elsewhere.
+        follows the program, unless it was edited through the API or the dashboard.
         """
         app = self._started()
         action, own = self._action(app, what, parameters)
@@ -145,7 +145,7 @@ class Scheduler:
         made = await self._programs(app).add(CODE, chosen, raw)
         if made.fate is DeclarationOutcome.KEPT:
             log.warning(
-                "somebody edited this schedule: it stays as they want it", action="program_kept", schedule=chosen
+                "this schedule was edited elsewhere: it is left as it is", action="program_kept", schedule=chosen
             )
         return made.schedule
 
@@ -184,7 +184,7 @@ class Scheduler:
 
     @staticmethod
     def _action(app: App, what: Function | str, parameters: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
-        """What is to be done, and what it is called."""
+        """The action, and the default name of its schedule."""
         if isinstance(what, str):
             if parameters is not None:
                 raise Invalid("parameters", "are those of a task: a pipeline takes none", got=dict(parameters))
@@ -226,7 +226,7 @@ def _document(when: When) -> dict[str, Any]:
 
 
 def _renamed(complaint: Invalid) -> Invalid:
-    """What a flag is called here."""
+    """The same error under the name of our argument instead of the flag's."""
     if not complaint.field.startswith("--"):
         return complaint
     name = complaint.field.removeprefix("--").replace("-", "_")
@@ -236,7 +236,7 @@ def _renamed(complaint: Invalid) -> Invalid:
 def _blocking(
     method: Callable[Concatenate[Scheduler, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[BlockingScheduler, P], T]:
-    """The same method for callers that wait."""
+    """The blocking form of a method."""
 
     @wraps(method)
     def waited(self: BlockingScheduler, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -246,7 +246,7 @@ def _blocking(
 
 
 class BlockingScheduler:
-    """A scheduler whose engine has a thread and a loop of its own; every method returns when it is done."""
+    """A scheduler whose engine has its own thread and event loop; its methods block."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -259,7 +259,7 @@ class BlockingScheduler:
     get_run = _blocking(Scheduler.get_run)
 
     def start(self) -> None:
-        """Like that of the scheduler; returns when it has started, or raises why it has not."""
+        """Like `Scheduler.start`; returns when it has started, or raises why it has not."""
         if self._loop is not None:
             raise Conflict("this scheduler runs already")
         self._loop = asyncio.new_event_loop()
@@ -273,7 +273,7 @@ class BlockingScheduler:
             raise
 
     def stop(self) -> None:
-        """Like that of the scheduler. Stopped already: nothing."""
+        """Like `Scheduler.stop`; a second call does nothing."""
         if self._loop is not None:
             try:
                 self._wait(self._scheduler.stop())

@@ -1,8 +1,8 @@
-"""How Foliot logs: a sentence for people, an `action` for machines, and no secrets for anybody.
+"""Structured logging: a sentence for people, an `action` for machines, with secrets redacted.
 
-Code logs by `structlog.get_logger()`, as in `log.info("3 runs handed back", action="drained", runs=3)`. What belongs to
-everything said inside (tenant, schedule, run) is bound once by `structlog.contextvars.bound_contextvars`. Lines
-of uvicorn, asyncio and other libraries come out of the same pipe.
+Code logs by `structlog.get_logger()`, as in `log.info("3 runs handed back", action="drained", runs=3)`. Fields that
+all lines of a context share (tenant, schedule, run) are bound once by `structlog.contextvars.bound_contextvars`. Lines
+of uvicorn, asyncio and other libraries go through the same processors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from structlog.typing import Processor
 from foliot.core.redact import Redactor
 
 FILE = "foliot"
-"""What the file of a process is called that names none; `.log` follows."""
+"""The default name of a process's log file, without `.log`."""
 FILE_BYTES = 20 * 1024 * 1024
 FILES_KEPT = 5
 MOST_PROCESSES = 1000
@@ -33,16 +33,16 @@ _SECRET_KEY = re.compile(
 )
 _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"whsec_[A-Za-z0-9+/=_-]+"), f"whsec_{HIDDEN}"),
-    # An API key keeps its hint, which says which one it was.
+    # An API key keeps its hint, which identifies it.
     (re.compile(r"\b(flt_[0-9a-f]{8}_|tkt_)[A-Za-z0-9_-]{20,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?<=://)[^\s/@:\"']*:[^\s@\"']*@"), f"{HIDDEN}@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), HIDDEN),
-    # A bot's token at Discord: its id, a moment and a signature.
+    # The token of a Discord bot: its id, a timestamp and a signature.
     (re.compile(r"\b[A-Za-z0-9_-]{20,30}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}"), HIDDEN),
     (re.compile(r"(?i)([?&](?:password|secret|token|ticket|api_?key)=)[^&\s\"']+"), rf"\1{HIDDEN}"),
 )
-# Control characters, and those that turn the direction of writing: with them one line could pretend to be another.
+# Control characters and bidirectional controls: with them one line could forge another.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Only a traceback may have several lines; tabs and colours it may not have either.
 _CONTROL_IN_TRACEBACK = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -87,7 +87,7 @@ def configure(
 
 
 def join() -> None:
-    """Inside somebody's program: lines go to its `logging`, to be kept or dropped there. Where the program has set up
+    """Inside another program: lines go to its `logging`, which decides what to keep. Where the program has configured
     structlog itself, nothing changes.
     """
     if structlog.is_configured():
@@ -140,7 +140,7 @@ def _console(stream: TextIO) -> Processor:
 
 
 class _OwnFile(RotatingFileHandler):
-    """A file that no other process rotates meanwhile: the lock beside it says whose it is."""
+    """A log file that only one process writes and rotates, by a lock file beside it."""
 
     def __init__(self, path: Path, lock: IO[str]) -> None:
         super().__init__(path, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True)
@@ -163,7 +163,7 @@ def _file(directory: Path, name: str) -> logging.Handler:
 
 
 def _taken(directory: Path, name: str, *, last: bool) -> logging.Handler | None:
-    """The file of this name, unless another process has it; the kernel lets go of the lock however a process ends."""
+    """Open the file unless another process has locked it; the kernel releases the lock however a process ends."""
     lock = (directory / f".{name}.lock").open("a", encoding="ascii")
     try:
         import fcntl
@@ -180,11 +180,11 @@ def _taken(directory: Path, name: str, *, last: bool) -> logging.Handler | None:
 
 _hidden: set[str] = set()
 _secrets = Redactor()
-"""Of the parts in this process: they share its log."""
+"""Secrets of all parts in this process, which share its log."""
 
 
 def hide(values: Iterable[str]) -> None:
-    """Keep these values out of every line from here on, in whatever form they come."""
+    """Redact these values in every later line, in all their usual encodings."""
     global _secrets  # noqa: PLW0603 -- there is one log in a process
     if new := set(values) - _hidden:
         _hidden.update(new)
@@ -192,7 +192,7 @@ def hide(values: Iterable[str]) -> None:
 
 
 def redact(_logger: object, _method: str, line: Line) -> Line:
-    """Hide what must not be seen, by the name of its key, by its looks, and because it is one of our own secrets."""
+    """Redact by the name of the key, by known formats of credentials, and the values of our own secrets."""
     return {key: HIDDEN if _SECRET_KEY.search(key) else _redacted(value) for key, value in line.items()}
 
 
@@ -212,12 +212,12 @@ def _redacted(value: Any, depth: int = _DEPTH) -> Any:
         case list() | tuple() | set() | frozenset() if depth:
             return [_redacted(inner, depth - 1) for inner in value]
         case _:
-            # Whatever else it is would be rendered as text: it becomes text here, where it is looked at.
+            # Other values would be rendered as text later: they become text here, where they are redacted.
             return _redacted(str(value), 0)
 
 
 def escape(_logger: object, _method: str, line: Line) -> Line:
-    """Make control characters visible, so that a value cannot forge a line or paint the terminal."""
+    """Escape control characters, so that a value cannot forge a line or steer the terminal."""
     return {
         key: _escaped(value, _CONTROL_IN_TRACEBACK if key == "exception" else _CONTROL) for key, value in line.items()
     }

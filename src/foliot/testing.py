@@ -37,11 +37,11 @@ from foliot.wakeups.memory import MemoryFeed
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 MASTER = "the master key of a test, and of nothing else"
-"""Seals credentials in stores of tests."""
+"""Encrypts credentials in databases of tests."""
 
 
 class StoppedClock:
-    """A clock that moves only when told to."""
+    """A clock that moves only by `advance` and `set`."""
 
     def __init__(self, now: datetime = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)) -> None:
         self._now = now
@@ -54,7 +54,7 @@ class StoppedClock:
         return self._monotonic
 
     def advance(self, delay: timedelta | float) -> datetime:
-        """Move on, and say what time it is then."""
+        """Move on, and return the new time."""
         delay = delay if isinstance(delay, timedelta) else timedelta(seconds=delay)
         self._now += delay
         self._monotonic += delay.total_seconds()
@@ -65,7 +65,7 @@ class StoppedClock:
         self._now = now
 
     def adjust(self, moment: datetime, monotonic: float) -> None:
-        """Nothing: what the database's clock says does not move a stopped one."""
+        """Does nothing: the database's clock does not move a stopped one."""
 
     def suspended(self) -> float:
         """A stopped clock never sleeps."""
@@ -74,7 +74,7 @@ class StoppedClock:
 
 @asynccontextmanager
 async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:
-    """A store with every table, whose clock is the caller's."""
+    """A database with every table, whose clock is the caller's."""
     store = Database(url, bind_clock=True, sealer=Sealer(Keyring.of([MASTER])))
     if ":memory:" in url:
         async with store.engines.write.connect() as conn:
@@ -123,8 +123,8 @@ async def drain(
 
     The real engine does the work, so what is tested is what runs in production. The clock stands still meanwhile: a run
     that waits for its next attempt stays `retrying` until the test moves the clock and drains again, and one whose
-    effect goes on elsewhere is looked at when the clock has come to its moment. Attempts that have not ended after
-    `patience` seconds are handed back, and `TimeoutError` says so. `secrets` are kept out of what is written.
+    effect continues elsewhere is checked when the clock has reached its next check. Attempts that have not ended after
+    `patience` seconds are handed back, and `TimeoutError` is raised. `secrets` are redacted in what is written.
     """
     feed, alarm, meter = MemoryFeed(), ReadyTimes(), EngineCounters()
     recorder = Recorder(clock=clock, store=store, feed=feed, alarm=alarm, longest_rest=1.0)
@@ -137,7 +137,7 @@ async def drain(
         meter=meter,
         worker="drain",
         lease=timedelta(hours=1),
-        # The clock stands still: what is put off would never come back.
+        # The clock stands still: a postponed run would never become ready.
         slots=Slots(share=1.0, most=10_000, failures=0),
         secrets=secrets or Redactor(),
     )
@@ -167,7 +167,7 @@ async def drain(
         if is_watched(action)
     ]
     loop = Loop(clock, feed)
-    # Whoever says much waits until it is written down.
+    # An action that logs much waits for the log writer (back-pressure).
     loop.start([recorder, LogWriter(store=store, feed=feed, executor=executor)])
     try:
         while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered or await _look(watchers):
@@ -182,17 +182,17 @@ async def drain(
 
 @dataclass(frozen=True, slots=True)
 class GivenPages:
-    """An egress that answers with what a test gives, and lets nothing leave.
+    """A fake egress that answers with the pages of a test, and sends nothing.
 
     By URL: the body (bytes or text), or a status with a body, or an `OutgoingResponse`. Every request is in `asked`;
-    whatever is not given is not reached.
+    any other URL fails as unreachable.
     """
 
     pages: Mapping[str, Any]
     asked: list[OutgoingRequest] = field(default_factory=list)
 
     def check(self, url: str) -> None:
-        """Everything may be asked for."""
+        """Allows every target."""
 
     async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         self.asked.append(request)
@@ -230,7 +230,7 @@ async def _in_thread(function: Callable[..., Any], body: bytes, parameters: Mapp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streamed:
-    """What came of a chain."""
+    """The result of a chain."""
 
     items: Sequence[Item]
     failed: int
@@ -276,7 +276,7 @@ def contexts(
     out: Path | None = None,
     said: list[str] | None = None,
 ) -> list[tuple[Transform, StepContext]]:
-    """The steps of a chain, each with what it is given beside its items; what they log is in `said`."""
+    """The steps of a chain, each with its context; their log lines are appended to `said`."""
     from foliot.features.pipelines.wiring import step_resources
 
     def say(message: str, *, level: str = "info", **_: Any) -> None:

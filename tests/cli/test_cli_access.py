@@ -19,7 +19,7 @@ from foliot.core.errors import Forbidden
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.secrets.cli import list_ as list_secrets
 from foliot.features.secrets.usecases import Secrets
-from foliot.terminal.access import READ_HOUSE, SERVER, WRITE_HOUSE, caller_of, needs, needs_of
+from foliot.terminal.access import READ_INSTALLATION, SERVER, WRITE_INSTALLATION, caller_of, needs, needs_of
 from tests.world import open_world
 
 SOURCE = Path(foliot.__file__).parent
@@ -75,9 +75,9 @@ def test_no_command_takes_more_than_it_states() -> None:
 @pytest.mark.parametrize(
     ("command", "stated"),
     [
-        (ledger.verify, {READ_HOUSE}),
-        (audit.verify, {READ_HOUSE}),
-        (secrets.rekey, {READ_HOUSE, WRITE_HOUSE}),
+        (ledger.verify, {READ_INSTALLATION}),
+        (audit.verify, {READ_INSTALLATION}),
+        (secrets.rekey, {READ_INSTALLATION, WRITE_INSTALLATION}),
         (list_secrets, set[tuple[Verb, Thing]]()),
     ],
 )
@@ -87,11 +87,11 @@ def test_a_command_may_do_what_it_states_and_nothing_else(
     caller = caller_of(command)
 
     assert {(verb, thing) for verb in Verb for thing in Thing if may(caller, verb, thing)} == stated
-    assert caller.door is Interface.CLI
+    assert caller.interface is Interface.CLI
 
 
 async def test_a_command_that_states_nothing_is_denied() -> None:
-    @needs(READ_HOUSE)
+    @needs(READ_INSTALLATION)
     def reads() -> None: ...
 
     def silent() -> None: ...

@@ -124,7 +124,7 @@ def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: RunningAttempt)
 
     assert taken[0].message == "half: ?, whole: ü"
     assert taken[1].data == {"price": "1.50", "half": "?", "much": -math.inf, "none": None, "when": {"1": str(NOON)}}
-    assert taken[2].data == {"unreadable": "what the action told is no JSON (ValueError)"}
+    assert taken[2].data == {"unreadable": "what the action logged is not JSON (ValueError)"}
     assert pack(taken)
 
 

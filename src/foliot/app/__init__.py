@@ -1,1 +1,1 @@
-"""App."""
+"""Composition root: builds the parts of one process from its settings."""

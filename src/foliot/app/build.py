@@ -46,7 +46,7 @@ from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
 from foliot.features.discord import wiring as discord_wiring
 from foliot.features.grpc_calls.action import GrpcCall
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import KnownStandstills
 from foliot.features.pipelines.file_wiring import build_reconciler
 from foliot.features.pipelines.wiring import PipelineParts, build_pipelines
 from foliot.features.presets.documents import all_presets
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The actions this process knows, by kind."""
+    """The registered actions of this process, by kind."""
 
     actions: Mapping[str, Action]
 
@@ -82,7 +82,7 @@ class Registry:
 
 @dataclass(slots=True, kw_only=True)
 class App:
-    """One process's parts. Two of them can live in one program: nothing is global."""
+    """The parts of one process. Two can exist in one program: there is no global state."""
 
     settings: Settings
     store: Database
@@ -98,25 +98,25 @@ class App:
     tasks: TaskParts
     pipelines: PipelineParts
     crawl_egress: HttpEgress
-    """Leads to the Scrapyd nodes, and nowhere else."""
+    """The HTTP client for the configured Scrapyd nodes; it connects to no other host."""
     authentication: Authentication | None = None
     grpc: GrpcServer | None = None
     discord: DiscordConnection | None = None
     discord_missing: str | None = None
-    """Why there is no Discord bot although it was asked for."""
+    """Why the Discord bot is not running although it is configured."""
     articles: ArticleParts | None = None
     mongo: MongoCopy | None = None
     """Copies articles and jobs to MongoDB; only in processes that fire schedules, because one copier is enough."""
     demo: DemoInstaller | None = None
-    """Makes the demo when the process starts; its schedules call this process."""
+    """Creates the demo's schedules when the process starts; they call this process."""
     actors: Sequence[Actor] = ()
-    """What runs in processes that fire schedules: declared schedules, the file of pipelines, bulk actions."""
+    """Extra parts of processes that fire schedules: declared schedules, the pipelines file, bulk actions."""
     _grace: float | None = None
-    """Seconds that running work is given when the process stops; None: as the settings say."""
+    """Seconds that running attempts get to finish when the process stops; None: as configured."""
     _closers: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
 
     def __post_init__(self) -> None:
-        """What is closed last comes first; a part that fails to close keeps no other open."""
+        """Register what is closed, in reverse order; an error while closing one part does not skip the others."""
         close = self._closers.push_async_callback
         close(self.store.close)
         close(self.feed.close)
@@ -140,11 +140,11 @@ class App:
         await self.crawl_egress.start()
         await self.feed.start()
         if self.demo is not None:
-            # Before anything fires: a past that is being written must not be caught up with.
+            # Before anything fires: the ticker must not catch up on the past that the demo is writing.
             await self.demo.install()
         await self.guard.start(self.loop)
         if self.authentication is not None:
-            # After the clock was set: a token's time is judged by it.
+            # After the clock is synchronised: the expiry of tokens is checked against it.
             await self.authentication.start(self.loop)
         self.loop.start(self.actors)
         if self.mongo is not None:
@@ -173,14 +173,14 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     discord: bool = False,
     demo: str | None = None,
 ) -> App:
-    """The parts that this process needs; nothing is opened before `start`."""
-    asked = http or rpc_port is not None
+    """Build the parts that this process needs; `start` opens connections, not this."""
+    serves = http or rpc_port is not None
     logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
     caps = ConcurrencyLimits(limits.concurrent_runs)
     store = Database(settings.database_url, sealer=Sealer(vault), caches={ConcurrencyLimits: caps})
-    clock, feed = StoreClock(), transport.feed(settings) if asked or engine or discord else MemoryFeed()
+    clock, feed = StoreClock(), transport.feed(settings) if serves or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
         loopback=settings.local,
@@ -207,7 +207,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     webhook = WebhookAction(egress=egress, secrets=wallet)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
     actions = Registry({action.kind: action for action in known})
-    authentication = build_authentication(settings, store, clock, vault) if asked and not settings.local else None
+    authentication = build_authentication(settings, store, clock, vault) if serves and not settings.local else None
     missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
     guard = ProcessWatchdog(store, clock)
     usecases = use_cases(
@@ -239,7 +239,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         site=site_of(demo),
         signs_by_setting=standing is not None,
         knowledge=KnownStandstills(
-            store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=asked
+            store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=serves
         ),
         keys_live_longer=timedelta(days=settings.max_key_days),
     )
@@ -287,7 +287,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
 
 
 def vault_of(settings: Settings) -> LazyKeyring | None:
-    """The master keys; None when there is nothing to make them of."""
+    """The keyring of master keys; None when no key or secret is configured."""
     return keyring_of(
         keys=[each.reveal() for each in settings.secret_key],
         jwt_secret=settings.jwt_secret.reveal() if settings.jwt_secret else None,
@@ -315,9 +315,9 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         return EmbeddedWorkers(executor, settings.concurrency, most, ended)
 
     def ended() -> None:
-        made.hear(NodeRequest.RESTART)
+        engine.hear(NodeRequest.RESTART)
 
-    made = Engine(
+    engine = Engine(
         node_id=f"{host}:{pid}:{new_id('n')[-6:]}",
         clock=clock,
         store=store,
@@ -347,7 +347,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         refusal=store.refusal,
         secrets=Redactor.of(process_secrets.values_of(settings)),
     )
-    return made
+    return engine
 
 
 def _disk(settings: Settings) -> Mapping[str, Any]:
@@ -358,12 +358,12 @@ def _disk(settings: Settings) -> Mapping[str, Any]:
 
 
 async def migrate(settings: Settings) -> tuple[str | None, str]:
-    """Bring the database to the newest revision; says the one before and after."""
+    """Migrate the database to the newest revision; returns the revisions before and after."""
     return await migrations.migrate(settings.database_url)
 
 
 async def has_row_level_security(settings: Settings) -> bool:
-    """Whether the database itself keeps tenants apart, besides every statement of ours."""
+    """Whether row-level security is on, besides the tenant condition in every statement."""
     store = Database(settings.database_url)
     try:
         return await store.has_row_level_security()

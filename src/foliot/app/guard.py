@@ -1,4 +1,4 @@
-"""What a process knows of itself without asking its store: the engine's watchdog, or one that sees store and clock."""
+"""The watchdog of a process: the engine's, or without an engine one that watches the database and the clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.engine.watchdog import Watchdog
 
 @dataclass(slots=True)
 class ProcessWatchdog:
-    """A process that only answers has a timekeeper and a watchdog too; where an engine runs, they are the engine's."""
+    """Clock sync and watchdog of a process; they are the engine's where one runs."""
 
     store: Database
     clock: StoreClock
@@ -32,11 +32,11 @@ class ProcessWatchdog:
 
     @property
     def node_id(self) -> str | None:
-        """Under which name the engine of this process reports."""
+        """The node id that the engine of this process reports under."""
         return None if self.engine is None else self.engine.node_id
 
     async def start(self, loop: Loop) -> None:
-        """Set the clock first, and keep it."""
+        """Synchronise the clock first, then keep it synchronised."""
         if self.engine is not None:
             await self.engine.start()
             return

@@ -1,4 +1,4 @@
-"""The HTTP application of Foliot: the routers of every feature, and what else the features hand to the server."""
+"""The HTTP application of Foliot: the routers of every feature, and what else features pass to the server."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ from foliot.features.schedules.rest import schedules
 from foliot.features.search import rest as search
 from foliot.features.secrets import rest as secrets
 from foliot.features.sessions.rest import session, tickets
-from foliot.features.sessions.usecases.session_caller import session_caller
-from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.sessions import Sessions, session_caller
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
@@ -54,7 +53,7 @@ from foliot.servers.http.same_site import LOOPBACK
 ROUTERS = tuple(
     module.router
     for module in (
-        # Before the schedules and the runs: their paths would be taken for one's id.
+        # Before the schedules and the runs: their paths would be matched as the id of one.
         schedule_health,
         schedule_export,
         filters,
@@ -93,7 +92,7 @@ ROUTERS = tuple(
 )
 
 FIRST = frozenset({"/crawl", "/api/schedules/{schedule_id}/run-now"})
-"""Asked for more often than all others."""
+"""The paths with the most requests; they are matched first."""
 
 
 @lru_cache(maxsize=1)
@@ -111,7 +110,7 @@ def create_app(  # noqa: PLR0913 -- as many as there are things to choose
     pages: Path | None = None,
     public_url: str | None = None,
 ) -> HttpApp:
-    """The application with every feature; `build_app` says what the options mean."""
+    """The application with every feature; the options are those of `build_app`."""
     known = None if identity is None else cases[Sessions].over(identity)
 
     async def by_session(session: str) -> Caller:

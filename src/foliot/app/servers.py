@@ -1,4 +1,4 @@
-"""Builds the HTTP and gRPC servers on the use cases; each is imported when it is wanted, for both take their time."""
+"""Builds the HTTP and gRPC servers on the use cases; each is imported on first use, because both imports are slow."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def http_app(
     settings: Settings, usecases: UseCases, identity: Identity | None, pepper: Pepper | None
 ) -> Callable[..., Any]:
-    """HTTP, as an application for a server."""
-    # The web framework takes longer to import than everything else together; a scheduler and an audit need none.
+    """The ASGI application."""
+    # The web framework takes longer to import than everything else together; scheduler and worker do not need it.
     from foliot.app.http import create_app
     from foliot.servers.http.same_site import LOOPBACK
     from foliot.web import DIST
@@ -38,7 +38,7 @@ def http_app(
 def grpc_server(
     settings: Settings, usecases: UseCases, identity: Identity | None, pepper: Pepper | None, port: int, beside: Any
 ) -> GrpcServer:
-    """GRPC at this port. `beside` is the HTTP application of the same process, if there is one."""
+    """The gRPC server on this port. `beside` is the HTTP application of the same process, if there is one."""
     from foliot.features.schedules.rpc.methods import scheduler_service
     from foliot.servers.grpc.server import GrpcServer, ListenAddress
 
@@ -57,6 +57,6 @@ def grpc_server(
         pepper=pepper,
         reflect=settings.local if reflect is None else reflect,
         needed=beside is None or settings.grpc_port is not None,
-        # A tenant's streams are counted over both servers.
+        # The limit of streams per tenant covers both servers.
         **({} if beside is None else {"streams_of": beside.state.streams.of}),
     )

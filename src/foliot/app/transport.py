@@ -1,4 +1,4 @@
-"""Transports between the processes of one installation: wake-ups, and the broker with its two sides."""
+"""Transports between the processes of one installation: wake-ups, and the broker's publisher and receiver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from foliot.wakeups.memory import MemoryFeed
 
 
 def feed(settings: Settings) -> LivingFeed:
-    """What wakes the other processes; on SQLite there are none."""
+    """The transport of wake-ups to other processes; on SQLite there are none."""
     if settings.is_sqlite:
         return MemoryFeed()
     from foliot.wakeups.across_processes import SharedFeed
@@ -29,7 +29,7 @@ def feed(settings: Settings) -> LivingFeed:
 
 
 def broker(settings: Settings) -> Broker | None:
-    """The near side of the broker; None where there is none."""
+    """The publishing side of the broker; None where none is configured."""
     if settings.broker_url is None:
         return None
     # Celery takes as long to import as everything else together.
@@ -39,7 +39,7 @@ def broker(settings: Settings) -> Broker | None:
 
 
 def intake(settings: Settings, name: str, ended: Callable[[], None], registered: Sequence[str]) -> Intake | None:
-    """The far side."""
+    """The receiving side of the broker."""
     if settings.broker_url is None:
         return None
     from foliot.cluster.celery.worker import CeleryIntake

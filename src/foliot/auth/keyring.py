@@ -33,10 +33,10 @@ class MasterKey:
 
     def derive(self, purpose: str) -> bytes:
         """The 32-byte key for this purpose (HKDF-SHA256)."""
-        made = self._derived.get(purpose)
-        if made is None:
-            made = self._derived[purpose] = _hkdf(self.key, purpose)
-        return made
+        key = self._derived.get(purpose)
+        if key is None:
+            key = self._derived[purpose] = _hkdf(self.key, purpose)
+        return key
 
     def __repr__(self) -> str:
         return f"Master({self.id})"

@@ -92,15 +92,15 @@ def _read(raw: bytes) -> SingleKey | KeySet:
         raise BadKeys(f"it has more than {LARGEST_FILE // 1024} KiB")
     if raw.lstrip()[:1] != b"{":
         return SingleKey(public_key(_pem(raw)))
-    found = key_set(raw)
-    if not found.named:
+    keys = key_set(raw)
+    if not keys.named:
         raise BadKeys("it holds no key that can check a signature")
-    return found
+    return keys
 
 
 def _pem(raw: bytes) -> object:
     if b"PRIVATE KEY" in raw:
-        raise BadKeys("it holds a private key, which belongs to whoever signs; give the public half")
+        raise BadKeys("it holds a private key, which only the issuer may have; give the public half")
     try:
         return load_pem_public_key(raw)
     except (ValueError, UnsupportedAlgorithm):

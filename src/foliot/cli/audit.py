@@ -12,7 +12,7 @@ import typer
 
 from foliot.cli.ledger import verify_ledger
 from foliot.features.audit_log import cli as audit_log
-from foliot.terminal.access import READ_HOUSE, caller_of, needs
+from foliot.terminal.access import READ_INSTALLATION, caller_of, needs
 from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import SERVER_VARIABLES, Home, Json
@@ -28,7 +28,7 @@ group.add_typer(audit_log.group)
 
 
 @group.callback()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def audit(context: typer.Context, home: Home = None, as_json: Json = False) -> None:
     """Show and verify the audit log: who changed what. Without a command, the same as foliot ledger verify."""
     if context.invoked_subcommand is None:
@@ -42,7 +42,7 @@ Earlier = Annotated[
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, as_json: Json = False) -> None:
     """Verify that no entry of the audit log was altered, removed or moved. If one was, print it and exit 1."""
     import asyncio

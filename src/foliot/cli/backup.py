@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
+from foliot.terminal.access import READ_INSTALLATION, WRITE_INSTALLATION, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home
 from foliot.terminal.output import Failure, note, one_line_errors
@@ -28,7 +28,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")]
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def backup(file: File, home: Home = None) -> None:
     """Copy the SQLite database to a file, even while Foliot runs. For other databases it names the tool to use."""
     from foliot.config.settings import Settings
@@ -47,7 +47,7 @@ def backup(file: File, home: Home = None) -> None:
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def restore(
     file: File,
     home: Home = None,
@@ -63,14 +63,14 @@ def restore(
 
     with one_line_errors():
         settings = Settings.load(os.environ, home=home)
-        database, found = _database(settings, restoring=True), file.expanduser()
-        if not found.is_file():
+        database, source = _database(settings, restoring=True), file.expanduser()
+        if not source.is_file():
             raise Failure(f"{file} is not a file")
-        revision = backups.revision_of(found)
+        revision = backups.revision_of(source)
         refuse_newer(revision, str(file))
         database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with only_one(database):
-            kept = backups.restore(found, database, replace=replace)
+            kept = backups.restore(source, database, replace=replace)
         typer.echo(
             f"{database} is {file} again, at revision {revision}." + (f" {kept} is what it was." if kept else "")
         )

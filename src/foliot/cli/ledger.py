@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from foliot.terminal.access import READ_HOUSE, caller_of, needs
+from foliot.terminal.access import READ_INSTALLATION, caller_of, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import SERVER_VARIABLES, Home, Json
 from foliot.terminal.output import Exit, count, counting, one_line_errors, print_json, printable
@@ -21,7 +21,7 @@ group = CommandGroup("Verify the ledger of instants.", epilog=SERVER_VARIABLES)
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def verify(home: Home = None, as_json: Json = False) -> None:
     """Prove that every instant of every schedule is accounted for. If not, print the first gap and exit 1."""
     verify_ledger(home, as_json=as_json)
@@ -46,7 +46,7 @@ def verify_ledger(home: Path | None, *, as_json: bool) -> None:
 
 async def _prove(settings: Settings, *, everything: bool) -> LedgerProof:
     from foliot.cli.database import opened
-    from foliot.features.health.usecases.health import HealthChecks
+    from foliot.features.health.usecases import HealthChecks
     from foliot.features.ledger.usecases import LedgerVerifier
 
     caller = caller_of(verify)

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from foliot.terminal.access import WRITE_HOUSE, needs
+from foliot.terminal.access import WRITE_INSTALLATION, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home
 from foliot.terminal.output import one_line_errors
@@ -15,7 +15,7 @@ group = CommandGroup()
 
 
 @group.command()
-@needs(WRITE_HOUSE)
+@needs(WRITE_INSTALLATION)
 def migrate(home: Home = None) -> None:
     """Migrate the database to the newest revision. `foliot up` does it by itself."""
     import asyncio

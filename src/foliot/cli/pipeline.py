@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from foliot.features.pipelines import cli as pipelines
-from foliot.terminal.access import READ_HOUSE, needs
+from foliot.terminal.access import READ_INSTALLATION, needs
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home, Json
@@ -35,7 +35,7 @@ CHANGES = Table(
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def check(file: File, home: Home = None, as_json: Json = False) -> None:
     """Check a file and show its errors by line; exit 1 when there are any. Nothing runs."""
     from foliot.cli.pipeline_run import read_file
@@ -55,7 +55,7 @@ def check(file: File, home: Home = None, as_json: Json = False) -> None:
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def run(file: File, name: Name, home: Home = None, as_json: Json = False) -> None:
     """Run one pipeline of a file now, without a server; exit 1 unless it succeeds.
 

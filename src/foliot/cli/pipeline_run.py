@@ -107,10 +107,10 @@ async def _app(settings: Settings) -> App:
 
     if settings.is_sqlite:
         path = settings.sqlite_path
-        found, newest = (None, "")
+        revision, newest = (None, "")
         if path is not None and path.exists():
-            found, newest = await build.current_revision(settings)
-        if found is None or found != newest:
+            revision, newest = await build.current_revision(settings)
+        if revision is None or revision != newest:
             return await _in_memory(settings)
     else:
         await refuse_other_revision(settings)

@@ -173,10 +173,10 @@ async def live(app: App, listener: socket.socket | None, announce: Callable[[], 
 
 async def _wait(app: App, announce: Callable[[], None], stop: Stop) -> bool:
     announce()
-    asked = asyncio.create_task(stop.asked.wait(), name="stop")
+    stopping = asyncio.create_task(stop.asked.wait(), name="stop")
     idle = asyncio.create_task(_until_idle(app, stop), name="wish")
-    await asyncio.wait({asked, idle}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (asked, idle):
+    await asyncio.wait({stopping, idle}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (stopping, idle):
         task.cancel()
     return True
 
@@ -209,14 +209,14 @@ async def _serve(app: App, listener: socket.socket, announce: Callable[[], None]
         asgi, bounds=ConnectionLimits(per_address(settings.connections_per_address, local=settings.local))
     )
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
-    asked = asyncio.create_task(stop.asked.wait(), name="stop")
+    stopping = asyncio.create_task(stop.asked.wait(), name="stop")
     idle = asyncio.create_task(_until_idle(app, stop), name="wish")
     announce()
-    await asyncio.wait({serving, asked, idle}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({serving, stopping, idle}, return_when=asyncio.FIRST_COMPLETED)
     ended_by_itself = serving.done()
     asgi.state.streams.stopping.set()
     server.should_exit = True
-    for task in (asked, idle):
+    for task in (stopping, idle):
         task.cancel()
     await serving
     return not ended_by_itself

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from foliot.features.secrets import cli as secrets
-from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, caller_of, needs
+from foliot.terminal.access import READ_INSTALLATION, WRITE_INSTALLATION, caller_of, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home, Json
 from foliot.terminal.output import Exit, count, counting, note, one_line_errors, print_json, printable
@@ -22,7 +22,7 @@ group.add_typer(secrets.group)
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def rekey(home: Home = None, as_json: Json = False) -> None:
     """Encrypt every secret with the first key of FOLIOT_SECRET_KEY, in the database itself, without a server.
 

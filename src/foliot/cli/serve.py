@@ -14,7 +14,7 @@ from foliot.cli import discord as bot
 from foliot.cli import grpc as rpc
 from foliot.cli.volatile import FORGETS, volatile
 from foliot.engine.model.node import NodeRole
-from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
+from foliot.terminal.access import READ_INSTALLATION, WRITE_INSTALLATION, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home
 from foliot.terminal.output import Exit, Failure, note, one_line_errors
@@ -53,7 +53,7 @@ LogLevel = Annotated[
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     *,
     host: Host = None,
@@ -83,7 +83,7 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def api(host: Host = None, port: Port = None, log_level: LogLevel = None) -> None:
     """Run the API alone, next to schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
@@ -93,7 +93,7 @@ def api(host: Host = None, port: Port = None, log_level: LogLevel = None) -> Non
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def grpc(
     host: Annotated[
         str | None,
@@ -118,7 +118,7 @@ def grpc(
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def discord(log_level: LogLevel = None) -> None:
     """Run the Discord bot alone, next to schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
@@ -128,7 +128,7 @@ def discord(log_level: LogLevel = None) -> None:
 
 
 @group.command()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> None:
     """Run a scheduler alone, without the API; any number can share a database.
 

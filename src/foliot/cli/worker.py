@@ -6,7 +6,7 @@ import typer
 
 from foliot.cli import serve
 from foliot.features.workers import cli as workers
-from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
+from foliot.terminal.access import READ_INSTALLATION, WRITE_INSTALLATION, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import SERVER_VARIABLES
 
@@ -15,7 +15,7 @@ group.add_typer(workers.group)
 
 
 @group.callback()
-@needs(READ_HOUSE, WRITE_HOUSE)
+@needs(READ_INSTALLATION, WRITE_INSTALLATION)
 def worker(
     context: typer.Context,
     queues: serve.Queues = None,

@@ -55,9 +55,9 @@ def memory(groups: Path = GROUPS, own: Path = OWN) -> int:
     most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for place in _places(groups, own, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
-            found = _number(place / name)
-            if found is not None and 0 < found < UNBOUNDED:
-                most = min(most, found)
+            limit = _number(place / name)
+            if limit is not None and 0 < limit < UNBOUNDED:
+                most = min(most, limit)
     return most
 
 

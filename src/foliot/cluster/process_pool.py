@@ -115,9 +115,9 @@ class ProcessPool:
         child.calls += 1
         # Never cancelled itself, so that no message is read halfway.
         hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
-        asked = {"call": _asked(call), "number": child.calls, "seconds": patience.total_seconds()}
+        request = {"call": _asked(call), "number": child.calls, "seconds": patience.total_seconds()}
         try:
-            await child.send(asked, call.body)
+            await child.send(request, call.body)
             return await asyncio.shield(hearing)
         except asyncio.CancelledError:
             await asyncio.shield(self._stop(child, hearing))
@@ -203,8 +203,8 @@ class NullProgress:
 
 def _asked(call: PoolCall) -> dict[str, Any]:
     """A call as JSON, without the fields that an internal function does not need."""
-    asked = {"module": call.module, "function": call.function, "task": call.task, "parameters": call.parameters}
-    return asked | {"attempt": asdict(call.attempt)} if call.task else asked
+    request = {"module": call.module, "function": call.function, "task": call.task, "parameters": call.parameters}
+    return request | {"attempt": asdict(call.attempt)} if call.task else request
 
 
 async def _hear(child: Child, tell: ProgressSink, number: int, room: BackPressure) -> CallResult:

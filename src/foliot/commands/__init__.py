@@ -1,1 +1,1 @@
-"""Commands."""
+"""What surrounds every use case: permission, transaction, idempotency, limits and the audit log."""

@@ -20,12 +20,12 @@ from foliot.db.transaction import Transaction
 SMALL = 8 * 1024
 """Documents up to this many bytes are kept whole."""
 SHORT = 1024
-"""In larger ones, fields up to this many bytes are; of the others, the size and the digest."""
+"""In larger documents, fields up to this many bytes are kept; larger fields become their size and digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedChange:
-    """What a caller did to a thing: `create`, `pause`, `revoke`, … `was` and `became` never hold a secret."""
+    """A change that a caller made: `create`, `pause`, `revoke`, … `was` and `became` never hold a secret."""
 
     verb: str
     thing: Thing
@@ -41,14 +41,14 @@ async def record(tx: Transaction, caller: Caller, now: datetime, *changes: Audit
 
 
 def entry(caller: Caller, now: datetime, change: AuditedChange) -> AuditEntry:
-    """A change as the audit log keeps it, for statements that write it together with a row."""
+    """The audit entry of a change, for statements that write it together with a row."""
     return AuditEntry(
         id=new_id(ENTRY),
         tenant_id=caller.tenant_id,
         at=now,
         user_id=caller.user_id,
         key_id=caller.key_id,
-        door=caller.door.value,
+        door=caller.interface.value,
         verb=change.verb,
         thing=word(change.thing),
         thing_id=change.thing_id,
@@ -58,7 +58,7 @@ def entry(caller: Caller, now: datetime, change: AuditedChange) -> AuditEntry:
 
 
 def word(thing: Thing) -> str:
-    """The thing as one word: `dead_letter`."""
+    """The name of the thing as one word: `dead_letter`."""
     return thing.value.replace(" ", "_")
 
 
@@ -69,7 +69,7 @@ def differences(was: Mapping[str, Any], became: Mapping[str, Any]) -> tuple[dict
 
 
 def _discreet(document: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The document without the credentials of its action."""
+    """The document with the credentials of its action removed."""
     action = None if document is None else document.get("action")
     if document is None or not isinstance(action, Mapping):
         return document
@@ -93,9 +93,9 @@ def _shortened(value: object) -> object:
 MASK = "***"
 
 
-def masked(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of headers are often secrets, and the trail is kept forever: it keeps their names."""
-    action = told.get("action")
+def masked(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Header names without their values: these are often secrets, and the audit log is kept forever."""
+    action = document.get("action")
     if not isinstance(action, Mapping) or not isinstance(action.get("headers"), Mapping):
-        return dict(told)
-    return {**told, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}
+        return dict(document)
+    return {**document, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}

@@ -1,4 +1,4 @@
-"""Who changed what, and the chain that shows when somebody changed that."""
+"""Audit entries and their hash chain, which makes a later change of an entry evident."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import Any
 
 EDITS = ("patch", "replace", "tag", "revert")
-"""Changes of a schedule's settings: those that can be taken back."""
+"""Changes of a schedule's settings: those that can be undone."""
 GENESIS = "0" * 64
-"""What stands before the first entry of every chain."""
+"""The digest that the first entry of every chain refers to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One change, as it is remembered. `seq` and `digest` are its place in the tenant's chain, once it has one."""
+    """One entry of the audit log. `seq` and `digest` are its place in the tenant's chain, once it is chained."""
 
     id: str
     tenant_id: str
@@ -35,7 +35,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A chained entry as its row holds it: its place, its seal, and everything else, word for word."""
+    """A chained entry as its row holds it: sequence number, digest, and every other value unchanged."""
 
     entry_id: str
     seq: int
@@ -45,7 +45,7 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """The last link of a tenant's chain, kept apart from it."""
+    """The last link of a tenant's chain, stored in a table of its own, so that a truncated chain is noticed."""
 
     tenant_id: str
     seq: int
@@ -55,14 +55,14 @@ class ChainHead:
 def seal(previous: str, seq: int, content: Iterable[str | None]) -> str:
     """The digest of a link: SHA-256 over the one before it, its number and every value, each led by its length.
 
-    Lengths keep neighbours apart, and nothing is not the same as an empty text.
+    Lengths keep adjacent values apart, and NULL differs from an empty text.
     """
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for value in (previous, str(seq), *content):
         if value is None:
-            made.update(b"-")
+            digest.update(b"-")
         else:
-            told = value.encode("utf-8", "surrogatepass")
-            made.update(b"%d:" % len(told))
-            made.update(told)
-    return made.hexdigest()
+            encoded = value.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(encoded))
+            digest.update(encoded)
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Who changed what: appended in the change's own transaction, chained afterwards."""
+"""Statements of the audit log: entries are appended in the change's own transaction, and chained afterwards."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from foliot.db.dialects import Batch
 from foliot.db.transaction import Statements
 from foliot.engine.model.views import PageRequest
 
-# Everything but the place in the chain. The texts of documents are taken as they stand in the row.
+# Everything but the place in the chain. Documents are hashed as the text that is stored in the row.
 _CONTENT = ("id", "tenant_id", "at", "user_id", "key_id", "door", "verb", "thing", "thing_id", "was", "became")
 _RAW = [type_coerce(trail.c[name], Text()).label(name) for name in _CONTENT]
 
-# Hops from one waiting tenant to the next through the index, instead of reading every waiting row.
+# A loose index scan: from one tenant with unchained entries to the next, instead of reading every unchained row.
 _WAITING = text("""
 WITH RECURSIVE t(tenant_id) AS (
   SELECT min(waiting_of) FROM trail WHERE waiting_of IS NOT NULL
@@ -33,18 +33,18 @@ SELECT tenant_id FROM t WHERE tenant_id IS NOT NULL
 
 @dataclass(frozen=True, slots=True)
 class SqlAuditLog(Statements):
-    """Appends, and chains: whoever holds a tenant's head gives its waiting entries their places."""
+    """Appends entries, and chains them: the transaction that locks a tenant's head numbers its unchained entries."""
 
     async def add(self, entries: Sequence[AuditEntry]) -> None:
-        """Append, with one statement. They wait for their places in their tenants' chains."""
+        """Append, with one statement. The entries are chained later, by `chain`."""
         await self.dialect.insert(self.conn, trail, entry_columns(entries))
 
     async def chain(self, limit: int) -> int:
-        """Give waiting entries their places, oldest first; those of a tenant whom another is serving are left to it."""
+        """Number unchained entries, oldest first; skips tenants whose head another transaction has locked."""
         heads = await self._lock_heads()
         if not heads:
             return 0
-        # Nobody else can number these tenants' entries now, so the entries need no lock of their own.
+        # The heads are locked: no other transaction numbers these tenants' entries, so the entries need no lock.
         query = select(*_RAW).where(self.dialect.among(trail.c.waiting_of, sorted(heads)))
         rows = (await self.conn.execute(query.order_by(trail.c.id).limit(limit))).all()
         chained: dict[str, list[Any]] = {"seq": [], "digest": [], "waiting_of": [None] * len(rows)}
@@ -60,7 +60,7 @@ class SqlAuditLog(Statements):
         return len(rows)
 
     async def _lock_heads(self) -> dict[str, ChainHead]:
-        """The heads of tenants whose entries wait; those that another holds are skipped."""
+        """Lock the heads of tenants with unchained entries, by `SKIP LOCKED`."""
         tenants = list((await self.conn.execute(_WAITING)).scalars())
         if not tenants:
             return {}
@@ -79,7 +79,7 @@ class SqlAuditLog(Statements):
         await self.dialect.update(self.conn, trail_heads, keys, values)
 
     async def waits(self) -> bool:
-        """Whether an entry waits for its place."""
+        """Whether there is an unchained entry."""
         query = select(trail.c.waiting_of).where(trail.c.waiting_of.is_not(None)).limit(1)
         return (await self.conn.execute(query)).first() is not None
 
@@ -89,7 +89,7 @@ class SqlAuditLog(Statements):
         return moment
 
     async def count_waiting(self, tenant_id: str) -> int:
-        """How many entries have no place in the chain yet."""
+        """The number of unchained entries."""
         query = select(func.count()).select_from(trail).where(trail.c.waiting_of == tenant_id)
         return (await self.conn.scalar(query)) or 0
 
@@ -121,7 +121,7 @@ class SqlAuditLog(Statements):
         return [_entry(row) for row in await self.conn.execute(query.order_by(trail.c.id.desc()).limit(page.limit))]
 
     async def latest_of_each(self, tenant_id: str, recent: int) -> list[AuditEntry]:
-        """The newest entry of everybody who is among so many of the newest ones."""
+        """The newest entry of each user among the `recent` newest entries."""
         own = select(trail.c.id, trail.c.user_id).where(trail.c.tenant_id == tenant_id)
         newest = own.order_by(trail.c.id.desc()).limit(recent).subquery()
         last = select(func.max(newest.c.id).label("id")).group_by(newest.c.user_id).subquery()
@@ -129,23 +129,23 @@ class SqlAuditLog(Statements):
         return [_entry(row) for row in await self.conn.execute(query)]
 
     async def length(self) -> int:
-        """How many entries the heads of all tenants count."""
+        """The number of chained entries of all tenants, by their heads."""
         return int((await self.conn.execute(select(func.sum(trail_heads.c.seq)))).scalar() or 0)
 
     async def next_tenant(self, after: str) -> str | None:
         """The next tenant, by name, that has entries or a head."""
-        found = [
+        tenant_ids = [
             (await self.conn.execute(select(func.min(table.c.tenant_id)).where(table.c.tenant_id > after))).scalar()
             for table in (trail, trail_heads)
         ]
-        return min((tenant_id for tenant_id in found if tenant_id is not None), default=None)
+        return min((tenant_id for tenant_id in tenant_ids if tenant_id is not None), default=None)
 
     async def head(self, tenant_id: str) -> ChainHead | None:
         row = (await self.conn.execute(select(trail_heads).where(trail_heads.c.tenant_id == tenant_id))).first()
         return None if row is None else ChainHead(row.tenant_id, row.seq, row.digest)
 
     async def walk(self, tenant_id: str, after_seq: int, limit: int) -> list[ChainLink]:
-        # A cast, for SQLite keeps whatever text somebody puts where a number belongs.
+        # A cast: SQLite stores text in a column of numbers if an edited row has it.
         """Chained entries in the order of their places."""
         query = select(*_RAW, cast(trail.c.seq, BigInteger).label("seq"), trail.c.digest)
         query = query.where(trail.c.tenant_id == tenant_id, trail.c.seq > after_seq)
@@ -154,7 +154,7 @@ class SqlAuditLog(Statements):
 
 
 def entry_columns(entries: Sequence[AuditEntry]) -> dict[str, list[Any]]:
-    """New entries as a batch."""
+    """New entries as columns of a batch insert."""
     columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in _CONTENT}
     columns["waiting_of"] = columns["tenant_id"]
     return columns
@@ -165,7 +165,7 @@ def _entry(row: Any) -> AuditEntry:
 
 
 def _content(row: Any) -> tuple[str | None, ...]:
-    """The row's values as texts that are the same on every database."""
+    """The row's values as text, equal on every database."""
     return tuple(_text(getattr(row, name)) for name in _CONTENT)
 
 
@@ -176,5 +176,5 @@ def _text(value: Any) -> str | None:
 
 
 def audit_rows(entries: Sequence[AuditEntry]) -> Batch | None:
-    """Entries as rows that another statement writes with its own."""
+    """Entries as rows for a statement that inserts other rows as well."""
     return (trail, entry_columns(entries)) if entries else None

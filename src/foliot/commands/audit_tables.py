@@ -21,7 +21,7 @@ trail = Table(
     Column("thing_id", key(200), nullable=False),
     Column("was", Document),
     Column("became", Document),
-    # The tenant while the entry waits for its place in the chain.
+    # The tenant while the entry is unchained; then NULL, so that the partial index holds unchained entries alone.
     Column("waiting_of", key(64)),
     Column("seq", BigInteger),
     Column("digest", key(64)),

@@ -1,4 +1,4 @@
-"""Where a list goes on: opaque text, signed for one tenant and one list."""
+"""Pagination cursors: opaque text, signed for one tenant and one list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLACE = re.compile(r"[^\x00-\x1f\x7f]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """Seals and opens places in one list of one tenant. Local mode, where all is one tenant's, has no key for it."""
+    """Signs and verifies the cursors of one list of one tenant. Local mode has one tenant, and no signing key."""
 
     pepper: Pepper | None
     place_of: str
@@ -29,7 +29,7 @@ class Cursors:
         return urlsafe_b64encode(sealed.encode()).decode().rstrip("=")
 
     def open(self, cursor: str) -> str:
-        """The place; `Invalid` for whatever was not sealed here."""
+        """The position in the list; `Invalid` when the signature is not ours."""
         try:
             sealed = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         except (ValueError, binascii.Error):
@@ -43,7 +43,7 @@ class Cursors:
         return place
 
     def _signatures(self, place: str) -> list[str]:
-        """By the newest key first; a cursor outlives the replacement of a key."""
+        """Signatures by every key, newest first; a cursor stays valid when a key is rotated."""
         text = f"{self.place_of}\n{place}"
         if self.pepper is None:
             return [hashlib.sha256(text.encode()).hexdigest()[:_SIGNED]]

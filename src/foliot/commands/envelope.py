@@ -30,14 +30,14 @@ Permission: TypeAlias = tuple[Verb, Thing]
 
 
 class Reads(Protocol):
-    """What a class needs for `@query`."""
+    """The attributes that `@query` needs of a class."""
 
     @property
     def store(self) -> Database: ...
 
 
 class Writes(Reads, Protocol):
-    """What a class needs for `@command`."""
+    """The attributes that `@command` needs of a class."""
 
     @property
     def clock(self) -> Clock: ...
@@ -95,7 +95,7 @@ class CommandContext(QueryContext):
     now: datetime
     limits: TenantLimits
     audit_time: datetime | None
-    """Overrides the time of audit entries: the demo writes a past, and its entries say when it was written."""
+    """Overrides the time of audit entries: the demo backdates its data, and its entries state the real time."""
 
     def __init__(self, parts: Writes, caller: Caller, once: IdempotentRequest = EACH_TIME) -> None:
         super().__init__(parts.store, caller)
@@ -111,7 +111,7 @@ class CommandContext(QueryContext):
     async def begin(self, limiter: Limiter | None = None, *, across_tenants: bool = False) -> Transaction:
         """Open the transaction and reserve the idempotency key in it, before anything else is written.
 
-        A limiter is asked for the tenant's limits first, outside the transaction: it may read them from the database.
+        The limiter looks up the tenant's limits first, outside the transaction: it may read them from the database.
         """
         if hasattr(self, "tx"):
             raise RuntimeError("a command has one transaction, and this one has begun")
@@ -164,11 +164,11 @@ def query(
         method: Callable[Concatenate[R, QueryContext, P], Awaitable[T]],
     ) -> Callable[Concatenate[R, Caller, P], Coroutine[Any, Any, T]]:
         @wraps(method)
-        async def asked(self: R, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def wrapper(self: R, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
             _demand(caller, needs)
             return await method(self, QueryContext(self.store, caller), *args, **kwargs)
 
-        return _stating(needs, asked)
+        return _stating(needs, wrapper)
 
     return decorated
 
@@ -192,11 +192,11 @@ def command(
         perform = unchecked_command(method)
 
         @wraps(method)
-        async def asked(self: W, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def wrapper(self: W, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
             _demand(caller, needs)
             return await perform(self, caller, *args, **kwargs)
 
-        return _stating(needs, asked)
+        return _stating(needs, wrapper)
 
     return decorated
 
@@ -213,10 +213,10 @@ def unchecked_command(
         return await context.perform(lambda ctx: cast("Any", method)(self, ctx, *args, **kwargs))
 
     @wraps(method)
-    async def asked(self: W, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def wrapper(self: W, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await perform(self, caller, args, kwargs)
 
-    return asked
+    return wrapper
 
 
 def requires(
@@ -236,21 +236,21 @@ def requires(
             return _stating(needs, cast("Callable[Concatenate[S, Caller, P], T]", awaited))
 
         @wraps(method)
-        def asked(self: S, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        def wrapper(self: S, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
             _demand(caller, needs)
             return method(self, caller, *args, **kwargs)
 
-        return _stating(needs, asked)
+        return _stating(needs, wrapper)
 
     return decorated
 
 
 def permissions_of(use_case: Callable[..., object]) -> tuple[Permission, ...]:
     """Every permission that a use case states; `TypeError` when it states none."""
-    found: tuple[Permission, ...] | None = getattr(use_case, "permissions", None)
-    if not found:
+    permissions: tuple[Permission, ...] | None = getattr(use_case, "permissions", None)
+    if not permissions:
         raise TypeError(f"{getattr(use_case, '__qualname__', use_case)} states no permission")
-    return found
+    return permissions
 
 
 def permission_of(use_case: Callable[..., object]) -> Permission:
@@ -261,9 +261,9 @@ def permission_of(use_case: Callable[..., object]) -> Permission:
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def _stating(needs: tuple[Permission, ...], asked: F) -> F:
-    asked.permissions = needs  # type: ignore[attr-defined]
-    return asked
+def _stating(needs: tuple[Permission, ...], wrapper: F) -> F:
+    wrapper.permissions = needs  # type: ignore[attr-defined]
+    return wrapper
 
 
 def _demand(caller: Caller, needs: tuple[Permission, ...]) -> None:
@@ -279,7 +279,7 @@ def _once_of(method: Callable[..., object]) -> Callable[[tuple[Any, ...], dict[s
     place = names.index("once")
 
     def once_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> IdempotentRequest:
-        found: IdempotentRequest = args[place] if len(args) > place else kwargs.get("once", EACH_TIME)
-        return found
+        once: IdempotentRequest = args[place] if len(args) > place else kwargs.get("once", EACH_TIME)
+        return once
 
     return once_of

@@ -1,4 +1,4 @@
-"""A token bucket per address for keys and tokens that do not count: whoever shows many of them is answered late."""
+"""A token bucket per address for invalid keys and tokens: beyond its rate, the answers are delayed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from foliot.core.errors import TooMany
 from foliot.core.limits import TokenBucket
 
 PER_MINUTE = 120
-"""Wrong ones from one address that are answered at once."""
+"""Invalid credentials per minute from one address that are answered at once."""
 DELAY = 1.0
-"""Seconds that the others wait for their answer."""
+"""Seconds by which further answers are delayed."""
 MOST_WAITING = 100
-"""Answers that are held back at once; beyond, they are refused without a wait, so that waiting costs nothing here."""
+"""Answers that are delayed concurrently; further ones are refused without delay, to bound memory."""
 REMEMBERED = 10_000
 
 
 @dataclass(slots=True, kw_only=True)
 class FailedLoginDelay:
-    """Slows strangers. Right keys never pass here: behind one proxy everybody has the same address."""
+    """Slows down guessing. Valid keys are never delayed: behind one proxy all callers have the same address."""
 
     per_minute: int = PER_MINUTE
     delay: float = DELAY
@@ -28,7 +28,7 @@ class FailedLoginDelay:
     _buckets: OrderedDict[str, TokenBucket] = field(init=False, default_factory=OrderedDict)
 
     async def failed(self, address: str, now: float) -> None:
-        """A key or token from here did not count; `TooMany`, after a wait, when that was so too often lately."""
+        """Count an invalid key or token of this address; `TooMany`, after a delay, beyond the rate."""
         bucket = self._buckets.setdefault(address, TokenBucket.full(self.per_minute, now))
         self._buckets.move_to_end(address)
         if len(self._buckets) > REMEMBERED:
@@ -42,4 +42,4 @@ class FailedLoginDelay:
                 await asyncio.sleep(self.delay)
             finally:
                 self.waiting -= 1
-        raise TooMany(f"too many wrong keys and tokens: {self.per_minute} a minute are heard", retry_after=wait)
+        raise TooMany(f"too many invalid keys and tokens: at most {self.per_minute} a minute", retry_after=wait)

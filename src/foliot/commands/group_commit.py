@@ -16,23 +16,23 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 MOST = 100
-"""Requests of one group; later ones go into the next."""
+"""Requests per group; later ones go into the next."""
 SMALL = 8 * 1024
-"""Bytes of a document; a request with a larger one is written alone, so that no other waits for it."""
+"""Bytes of a document; a request with a larger one gets its own transaction, so that no other waits for it."""
 PATIENCE = 1.0
 """Seconds: a database that takes longer to fail has failed for every waiting request, not for this group alone."""
 
 Write = Callable[[str, Sequence[Q]], Awaitable[Sequence[A | Exception | None]]]
-"""Writes what one tenant asks for, and answers each once it is committed: with what it made, with the error that is
-this one's own, or with None for one that has to be asked alone."""
+"""Writes the requests of one tenant in one transaction. Each answer, after the commit, is the result, the error of
+that request, or None for a request that has to run alone."""
 
 
 @dataclass(slots=True)
 class GroupCommit(Generic[Q, A]):
     """Group commit: while one group of a tenant is written, the next one accumulates; there is no timer.
 
-    A group that fails as a whole fails because of one request, and it cannot be told which: each is run alone then.
-    Only when the database is away do all of them fail.
+    A group that fails as a whole fails because of one unknown request: each is run alone then.
+    Only when the database is unreachable do all of them fail.
     """
 
     most: int = MOST
@@ -40,17 +40,17 @@ class GroupCommit(Generic[Q, A]):
     _lines: dict[str, deque[tuple[Q, asyncio.Future[A | None]]]] = field(default_factory=dict)
     _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def ask(self, tenant_id: str, asked: Q, write: Write[Q, A]) -> A | None:
-        """The answer, once it is committed; None when this one has to be asked alone."""
+    async def ask(self, tenant_id: str, request: Q, write: Write[Q, A]) -> A | None:
+        """The answer, after the commit; None when this request has to run alone."""
         done: asyncio.Future[A | None] = asyncio.get_running_loop().create_future()
         line = self._lines.get(tenant_id)
         if line is None:
             line = self._lines[tenant_id] = deque()
-            # A task of its own, which no client can cancel; requests that arrive before it starts join.
+            # A separate task, which no client's disconnect cancels; requests that arrive before it starts join.
             serving = asyncio.create_task(self._serve(tenant_id, line, write), name="together")
             self._serving.add(serving)
             serving.add_done_callback(self._serving.discard)
-        line.append((asked, done))
+        line.append((request, done))
         return await done
 
     async def _serve(self, tenant_id: str, line: deque[tuple[Q, asyncio.Future[A | None]]], write: Write[Q, A]) -> None:
@@ -59,12 +59,12 @@ class GroupCommit(Generic[Q, A]):
             while line:
                 # Clients that disconnected before their request began are left out.
                 group = [line.popleft() for _ in range(min(self.most, len(line)))]
-                group = [one for one in group if not one[1].done()]
+                group = [entry for entry in group if not entry[1].done()]
                 if group:
                     await self._write(tenant_id, group, line, write)
         finally:
             del self._lines[tenant_id]
-            # This task was stopped: these get no answer any more.
+            # This task was cancelled: the remaining requests get no answer.
             for _, done in (*group, *line):
                 done.cancel()
 
@@ -78,7 +78,7 @@ class GroupCommit(Generic[Q, A]):
         began = asyncio.get_running_loop().time()
         answers: Sequence[A | Exception | None] = [None] * len(group)
         try:
-            answers = await write(tenant_id, [asked for asked, _ in group])
+            answers = await write(tenant_id, [request for request, _ in group])
         except Contended:
             pass
         except Unavailable as away:
@@ -86,14 +86,14 @@ class GroupCommit(Generic[Q, A]):
                 group += line
                 line.clear()
             answers = [Unavailable(str(away), told=away.told, cause=away.cause) for _ in group]
-        except Exception:  # noqa: BLE001, S110 -- whatever it is, it comes from one of them, who will hear it alone
+        except Exception:  # noqa: BLE001, S110 -- one request caused it; run alone, that request raises it again
             pass
         for (_, done), answer in zip(group, answers, strict=True):
             _tell(done, answer)
 
 
 def small(document: object, most: int = SMALL) -> bool:
-    """Whether it may travel with others."""
+    """Whether the document is small enough for a group."""
     try:
         return len(orjson.dumps(document)) <= most
     except TypeError:

@@ -16,7 +16,7 @@ MAX_KEY = 200
 
 
 class AnsweredBefore(Exception):
-    """This request was answered before; nothing happens again."""
+    """The request with this key has already been answered; it has no second effect."""
 
     def __init__(self, status: int, body: str, headers: Mapping[str, str]) -> None:
         super().__init__(f"answered before with {status}")
@@ -31,7 +31,7 @@ def _no_headers(_: Any) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """The idempotency key of a request, and how its answer is kept. Without a key every request is new."""
+    """The idempotency key of a request, and how its answer is stored. Without a key every request is new."""
 
     key: str | None = None
     fingerprint: str = ""
@@ -41,7 +41,7 @@ class IdempotentRequest:
     headers: Callable[[Any], Mapping[str, str]] = _no_headers
     """The same for the headers of the answer."""
     secret: bool = False
-    """The answer holds a secret: it is shown once, and not stored."""
+    """The answer contains a secret: it is shown once, and not stored."""
 
     async def begin(self, tx: Transaction, caller: Caller, now: datetime) -> None:
         """Reserve the key; `AnsweredBefore`, `KeyReused` or `Conflict` when it was used before."""

@@ -1,4 +1,4 @@
-"""Idempotency keys and what was answered."""
+"""Statements on idempotency keys and the stored answers."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class SqlIdempotencyKeys(Statements):
     """One row per key; its insert is the first thing the effect's transaction does."""
 
     async def begin(self, tenant_id: str, key: str, fingerprint: str, now: datetime) -> StoredResponse | None:
-        """Reserve the key inside this transaction; the earlier answer when there is one."""
-        row = {"tenant_id": [tenant_id], "request_key": [key], "fingerprint": [fingerprint], "created_at": [now]}
-        # Waits for whoever inserted the same key and has not committed yet.
-        await self.dialect.insert(self.conn, requests, row, conflict="ignore")
+        """Reserve the key inside this transaction; returns the stored answer when there is one."""
+        values = {"tenant_id": [tenant_id], "request_key": [key], "fingerprint": [fingerprint], "created_at": [now]}
+        # Blocks on an uncommitted transaction that inserted the same key.
+        await self.dialect.insert(self.conn, requests, values, conflict="ignore")
         columns = (requests.c.fingerprint, requests.c.status, requests.c.body, requests.c.headers)
         query = select(*columns, requests.c.created_at)
         query = query.where(requests.c.tenant_id == tenant_id, requests.c.request_key == key)
-        found = (await self.conn.execute(self.dialect.lock(query))).one()
-        # A key that has not been pruned by then holds no longer either.
-        if found.created_at < now - KEYS_KEPT:
+        row = (await self.conn.execute(self.dialect.lock(query))).one()
+        # An expired key counts no longer, even if it has not been pruned yet.
+        if row.created_at < now - KEYS_KEPT:
             where = (requests.c.tenant_id == tenant_id, requests.c.request_key == key)
             anew = {"fingerprint": fingerprint, "status": None, "body": None, "headers": None, "created_at": now}
             await self.conn.execute(update(requests).where(*where).values(**anew))
             return None
-        if found.status is None and found.fingerprint == fingerprint:
+        if row.status is None and row.fingerprint == fingerprint:
             return None
-        return StoredResponse(found.fingerprint, found.status, found.body, found.headers or {})
+        return StoredResponse(row.fingerprint, row.status, row.body, row.headers or {})
 
     async def answer(
         self, tenant_id: str, key: str, status: int, body: str | None, headers: Mapping[str, str] | None = None
@@ -45,7 +45,7 @@ class SqlIdempotencyKeys(Statements):
         await self.conn.execute(update(requests).where(*where).values(**kept))
 
     async def prune(self, before: datetime, limit: int) -> int:
-        """Delete keys that were used before this moment; answers how many it found."""
+        """Delete keys that were used before this moment; returns how many."""
         query = select(requests.c.tenant_id, requests.c.request_key).where(requests.c.created_at < before).limit(limit)
         old = (await self.conn.execute(query)).all()
         for tenant_id, group in groupby(sorted(old), key=lambda row: row.tenant_id):

@@ -19,7 +19,7 @@ requests = Table(
     Column("request_key", key(200), primary_key=True),
     Column("fingerprint", key(64), nullable=False),
     Column("status", SmallInteger),
-    # Null beside a status: the answer held a secret and is kept nowhere.
+    # NULL with a status: the answer contained a secret and is not stored.
     Column("body", prose()),
     Column("headers", Document),
     Column("created_at", Moment, nullable=False),

@@ -1,4 +1,4 @@
-"""Holds tenants to their limits."""
+"""Enforces the limits of tenants: rate limits, stored bytes, numbers of schedules and streams."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from foliot.db.transaction import Transaction
 K = TypeVar("K")
 
 FRESH = 5.0
-"""A changed limit holds in every process after this many seconds."""
+"""Seconds for which limits are cached: a changed limit is in force in every process after that."""
 
 PATIENCE = 1.0
-"""How long nobody asks again after the database did not answer."""
+"""Seconds without another read after the database failed to answer."""
 
 KEPT = 10_000
-"""Tenants that a process keeps in mind; the one not seen for longest is forgotten first."""
+"""Tenants whose limits a process caches; the least recently used is evicted first."""
 
 
 @dataclass(slots=True)
 class _KnownLimits:
-    """What was last read of a tenant."""
+    """The cached limits of a tenant."""
 
     tenant: Tenant | None = None
     read_at: float | None = None
@@ -42,26 +42,26 @@ class _KnownLimits:
 
 @dataclass(slots=True, kw_only=True)
 class Limiter:
-    """One for each process: it remembers the tenants' limits for a few seconds, and how often each has asked."""
+    """One per process: caches the tenants' limits for a few seconds, and keeps their token buckets."""
 
     store: Database
     clock: Clock
     default: TenantLimits = UNLIMITED
-    """Of tenants that have none of their own."""
+    """The limits of tenants that have none of their own."""
     refused: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
-    """How often each limit said no; of all tenants together."""
+    """The number of refusals by each limit, over all tenants."""
     _known: OrderedDict[str, _KnownLimits] = field(default_factory=OrderedDict)
     _buckets: OrderedDict[tuple[str, str], TokenBucket] = field(default_factory=OrderedDict)
 
     async def of(self, tenant_id: str) -> TenantLimits:
-        """A tenant's limits. While the database is away, those last seen, or else the settings'."""
+        """A tenant's limits. While the database is unreachable, those last read, or else the settings'."""
         known = self._keep(tenant_id)
         with suppress(Unavailable):
             await self._read(tenant_id, known)
         return self.default if known.tenant is None else self.default.but(known.tenant.limits)
 
     async def egress_allow(self, tenant_id: str) -> Sequence[str]:
-        """Where a tenant's actions may go. Raises when that cannot be said: then they go nowhere."""
+        """The egress allow-list of a tenant. Raises when it cannot be read: then no request is allowed."""
         known = self._keep(tenant_id)
         await self._read(tenant_id, known)
         if known.tenant is None:
@@ -71,45 +71,45 @@ class Limiter:
         return known.tenant.egress_allow
 
     async def request(self, caller: Caller) -> None:
-        """One request of this caller; `TooMany` when the tenant has had its share."""
+        """Count one request of this caller; `TooMany` when the tenant's rate is used up."""
         limits = await self.of(caller.tenant_id)
         self._take("requests_per_minute", caller, limits.requests_per_minute, 1)
 
     def run(self, caller: Caller, limits: TenantLimits, count: int = 1) -> None:
-        """Runs that a person asks for. `limits` were asked for before the transaction began."""
+        """Count requested runs. `limits` were read before the transaction began."""
         self._take("run_now_per_minute", caller, limits.run_now_per_minute, count)
 
     def undo_run(self, tenant_id: str, count: int) -> None:
-        """So many runs that were counted were not made after all."""
+        """Give back the count of runs that were not created after all."""
         bucket = self._buckets.get(("run_now_per_minute", tenant_id))
         if bucket is not None:
             bucket.give_back(count)
 
     async def schedule(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
-        """Whether the tenant may have the schedule that this transaction has written.
+        """Refuse the schedule that this transaction has written if the tenant then has more than its limit.
 
-        Whoever asks next waits until this transaction has ended, so that two cannot take the last place.
+        Takes a lock until this transaction ends, so that two concurrent requests cannot take the last place.
         """
         if limits.schedules is None:
             return
         if await SqlTenants(tx).count_schedules(caller.tenant_id, lock=True) > limits.schedules:
-            told = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
-            self._refuse("schedules", f"{told}: delete one first, or ask for a higher limit")
+            message = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
+            self._refuse("schedules", f"{message}: delete one first, or ask for a higher limit")
 
     async def stored(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
-        """Whether the tenant has room for what this transaction has written."""
+        """Refuse what this transaction has written if the tenant then stores more bytes than its limit."""
         if limits.stored_bytes is None:
             return
         used = await SqlTenants(tx).stored_bytes(caller.tenant_id)
         if used > limits.stored_bytes:
-            told = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
-            self._refuse("stored_bytes", f"{told}: send less, delete schedules, or ask for a higher limit")
+            message = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
+            self._refuse("stored_bytes", f"{message}: send less, delete schedules, or ask for a higher limit")
 
     def stream(self, limits: TenantLimits, is_open: int) -> None:
-        """Whether one more stream may be opened."""
+        """Refuse one more stream beyond the tenant's limit."""
         if limits.streams is not None and is_open >= limits.streams:
-            told = f"your tenant has {is_open} of {limits.streams} streams open here: close one first"
-            self._refuse("streams", told, retry_after=5)
+            message = f"your tenant has {is_open} of {limits.streams} streams open here: close one first"
+            self._refuse("streams", message, retry_after=5)
 
     def _take(self, name: str, caller: Caller, per_minute: int | None, cost: int) -> None:
         if per_minute is None:
@@ -123,9 +123,9 @@ class Limiter:
         if wait is not None:
             self._refuse(name, f"your tenant may ask for {per_minute} {_SAID[name]} here", retry_after=wait)
 
-    def _refuse(self, name: str, told: str, retry_after: float | None = None) -> None:
+    def _refuse(self, name: str, message: str, retry_after: float | None = None) -> None:
         self.refused[name] += 1
-        raise TooMany(told, retry_after=retry_after)
+        raise TooMany(message, retry_after=retry_after)
 
     def _keep(self, tenant_id: str) -> _KnownLimits:
         known = self._known.setdefault(tenant_id, _KnownLimits())
@@ -138,7 +138,7 @@ class Limiter:
         async with known.reading:
             if self._within(known.read_at, FRESH):
                 return
-            # While the database is away, not every request shall wait for it to be so.
+            # While the database is unreachable, not every request shall wait for its timeout.
             if self._within(known.tried_at, PATIENCE):
                 raise Unavailable("the limits of the tenant could not be read just now")
             began = known.tried_at = self.clock.monotonic()

@@ -18,10 +18,10 @@ PATIENCE = 10.0
 
 
 def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """Call it again after `Contended`: the first try was rolled back, and the other transaction has ended by then."""
+    """Retry after `Contended`: the first try was rolled back, and the other transaction has ended by then."""
 
     @wraps(ask)
-    async def asked(*args: P.args, **kwargs: P.kwargs) -> T:
+    async def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         until = loop.time() + PATIENCE
         for _ in range(TRIES - 1):
@@ -32,4 +32,4 @@ def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
                     raise
         return await ask(*args, **kwargs)
 
-    return asked
+    return wrapper

@@ -1,4 +1,4 @@
-"""What a tenant may use at most."""
+"""The limits and the egress allow-list of a tenant."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """What is said of one tenant. A tenant of whom nothing is said has what the settings say."""
+    """The limits of one tenant where they differ from the settings; without a row, the settings apply."""
 
     tenant_id: str
     limits: Mapping[str, int | None] = field(default_factory=dict)
-    """Only those that are its own."""
+    """Only the limits that are set for this tenant."""
     egress_allow: Sequence[str] | None = ()
-    """Where its actions may go; empty: wherever the operator lets anybody go. None: it cannot be read."""
+    """Hosts that its actions may call; empty: those the operator allows to all tenants. None: it cannot be read."""
     updated_by: str | None = None
     updated_at: datetime | None = None

@@ -1,4 +1,4 @@
-"""What tenants may use at most, and what they use."""
+"""Statements on the limits of tenants and on their usage."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql import stored_bytes as stored
-from foliot.engine.sql.tables import runs, schedules
-from foliot.engine.sql.tenant_tables import tenants
+from foliot.engine.sql.tables import runs, schedules, tenants
 from foliot.engine.sql.tenant_turns import SCHEDULES, wait_turn
 
 COUNTED = (ScheduleStatus.ACTIVE.value, ScheduleStatus.PAUSED.value)
-"""Schedules that have ended or were deleted take no place."""
+"""States that count towards the limit; schedules that have ended or were deleted do not."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlTenants(Statements):
-    """One row for each tenant of whom something is said."""
+    """One row for each tenant with limits of its own."""
 
     async def get(self, tenant_id: str, *, lock: bool = False) -> Tenant | None:
         query = select(tenants).where(tenants.c.tenant_id == tenant_id)
@@ -44,14 +43,14 @@ class SqlTenants(Statements):
         await self.conn.execute(update(tenants).where(tenants.c.tenant_id == tenant.tenant_id).values(**values))
 
     async def find(self, page: PageRequest) -> list[Tenant]:
-        """Those of whom something is said, in the order of their ids."""
+        """Tenants with limits of their own, ordered by id."""
         query = select(tenants).order_by(tenants.c.tenant_id).limit(page.limit)
         if page.cursor is not None:
             query = query.where(tenants.c.tenant_id > page.cursor)
         return [_tenant(row) for row in await self.conn.execute(query)]
 
     async def count_schedules(self, tenant_id: str, *, lock: bool = False) -> int:
-        """Schedules that are active or paused. With `lock`, whoever else counts so waits until this one is through."""
+        """Schedules that are active or paused. With `lock`, other locking counts wait until this transaction ends."""
         if lock:
             await wait_turn(self.conn, self.dialect, tenant_id, SCHEDULES)
         query = select(func.count()).select_from(schedules)
@@ -59,7 +58,7 @@ class SqlTenants(Statements):
         return (await self.conn.execute(query)).scalar_one()
 
     async def stored_bytes(self, tenant_id: str) -> int:
-        """Of schedules, their versions, and what runs were given beyond them; this transaction's own writes too."""
+        """Bytes of schedules, their versions and the runs' own input, including this transaction's writes."""
         return await stored.total(self.conn, tenant_id)
 
     async def count_running(self, tenant_id: str) -> int:
@@ -70,7 +69,7 @@ class SqlTenants(Statements):
 
 def _tenant(row: Any) -> Tenant:
     allow = row.egress_allow
-    readable = isinstance(allow, list) and all(isinstance(one, str) for one in allow)
+    readable = isinstance(allow, list) and all(isinstance(entry, str) for entry in allow)
     return Tenant(
         tenant_id=row.tenant_id,
         limits=_own(row.limits),
@@ -81,7 +80,7 @@ def _tenant(row: Any) -> Tenant:
 
 
 def _own(limits: object) -> dict[str, int | None]:
-    """What somebody damaged says nothing: the settings hold."""
+    """The limits in the column; a damaged document counts as none, so that the settings apply."""
     try:
         return read_own("limits", limits)
     except Invalid:

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class UseCases:
-    """What the composition root built, for interfaces to call: `cases[Schedules].pause(…)`."""
+    """The use cases of one process, for interfaces to call: `cases[Schedules].pause(…)`."""
 
     __slots__ = ("_by_type", "feed")
 
@@ -24,5 +24,5 @@ class UseCases:
         return case
 
     def but(self, *cases: object) -> UseCases:
-        """The same with these in place of theirs, for programs that build one differently."""
+        """A copy with these instances in place of those of the same type."""
         return UseCases(self.feed, [*self._by_type.values(), *cases])

@@ -171,32 +171,32 @@ def complaints(
 ) -> list[Invalid]:
     """Checks rules between settings. `given`: the key under which a setting was given, and its text."""
     # An empty key is not an unset one: an operator who wrote it meant to require tokens, and must not be left open.
-    found = [Invalid(key, "must not be empty: give it a value, or unset it for local mode")
+    errors = [Invalid(key, "must not be empty: give it a value, or unset it for local mode")
              for key in SOURCES.values() if key in environ and not environ[key].strip()]  # fmt: skip
     sources = [key for name in SOURCES for key in given(name)]
     if len(sources) > 1:
-        found.append(Invalid(sources[0], f"must not be set beside {', '.join(sources[1:])}: keep the one you mean"))
+        errors.append(Invalid(sources[0], f"must not be set beside {', '.join(sources[1:])}: keep the one you mean"))
     if sources and values["local_mode"]:
-        found.append(Invalid("FOLIOT_LOCAL", f"must not be on beside {sources[0]}, which turns local mode off"))
+        errors.append(Invalid("FOLIOT_LOCAL", f"must not be on beside {sources[0]}, which turns local mode off"))
     if not sources and values["local_mode"] is False and not values["secret_key"]:
-        found.append(Invalid("FOLIOT_SECRET_KEY", "must be given with FOLIOT_LOCAL=0: there is no other master key"))
+        errors.append(Invalid("FOLIOT_SECRET_KEY", "must be given with FOLIOT_LOCAL=0: there is no other master key"))
     if not sources and values["local_mode"] is False:
-        found += [
+        errors += [
             Invalid(key, f"must be given only to processes that check tokens, by {_ANY_SOURCE}")
             for name, key in _ONLY_WITH_SOURCE.items()
             if given(name)
         ]
-    if sources or found or values["local_mode"] is False:
-        found += [Invalid(key, _ONE_TENANT) for key in given("webhook_secret")]
-        return found + _known_defaults(environ)
+    if sources or errors or values["local_mode"] is False:
+        errors += [Invalid(key, _ONE_TENANT) for key in given("webhook_secret")]
+        return errors + _known_defaults(environ)
     host = values["host"]
     if not reading.is_loopback(host):
-        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as nobody is asked for a token"
-        found.append(Invalid(next(iter(given("host"))), f"{rule}; set {_ANY_SOURCE} to ask for one", got=host))
+        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as no token is required"
+        errors.append(Invalid(next(iter(given("host"))), f"{rule}; set {_ANY_SOURCE} to ask for one", got=host))
     for name, key in _ONLY_WITH_SOURCE.items():
         if given(name):
-            found.append(Invalid(key, f"cannot be honoured as long as nobody is asked for a token: set {_ANY_SOURCE}"))
-    return found
+            errors.append(Invalid(key, f"cannot be honoured as long as no token is required: set {_ANY_SOURCE}"))
+    return errors
 
 
 def _known_defaults(environ: Mapping[str, str]) -> list[Invalid]:

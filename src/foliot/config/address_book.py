@@ -40,7 +40,7 @@ _METHOD = re.compile(rf"(?:{_WORD}(?:\.{_WORD})*/)?{_WORD}")
 
 def address(text: str) -> ServiceAddress:
     """An address without a scheme is gRPC; `;tenants=…` and `;methods=…` may follow."""
-    text, *said = (part.strip() for part in text.split(";"))
+    text, *grants = (part.strip() for part in text.split(";"))
     try:
         parts = urlsplit(text if "://" in text else f"{Scheme.GRPC}://{text}")
         scheme, port = Scheme(parts.scheme), parts.port
@@ -51,14 +51,14 @@ def address(text: str) -> ServiceAddress:
     if not port or _has_too_much(parts) or (scheme.speaks_grpc and parts.path not in ("", "/")):
         raise ValueError(_RULE)
     path = "" if parts.path == "/" else parts.path
-    found = ServiceAddress(name="", scheme=scheme, host=_spelled(host), port=port, path=path)
-    return replace(found, **_grants(said)) if said else found
+    entry = ServiceAddress(name="", scheme=scheme, host=_spelled(host), port=port, path=path)
+    return replace(entry, **_grants(grants)) if grants else entry
 
 
-def _grants(said: Sequence[str]) -> dict[str, Any]:
+def _grants(grants: Sequence[str]) -> dict[str, Any]:
     """The tenants and methods of an entry."""
     found: dict[str, Any] = {}
-    for part in said:
+    for part in grants:
         word, _, listed = part.partition("=")
         word, names = word.strip(), reading.entries(listed)
         if word not in ("tenants", "methods") or word in found or not names:

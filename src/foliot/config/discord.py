@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from foliot.config import parse as reading
 from foliot.config.field import about
 from foliot.config.parse import SecretValue
-from foliot.config.pipeline_file import tenant
+from foliot.config.pipelines import tenant
 from foliot.core.access import Role
 
 API = "https://discord.com/api/v10"
@@ -40,13 +40,13 @@ def snowflake(text: str) -> int:
 
 def roles(text: str) -> tuple[tuple[str, Role], ...]:
     """Maps Discord's roles and members to roles here."""
-    found: dict[str, Role] = {}
+    granted: dict[str, Role] = {}
     for entry in reading.entries(text):
-        whom, equals, role = (part.strip() for part in entry.partition("="))
-        if not equals or not _ID.fullmatch(whom.removeprefix(USER)) or role not in _ROLES or whom in found:
+        member, equals, role = (part.strip() for part in entry.partition("="))
+        if not equals or not _ID.fullmatch(member.removeprefix(USER)) or role not in _ROLES or member in granted:
             raise ValueError(_RULE)
-        found[whom] = Role(role)
-    return tuple(found.items())
+        granted[member] = Role(role)
+    return tuple(granted.items())
 
 
 def api(text: str) -> str:

@@ -76,13 +76,13 @@ class GrpcSettings:
 
 def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, str]]) -> list[Invalid]:
     """Checks rules between these settings and the others."""
-    found = []
+    errors = []
     host = values["grpc_host"]
     if host is not None and not reading.is_loopback(host) and not any(values[name] for name in access.SOURCES):
-        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as nobody is asked for a token"
-        found.append(Invalid(next(iter(given("grpc_host"))), rule, got=host))
+        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as no token is required"
+        errors.append(Invalid(next(iter(given("grpc_host"))), rule, got=host))
     pair = {"grpc_tls_cert": "FOLIOT_GRPC_TLS_CERT", "grpc_tls_key": "FOLIOT_GRPC_TLS_KEY"}
     missing = [key for name, key in pair.items() if values[name] is None]
     if len(missing) == 1:
-        found.append(Invalid(missing[0], "must be set too: a certificate and its key go together"))
-    return found
+        errors.append(Invalid(missing[0], "must be set too: a certificate and its key go together"))
+    return errors

@@ -21,11 +21,10 @@ from foliot.config.field import SettingField, about
 from foliot.config.grpc import GrpcSettings
 from foliot.config.limits import LimitSettings
 from foliot.config.parse import SecretValue, SettingsError
-from foliot.config.pipeline_file import PipelineFileSettings
+from foliot.config.pipelines import PipelineFileSettings, TransformSettings
 from foliot.config.scrapyd import ScrapydSettings
 from foliot.config.sinks import SinkSettings
 from foliot.config.tasks import TaskSettings
-from foliot.config.transforms import TransformSettings
 from foliot.config.wakeups import WakeupSettings
 from foliot.core.errors import Invalid
 

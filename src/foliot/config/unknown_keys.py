@@ -30,16 +30,17 @@ def unused(environ: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def complaints(environ: Mapping[str, str], known: Iterable[str]) -> list[Invalid]:
     """Errors about unknown keys. Their values are never shown: many hold passwords."""
-    found = []
+    errors = []
     for keys in LATER:
         given = [key for key in keys if environ.get(key)]
         if len({environ[key] for key in given}) > 1:
-            found.append(
+            errors.append(
                 Invalid(given[0], f"must not differ from {', '.join(given[1:])}, which means the same; keep one")
             )
     expected = {*known, *CLIENT, *(key for keys in LATER for key in keys)}
-    found += [_unknown(key, expected) for key in sorted(environ) if key.startswith("FOLIOT_") and _stray(key, expected)]
-    return found
+    ours = [key for key in sorted(environ) if key.startswith("FOLIOT_")]
+    errors += [_unknown(key, expected) for key in ours if _stray(key, expected)]
+    return errors
 
 
 def _stray(key: str, expected: set[str]) -> bool:

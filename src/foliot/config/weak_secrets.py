@@ -90,8 +90,8 @@ def default_credentials(url: str) -> str | None:
     A broker's URL may list several servers, separated by semicolons.
     """
     for one in url.split(";"):
-        if found := _default_of(one.strip()):
-            return found
+        if weak := _default_of(one.strip()):
+            return weak
     return None
 
 
@@ -114,7 +114,7 @@ def _default_of(url: str) -> str | None:
     if not password:
         return f"the user {user} without a password" if user.lower() in _OPEN_USERS else None
     if password.lower() in _PASSWORDS or (user and password.lower() == user.lower()):
-        return f"a password that everybody knows for the user {user or '(none)'}"
+        return f"a well-known password for the user {user or '(none)'}"
     return None
 
 

@@ -42,7 +42,7 @@ class Thing(StrEnum):
     KEY = "key"
     """API keys of the tenant."""
     SECRET = "secret"  # noqa: S105 -- the word, not one of them
-    TRAIL = "trail"
+    AUDIT_LOG = "trail"
     """The audit log: who changed what in the tenant."""
     TICKET = "ticket"
     """A short-lived pass to a stream, or to the dashboard."""
@@ -54,7 +54,7 @@ class Thing(StrEnum):
     """One action on many things; creating one also needs the permission for the action itself."""
     QUEUE = "queue"
     """Where runs wait: each tenant sees its own runs in it, and only the operator pauses it."""
-    HOUSE = "house"
+    INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
 
@@ -79,7 +79,7 @@ class Caller:
     tenant_id: str
     user_id: str
     role: Role
-    door: Interface = Interface.REST
+    interface: Interface = Interface.REST
     scopes: frozenset[str] | None = None
     """The scopes that an API key was narrowed to, as `scope` writes them; None is everything its role allows."""
     key_id: str | None = None
@@ -105,11 +105,11 @@ class TenantAllowList:
     names: frozenset[str] | None = frozenset({KEEPER})
 
     @classmethod
-    def of(cls, said: str | Iterable[str]) -> TenantAllowList:
+    def of(cls, tenants: str | Iterable[str]) -> TenantAllowList:
         """`"all"`, or names; `ValueError` with the rule otherwise."""
-        if said == EVERY_TENANT:
+        if tenants == EVERY_TENANT:
             return cls(None)
-        names = frozenset([said] if isinstance(said, str) else said)
+        names = frozenset([tenants] if isinstance(tenants, str) else tenants)
         if not names or not all(str(name).strip() == name != "" for name in names):
             raise ValueError(f"must be {EVERY_TENANT!r} or the names of tenants")
         return cls(None if EVERY_TENANT in names else names)
@@ -118,7 +118,7 @@ class TenantAllowList:
         return self.names is None or tenant_id in self.names
 
     def listed(self) -> list[str]:
-        """Operators of the installation."""
+        """The names, sorted; `["all"]` when it admits every tenant."""
         return [EVERY_TENANT] if self.names is None else sorted(self.names)
 
 
@@ -158,7 +158,7 @@ _ADMINISTER = _OPERATE | {
     (Verb.READ, Thing.KEY),
     (Verb.WRITE, Thing.KEY),
     (Verb.WRITE, Thing.SECRET),
-    (Verb.READ, Thing.TRAIL),
+    (Verb.READ, Thing.AUDIT_LOG),
 }
 _ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {
     Role.VIEWER: _SEE,
@@ -167,8 +167,8 @@ _ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {
     Role.SYSTEM: _ADMINISTER
     | {
         (Verb.WRITE, Thing.QUEUE),
-        (Verb.READ, Thing.HOUSE),
-        (Verb.WRITE, Thing.HOUSE),
+        (Verb.READ, Thing.INSTALLATION),
+        (Verb.WRITE, Thing.INSTALLATION),
         (Verb.READ, Thing.TENANT),
         (Verb.WRITE, Thing.TENANT),
     },

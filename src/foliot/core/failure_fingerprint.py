@@ -37,8 +37,8 @@ def fingerprint(kind: str, error: Mapping[str, Any] | None, host: str | None = N
 
 def told(error: object) -> tuple[str, str]:
     """Code and message, whatever shape the stored error has."""
-    said = error if isinstance(error, Mapping) else {}
-    return str(said.get("code", "")), str(said.get("message", ""))
+    document = error if isinstance(error, Mapping) else {}
+    return str(document.get("code", "")), str(document.get("message", ""))
 
 
 def normalised(message: str) -> str:

@@ -12,7 +12,7 @@ MOST = 1_000_000_000
 """Larger values are refused; no limit at all is written as null."""
 
 _DUST = 1e-6
-"""Tolerance for rounding errors: a client that waited as long as it was asked to is let through."""
+"""Tolerance for rounding errors: a client that waited for its Retry-After is let through."""
 
 PAYLOAD = 1024
 """A run's own document counts as stored from this many bytes on: smaller ones are too frequent to add up."""

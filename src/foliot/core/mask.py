@@ -54,10 +54,10 @@ def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
     """The action with each credential replaced by the result of `change`. Templates of secrets are no credentials."""
     goes_to = destination(action)
 
-    def asked(spot: CredentialSpot, text: str) -> str:
+    def edit(spot: CredentialSpot, text: str) -> str:
         return text if not text or TEMPLATE.search(text) else change(spot, text)
 
-    walk = _ActionWalk(goes_to, asked)
+    walk = _ActionWalk(goes_to, edit)
     whole = isinstance(action.get("url"), str)
     return {
         name: value if whole and name == _BODY else walk.value(value, str(name), str(name))

@@ -29,9 +29,9 @@ def copy(source: Path, target: Path) -> None:
             reader.backup(writer)
             # A single file, without a write-ahead log beside it.
             writer.execute("PRAGMA journal_mode=DELETE")
-            [(said,)] = writer.execute("PRAGMA quick_check(1)").fetchall()
-            if said != "ok":
-                raise Unavailable(f"{source} is damaged, and so would be its copy: {said}")
+            [(result,)] = writer.execute("PRAGMA quick_check(1)").fetchall()
+            if result != "ok":
+                raise Unavailable(f"{source} is damaged, and so would be its copy: {result}")
         _sync(partial)
         partial.replace(target)
         _sync(target.parent)
@@ -55,13 +55,13 @@ def revision_of(file: Path) -> str:
     """The revision of a copy; `Conflict` when it is not a complete database of Foliot's."""
     try:
         with closing(_opened(file)) as reader:
-            found = reader.execute("SELECT version_num FROM alembic_version").fetchone()
-            [(said,)] = reader.execute("PRAGMA quick_check(1)").fetchall()
+            row = reader.execute("SELECT version_num FROM alembic_version").fetchone()
+            [(result,)] = reader.execute("PRAGMA quick_check(1)").fetchall()
     except sqlite3.Error as failed:
         raise Conflict(f"{file} is no database of Foliot's: {failed}") from None
-    if found is None or said != "ok":
-        raise Conflict(f"{file} is not whole: {'it has no revision' if found is None else said}")
-    return str(found[0])
+    if row is None or result != "ok":
+        raise Conflict(f"{file} is not whole: {'it has no revision' if row is None else result}")
+    return str(row[0])
 
 
 def restore(file: Path, database: Path, *, replace: bool) -> Path | None:

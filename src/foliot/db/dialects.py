@@ -118,7 +118,7 @@ class Dialect(ABC):
 
     async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
         """Restrict this transaction to the rows of one tenant."""
-        raise RuntimeError(f"{self.name} has no wall to stay behind: nobody may rely on one")
+        raise RuntimeError(f"{self.name} has no row-level security to rely on")
 
     @abstractmethod
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:

@@ -98,8 +98,8 @@ async def _engine(url: str) -> AsyncIterator[AsyncEngine]:
 def _current(conn: Connection) -> str | None:
     if not inspect(conn).has_table("alembic_version"):
         return None
-    found: str | None = conn.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return found
+    revision: str | None = conn.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return revision
 
 
 def _upgrade(conn: Connection) -> None:

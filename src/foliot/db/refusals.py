@@ -51,10 +51,10 @@ def cause_of(error: Any) -> Cause:
     state = getattr(cause, "sqlstate", None)
     if isinstance(state, str) and state in _POSTGRESQL:
         return _POSTGRESQL[state]
-    told: tuple[Any, ...] = getattr(cause, "args", ()) or ()
-    number = told[0] if told else None
+    arguments: tuple[Any, ...] = getattr(cause, "args", ()) or ()
+    number = arguments[0] if arguments else None
     if isinstance(number, int):
-        full = any(_FULL in str(text) for text in told[1:])
+        full = any(_FULL in str(text) for text in arguments[1:])
         return Cause.DISK_FULL if full else _MARIADB.get(number, Cause.AWAY)
     return Cause.AWAY
 
@@ -69,15 +69,15 @@ class RefusalLog:
     def note(self, cause: Cause, error: str, at: float, *, writes: bool) -> None:
         was = self._write if writes else self._read
         since = at if was is None or at - was.last > LULL else was.since
-        made = StoreRefusal(cause, error, since, at)
+        refusal = StoreRefusal(cause, error, since, at)
         if writes:
-            self._write = made
+            self._write = refusal
         else:
-            self._read = made
+            self._read = refusal
 
     def standing(self, at: float) -> StoreRefusal | None:
         """The current refusal; failed reads take precedence."""
-        for found in (self._read, self._write):
-            if found is not None and at - found.last <= LULL:
-                return found
+        for refusal in (self._read, self._write):
+            if refusal is not None and at - refusal.last <= LULL:
+                return refusal
         return None

@@ -12,7 +12,7 @@ IS_OURS = f"SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = '{RO
 EVERYTHING = "SELECT, INSERT, UPDATE, DELETE"
 LESS = {"turns": "SELECT, INSERT, UPDATE", "trail": "SELECT, INSERT", "trail_heads": "SELECT", "tenants": "SELECT"}
 """Tables on which a confined transaction has fewer rights."""
-HOUSE_WIDE = {"tallies": "SELECT, INSERT, UPDATE", "queues": "SELECT"}
+INSTALLATION_WIDE = {"tallies": "SELECT, INSERT, UPDATE", "queues": "SELECT"}
 """Tables without tenants that a confined transaction needs; no interface shows their rows to a tenant."""
 
 # The role belongs to the whole server: another database or process may have created it first.
@@ -52,7 +52,7 @@ async def create_row_level_security(conn: AsyncConnection) -> bool:
         if table not in standing:
             for statement in _around(table, LESS.get(table, EVERYTHING)):
                 await conn.exec_driver_sql(statement)
-    for name, verbs in HOUSE_WIDE.items():
+    for name, verbs in INSTALLATION_WIDE.items():
         granted = f"SELECT has_table_privilege('{ROLE}', '{name}', 'SELECT')"
         if not (await conn.exec_driver_sql(granted)).scalar():
             await conn.exec_driver_sql(f"GRANT {verbs} ON {name} TO {ROLE}")

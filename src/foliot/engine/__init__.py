@@ -1,1 +1,1 @@
-"""Makes time move: small actors, each with one verb, driven by one loop."""
+"""The engine: fires schedules and executes runs, by small actors that one loop drives."""

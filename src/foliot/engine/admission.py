@@ -106,25 +106,25 @@ class Admission:
         until = self._later(tenant, min(TRYING, self.slots.wait) if trying else seconds)
         then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
         why = breaker.why.rstrip(".")
-        said = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
-        return PostponedRun(until, BREAKER, said)
+        message = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
+        return PostponedRun(until, BREAKER, message)
 
     def _ask_target(self, tenant: str, target: AttemptTarget) -> None:
         line, cap = self.slots.lines.get(target.name), self.slots.cap(target)
         there = self._to[target.name] + (0 if line is None else len(line.since))
         ours = self._of[tenant, target.name] + (0 if line is None else line.tenants[tenant])
         most = max(1, cap // len(self._stalled)) if target.name in self._stalled else cap
-        # A tenant that has none there yet is not kept out by the others, as far as there is some room left.
+        # A tenant that has none there yet is not kept out by the others, as far as there are slots left.
         if (there < most and self._may_be_tried(target, there)) or (not ours and there < most + most // 2):
             return
         quick = line is None or line.waited(self.now) < QUICK
         if quick and not self.slots.brought:
             raise NotAdmitted
-        said = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
-        raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, said))
+        message = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
+        raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, message))
 
     def _may_be_tried(self, target: AttemptTarget, there: int) -> bool:
-        """A target that has not answered yet is asked by few at a time, and all such by half of the slots."""
+        """A target that has not answered yet gets few attempts at a time, and all such targets half of the slots."""
         slots, name = self.slots, target.name
         if not there or not target.remote or slots.share >= 1 or (name in slots.known and name not in self._stalled):
             return True
@@ -141,9 +141,9 @@ class Admission:
         else:
             return
         if held >= most:
-            said = "Your other runs have your share of the slots of a process, and others wait too."
+            message = "Your other runs have your share of the slots of a process, and others wait too."
             raise NotAdmitted(
-                PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, said) if slots.brought else None
+                PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, message) if slots.brought else None
             )
 
     def _until_free(self, tenant: str) -> float:

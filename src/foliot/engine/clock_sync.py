@@ -104,10 +104,10 @@ class Timekeeper:
         async with self.store.read() as tx:
             answer = await self._quickest(tx)
         before, at = self.clock.now(), self.clock.monotonic()
-        told = _told(answer, before)
-        if told is None:
+        reading = _told(answer, before)
+        if reading is None:
             return ClockAdjusted(0.0, min(SOON, self.period))
-        moment, monotonic = told
+        moment, monotonic = reading
         shift = (moment - before).total_seconds() + at - monotonic
         if not self._believed(shift):
             return ClockAdjusted(0.0, min(IN_DOUBT, self.period) * self.scale)

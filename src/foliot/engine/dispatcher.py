@@ -32,7 +32,7 @@ HELD = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """What one round handed over."""
+    """What one round passed to the workers."""
 
     offered: int
     taken: int

@@ -15,7 +15,7 @@ class EmbeddedWorkers:
     executor: Executor
     slots: int
     most: int | None = None
-    """After so many runs this process takes no more, and asks to be restarted."""
+    """After this many runs the process takes no more, and requests its restart."""
     spent: Callable[[], None] | None = None
     taken: int = 0
 

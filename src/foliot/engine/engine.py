@@ -276,7 +276,7 @@ class Engine:
 
     def _watching(self) -> list[ParkedRunWatcher]:
         """One watcher per action whose effects continue elsewhere, wherever runs are executed."""
-        pace, found = self.pace, [self.actions.get(kind) for kind in self.actions.kinds()]
+        pace, actions = self.pace, [self.actions.get(kind) for kind in self.actions.kinds()]
         return [
             ParkedRunWatcher(
                 clock=self.clock,
@@ -293,7 +293,7 @@ class Engine:
                 secrets=self.secrets,
                 monitor=None if self.intake is None else self.intake.monitor,
             )
-            for action in found
+            for action in actions
             if is_watched(action) and self._executes
         ]
 

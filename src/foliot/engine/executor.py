@@ -252,6 +252,6 @@ def _limit(claimed: ClaimedRun, action: Action | None) -> float:
 
 def _fitting(action: Action, outcome: Outcome) -> Outcome:
     if isinstance(outcome, Parked) and not is_watched(action):
-        said = f"the action {action.kind!r} answered Parked, but has no look to go on with"
-        return Failed(AttemptError("action_crashed", said), permanent=True)
+        message = f"the action {action.kind!r} answered Parked, but has no look to go on with"
+        return Failed(AttemptError("action_crashed", message), permanent=True)
     return outcome

@@ -33,11 +33,11 @@ class GroupWriter(Generic[EntryT, ResultT]):
     lesser: Callable[[EntryT], Iterator[EntryT]]
     """The same entry with less and less of what could not be stored."""
     key: Callable[[EntryT], str]
-    """What the log calls an entry."""
+    """The name of an entry in the log."""
     most: int = GROUP
     heavy: int = HEAVY
     limit: int = field(init=False)
-    """How many are written together: fewer after a group that the database did not take."""
+    """The size of a group: smaller after one that the database refused."""
 
     def __post_init__(self) -> None:
         self.limit = self.most
@@ -54,18 +54,18 @@ class GroupWriter(Generic[EntryT, ResultT]):
         return group
 
     async def write(self, entries: Sequence[EntryT]) -> list[ResultT]:
-        """What each transaction said; `Unavailable` when the database is away, and then all of them may come again."""
+        """The result of each transaction; `Unavailable` when the database is unreachable: then all can be retried."""
         try:
             results = await self._write(entries)
         except Unavailable:
-            # Also what is too much for the database looks as if it were away.
+            # A group too large for the database fails like a lost connection.
             self.limit = max(self.limit // 2, 1)
             raise
         self.limit = min(self.limit * 2, self.most)
         return results
 
     async def _write(self, entries: Sequence[EntryT]) -> list[ResultT]:
-        """An entry that cannot be stored is looked for by halves."""
+        """Find an entry that cannot be stored by bisection."""
         try:
             return [await self.transaction(entries)]
         except Unavailable:
@@ -85,5 +85,5 @@ class GroupWriter(Generic[EntryT, ResultT]):
                 raise
             except Exception:
                 log.exception("an ending could not be stored", action="unrecordable", entry=self.key(entry))
-        # Left to the end of its lease: whoever takes it back counts the attempt.
+        # Its lease expires: the janitor that reclaims the run counts the attempt.
         return []

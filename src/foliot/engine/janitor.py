@@ -143,5 +143,6 @@ def lost(claimed: ClaimedRun, now: datetime) -> AttemptEnding:
     """An attempt is lost with its worker. A parked run that costs one process after the other is given up."""
     if claimed.handle is None:
         return conclude(claimed, Lost(), now)
-    said = f"whoever looked at it was lost, {claimed.lost_looks + 1} times in a row; what it started may still go on"
-    return replace(conclude(claimed, Failed(AttemptError("watcher_lost", said), permanent=True), now), lost=True)
+    times = claimed.lost_looks + 1
+    message = f"the process that checked it was lost, {times} times in a row; what it started may still go on"
+    return replace(conclude(claimed, Failed(AttemptError("watcher_lost", message), permanent=True), now), lost=True)

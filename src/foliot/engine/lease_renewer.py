@@ -63,8 +63,8 @@ class LeaseRenewer:
 
     async def _cancel(self, flights: Sequence[RunningAttempt]) -> int:
         async with self.store.read() as tx:
-            asked = await SqlClaims(tx).cancels([flight.run_id for flight in flights])
-        chosen = [flight for flight in flights if flight.run_id in asked and flight.stop is None and flight.performing]
+            ids = await SqlClaims(tx).cancels([flight.run_id for flight in flights])
+        chosen = [flight for flight in flights if flight.run_id in ids and flight.stop is None and flight.performing]
         for flight in chosen:
             flight.halt(StopReason.CANCEL)
         return len(chosen)

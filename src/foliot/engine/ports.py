@@ -155,7 +155,7 @@ class ExaminedAction(Action, Protocol):
 
 
 def is_examined(action: Action | None) -> TypeGuard[ExaminedAction]:
-    """Whether it asks its target beforehand."""
+    """Whether it checks with its target when a schedule is saved."""
     return callable(getattr(action, "examine", None))
 
 

@@ -1,4 +1,4 @@
-"""Writes endings and parkings down in groups: while one group is being written, the next one gathers."""
+"""Writes endings and parkings by group commit: while one group is being written, the next one accumulates."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class EndingsWritten:
 
 @dataclass(slots=True, kw_only=True)
 class Recorder:
-    """One transaction per group; nothing is forgotten while the database is away."""
+    """One transaction per group; entries stay in memory while the database is unreachable."""
 
     clock: Clock
     store: Database
@@ -79,7 +79,7 @@ class Recorder:
             entries = [entry for entry, _ in group]
             finished = joined(entries, await self._writer.write(entries))
         except BaseException:
-            # Written twice is written once, so all of the group may come again.
+            # Writes are idempotent, so the whole group can be retried.
             self._pending.extendleft(reversed(group))
             raise
         self._spacing.mark()
@@ -96,7 +96,7 @@ class Recorder:
         self.feed.wake(*(run_topic(entry.fence.run_id) for entry in entries))
         if released:
             self.feed.wake(RUNS_TOPIC)
-        # Whatever is due later is found by the regular look.
+        # What is due later is found by the regular poll.
         soon = self.clock.now() + timedelta(seconds=self.longest_rest)
         if any(isinstance(entry, ParkedUpdate) and entry.poll_at < soon for entry in entries):
             self.feed.wake(PARKED_TOPIC)
@@ -117,7 +117,7 @@ def ending_writer(clock: Clock, store: Database) -> GroupWriter[Entry, EndingsRe
 
 
 def joined(entries: Sequence[Entry], parts: Sequence[EndingsResult]) -> EndingsResult:
-    """What became of all of them; those that could not be stored are stale."""
+    """The result of all of them; those that could not be stored count as stale."""
     states = {run_id: state for part in parts for run_id, state in part.states.items()}
     stale = frozenset(entry.fence.run_id for entry in entries) - states.keys()
     return EndingsResult(states, stale, sum(part.released for part in parts))
@@ -148,15 +148,15 @@ def _size(items: Sequence[Any]) -> int:
     try:
         return len(orjson.dumps(list(items)))
     except TypeError:
-        # It will not be stored either, and that is told then.
+        # It cannot be stored either; that error is reported then.
         return HEAVY
 
 
 def _lesser(entry: Entry) -> Iterator[Entry]:
     """The same with less and less of what could not be stored."""
     if isinstance(entry, ParkedUpdate):
-        said = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
-        yield replace(entry, lines=[EventLine(entry.at, EventType.LOG, "error", said)], items=())
+        text = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
+        yield replace(entry, lines=[EventLine(entry.at, EventType.LOG, "error", text)], items=())
         given_up = entry.given_up
         yield _bare(AttemptEnding(fence=entry.fence, state=given_up, outcome="failed", at=entry.at, given_up=given_up))
     else:

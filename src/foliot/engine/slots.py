@@ -183,8 +183,8 @@ class Slots:
         now = self.clock()
         for key in [key for key, one in self.breakers.items() if now - one.trial_at > FORGOTTEN and one.trial is None]:
             del self.breakers[key]
-        found = (shown(breaker, *key, now, at) for key, breaker in self.breakers.items())
-        return sorted((one for one in found if one is not None), key=lambda one: one.since)[:MOST_SHOWN]
+        reports = (shown(breaker, *key, now, at) for key, breaker in self.breakers.items())
+        return sorted((one for one in reports if one is not None), key=lambda one: one.since)[:MOST_SHOWN]
 
     def put_off(self, tenant: str, now: float, each: float) -> float:
         """When one more of the tenant's runs comes back: after those that were put off before it."""

@@ -126,14 +126,14 @@ class Ticker:
         self._next = UNKNOWN
         for one in due:
             try:
-                made = await self._settle_one(one.id, now)
+                created = await self._settle_one(one.id, now)
             except Unavailable:
                 raise
             except Exception as error:
                 log.exception("a schedule cannot be settled", action="schedule_faulty", schedule_id=one.id)
                 await self._silence(one.id, f"could not be settled: {type(error).__name__}: {error}")
             else:
-                settled, runs = settled + 1, runs + made
+                settled, runs = settled + 1, runs + created
         return Ticked(settled, runs, self.longest_rest)
 
     async def _settle_one(self, schedule_id: str, now: datetime) -> int:
@@ -171,12 +171,12 @@ class Ticker:
             self.meter.lateness.observe_all(recorded.lateness)
 
     def _settle(self, due: list[DueSchedule], now: datetime, open_runs: dict[str, list[OpenRun]]) -> list[SchedulePlan]:
-        made = 0
+        created = 0
 
         def small(plan: SchedulePlan) -> bool:
-            nonlocal made
-            made += len(plan.runs)
-            return made <= MOST_RUNS or made == len(plan.runs)
+            nonlocal created
+            created += len(plan.runs)
+            return created <= MOST_RUNS or created == len(plan.runs)
 
         return list(takewhile(small, (settle(one, now, open_runs.get(one.id, ())) for one in due)))
 

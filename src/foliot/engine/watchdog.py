@@ -35,7 +35,7 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(frozen=True, slots=True)
 class WatchdogRound:
-    """When to look again."""
+    """When to check again."""
 
     rest: float
 
@@ -118,14 +118,14 @@ class Watchdog:
     def standstills(self) -> list[Standstill]:
         """The current stalls; empty when nothing is due, or it starts."""
         now = self.clock.monotonic()
-        found = [*self._store(now), *self._clock(now)]
-        if not found and (reason := self._waiting(self._waits(now))) is not None:
-            found.append(reason)
-        if not found and (unfired := self._unfired(now)):
+        stalls = [*self._store(now), *self._clock(now)]
+        if not stalls and (reason := self._waiting(self._waits(now))) is not None:
+            stalls.append(reason)
+        if not stalls and (unfired := self._unfired(now)):
             detail = self.failed() or "its rounds do not come to an end"
-            told = "schedules are due and are not fired"
-            found.append(Standstill(why=StandstillReason.SCHEDULER, told=told, seconds=unfired, detail=detail))
-        return found
+            message = "schedules are due and are not fired"
+            stalls.append(Standstill(why=StandstillReason.SCHEDULER, told=message, seconds=unfired, detail=detail))
+        return stalls
 
     def _look(self) -> None:
         now = self.clock.monotonic()
@@ -140,8 +140,8 @@ class Watchdog:
         refused = self.refusal()
         if refused is None or (refused.cause in PASSING and refused.last - refused.since < PASSED):
             return []
-        told = f"{refused.cause.told}; nothing fires and no run begins until it does"
-        return [Standstill(why=StandstillReason.STORE, told=told, seconds=now - refused.since, detail=refused.error)]
+        message = f"{refused.cause.told}; nothing fires and no run begins until it does"
+        return [Standstill(why=StandstillReason.STORE, told=message, seconds=now - refused.since, detail=refused.error)]
 
     def _clock(self, now: float) -> list[Standstill]:
         doubt = self.doubt()
@@ -149,8 +149,8 @@ class Watchdog:
             return []
         way = "ahead" if doubt.seconds > 0 else "back"
         jump = f"the clock has jumped {abs(doubt.seconds):.0f} s {way}"
-        told = f"{jump}: the time from before is kept until the jump is confirmed"
-        return [Standstill(why=StandstillReason.CLOCK, told=told, seconds=now - doubt.since)]
+        message = f"{jump}: the time from before is kept until the jump is confirmed"
+        return [Standstill(why=StandstillReason.CLOCK, told=message, seconds=now - doubt.since)]
 
     def _unfired(self, now: float) -> float:
         """For how long an instant has been due, when that is too long."""
@@ -171,8 +171,8 @@ class Watchdog:
         if not waits:
             return None
         if away := self.broker():
-            told = "the broker does not take runs: they wait until it does"
-            return Standstill(why=StandstillReason.BROKER, told=told, seconds=waits, detail=away)
+            message = "the broker does not take runs: they wait until it does"
+            return Standstill(why=StandstillReason.BROKER, told=message, seconds=waits, detail=away)
         if self.takers is not None:
             return self._untaken(waits, *self.takers())
         if self._full:
@@ -192,8 +192,8 @@ class Watchdog:
                 why=StandstillReason.SLOTS, told="runs wait, and no worker has a free slot", seconds=waits
             )
         # They live and report, so their way to the database is good: what they miss is what the broker should bring.
-        told = "runs wait, though workers have free slots: the broker brings them nothing"
-        return Standstill(why=StandstillReason.BROKER, told=told, seconds=waits)
+        message = "runs wait, though workers have free slots: the broker brings them nothing"
+        return Standstill(why=StandstillReason.BROKER, told=message, seconds=waits)
 
     def _busy(self, waits: float) -> Standstill:
         found = list(self.held())

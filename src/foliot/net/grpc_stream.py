@@ -59,8 +59,8 @@ async def exchange(channel: aio.Channel, call: GrpcRequest, seconds: float) -> l
 def failure(error: aio.AioRpcError) -> CallFailed | AnswerTooLarge:
     """The public part of a failed call. gRPC's messages about connections name addresses, and are not repeated."""
     status = CallStatus(error.code().name)
-    said = error.details() or ""
-    if status is CallStatus.RESOURCE_EXHAUSTED and _TOO_LARGE.search(said):
+    details = error.details() or ""
+    if status is CallStatus.RESOURCE_EXHAUSTED and _TOO_LARGE.search(details):
         return AnswerTooLarge()
     match status:
         case CallStatus.UNAVAILABLE:
@@ -68,9 +68,9 @@ def failure(error: aio.AioRpcError) -> CallFailed | AnswerTooLarge:
         case CallStatus.DEADLINE_EXCEEDED:
             message = _LATE
         case _:
-            message = plain(said)
+            message = plain(details)
     retry_after, violations = _details(error.trailing_metadata())
-    return CallFailed(status, message, retry_after=retry_after, violations=violations, said=said[:_MOST_TEXT])
+    return CallFailed(status, message, retry_after=retry_after, violations=violations, said=details[:_MOST_TEXT])
 
 
 def plain(text: str) -> str:

@@ -50,10 +50,10 @@ class Interfaces:
 
 def _by_name() -> frozenset[Address]:
     try:
-        found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)
     except OSError:
         return frozenset()
-    return frozenset(ip_address(str(where[0]).partition("%")[0]) for *_, where in found)
+    return frozenset(ip_address(str(where[0]).partition("%")[0]) for *_, where in infos)
 
 
 OWN = Interfaces()

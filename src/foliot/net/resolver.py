@@ -63,5 +63,5 @@ class Lookups:
 
 def addresses_of(host: str) -> list[str]:
     """The answers of the system's resolver, without duplicates."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+    infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(place[0]) for *_, place in infos))

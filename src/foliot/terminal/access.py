@@ -11,8 +11,8 @@ from foliot.core.access import LOCAL, Caller, Interface, Thing, Verb, scope
 Command = TypeVar("Command", bound=Callable[..., Any])
 Permission = tuple[Verb, Thing]
 
-READ_HOUSE: Permission = (Verb.READ, Thing.HOUSE)
-WRITE_HOUSE: Permission = (Verb.WRITE, Thing.HOUSE)
+READ_INSTALLATION: Permission = (Verb.READ, Thing.INSTALLATION)
+WRITE_INSTALLATION: Permission = (Verb.WRITE, Thing.INSTALLATION)
 SERVER = "server"
 """Sent to a server, which decides by the token."""
 
@@ -43,4 +43,4 @@ def caller_of(command: Callable[..., Any]) -> Caller:
     """The local caller with the scopes that the command states, and no others."""
     stated = needs_of(command)
     scopes = frozenset(scope(*one) for one in stated) if isinstance(stated, frozenset) else frozenset[str]()
-    return replace(LOCAL, door=Interface.CLI, scopes=scopes)
+    return replace(LOCAL, interface=Interface.CLI, scopes=scopes)

@@ -20,11 +20,11 @@ def usage(message: str) -> Failure:
 
 def duration(flag: str, text: str) -> int | float:
     """Seconds: `90`, `90s`, `15m`, `4h`, `1h30m`, `1d`."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or not any(found.groups()):
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
         raise usage(f"{flag}: must be a duration such as 30s, 15m, 4h or 1h30m, got {text!r}")
-    whole = sum(int(found[at]) * size for at, size in enumerate(_SECONDS, 1) if found[at])
-    rest = float(found[4] or 0)
+    whole = sum(int(match[at]) * size for at, size in enumerate(_SECONDS, 1) if match[at])
+    rest = float(match[4] or 0)
     return whole + (int(rest) if rest.is_integer() else rest)
 
 

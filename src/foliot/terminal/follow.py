@@ -20,20 +20,20 @@ Event = dict[str, Any]
 def stored_events(client: Client, run: str, after: int) -> Iterator[Event]:
     """Every event stored so far."""
     path = f"/api/runs/{segment(run)}/events"
-    found = client.get(path, after=after, limit=PAGE)
-    yield from found["items"]
-    while found.get("next_cursor"):
-        found = client.get(path, after=found["next_cursor"], limit=PAGE)
-        yield from found["items"]
+    page = client.get(path, after=after, limit=PAGE)
+    yield from page["items"]
+    while page.get("next_cursor"):
+        page = client.get(path, after=page["next_cursor"], limit=PAGE)
+        yield from page["items"]
 
 
 def matching_lines(client: Client, run: str, after: int, **filters: object) -> Iterator[Event]:
     """Every log line stored so far that matches."""
     place: int | None = after
     while place is not None:
-        found = client.get(f"/api/runs/{segment(run)}/logs", after=place, **filters)
-        yield from ({**line, "type": "log"} for line in found["items"])
-        place = found["after"]
+        page = client.get(f"/api/runs/{segment(run)}/logs", after=place, **filters)
+        yield from ({**line, "type": "log"} for line in page["items"])
+        place = page["after"]
 
 
 def follow_run(client: Client, run: str, after: int) -> Iterator[Event]:

@@ -108,5 +108,5 @@ def run_topic(run_id: str) -> str:
 
 
 def node_topic(node_id: str) -> str:
-    """One process, when an operator asked something of it."""
+    """One process, when an operator sent a request to it."""
     return f"node:{node_id}"

@@ -10,7 +10,7 @@ from datetime import datetime
 from foliot.commands.tenant import Tenant
 from foliot.commands.tenants_sql import SqlTenants
 from foliot.db.database import Database
-from foliot.engine.model.offer import OfferedBatch, OfferedRun, PublishWindow
+from foliot.engine.model.queue import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import HandedBack
 from foliot.engine.sql.offers import SqlOffers
 from foliot.engine.sql.runs import SqlRuns

@@ -494,7 +494,7 @@ async def test_a_stream_ends_when_its_key_is_revoked_and_others_go_on(
         house.world.clock.advance(2)
 
         assert [frame for frame in await ending.frames() if frame.startswith(":")] == [
-            ": what you showed no longer counts; come back with something that does"
+            ": your credential is no longer valid; reconnect with a valid one"
         ]
         await house.ask("POST", f"/api/runs/{run_id}/cancel", admin)
         assert "event: end" in (await going.frames())[-1]

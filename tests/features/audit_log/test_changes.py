@@ -25,7 +25,7 @@ from tests.givens import statements
 from tests.world import EVERY_MINUTE, HOURLY, URL, World
 
 ADA = Caller("acme", "ada", Role.ADMIN, key_id="key_1")
-BOB = Caller("other", "bob", Role.ADMIN, door=Interface.CLI)
+BOB = Caller("other", "bob", Role.ADMIN, interface=Interface.CLI)
 BOOM = {"code": "http_500", "message": "the target answered 500"}
 
 

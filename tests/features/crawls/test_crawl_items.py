@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import func, select
 
 from foliot.engine.sql import run_items as module
-from foliot.engine.sql.item_tables import crawl_items
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.run_items import RunItems, write_items
+from foliot.engine.sql.tables import crawl_items
 from foliot.features.jobs.sql import SqlJobs
 from tests.features.crawls.test_crawls import MINE, crawl
 from tests.givens import statements

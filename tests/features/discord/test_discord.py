@@ -47,7 +47,7 @@ def test_of_several_roles_the_most_counts(roles: tuple[int, ...], user: int, gra
     caller = MAP.caller(asked(*roles, user=user))
 
     assert (caller.role, caller.tenant_id, caller.user_id) == (granted, "news", f"discord:{user}")
-    assert caller.door is Interface.DISCORD
+    assert caller.interface is Interface.DISCORD
 
 
 @pytest.mark.parametrize("event", [asked(), asked(9), asked(30, user=1), asked(2, guild=None)])

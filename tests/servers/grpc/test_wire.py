@@ -310,7 +310,7 @@ async def test_it_says_that_it_is_well_until_it_stops(world: World) -> None:
 
 
 async def test_strangers_cannot_hold_all_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interceptor, "STRANGERS", 2)
+    monkeypatch.setattr(interceptor, "MAX_ANONYMOUS", 2)
     async with opened(world) as door, grpc.aio.insecure_channel(door.address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         calls = [stub.Watch(health_pb2.HealthCheckRequest()) for _ in range(2)]

@@ -94,7 +94,7 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
 function useCount(q: string): RunCount | undefined {
   return useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { query: { q }, signal }),
     retry: false,
   }).data;
 }

@@ -47,12 +47,12 @@ async def _provider(settings: Settings) -> Finding:
     jwks, egress = wiring.provider(settings, StoreClock())
     try:
         async with egress:
-            found = len((await jwks.fetch()).named)
+            keys = len((await jwks.fetch()).named)
     except (EgressRefused, EgressFailed, BadKeys) as failed:
         return Finding("error", key, f"must answer with a JWKS document, got {settings.jwks_url}: {failed}")
-    if not found:
+    if not keys:
         return Finding("error", key, f"has no key that can verify a signature, got {settings.jwks_url}")
-    return Finding("ok", key, f"{settings.jwks_url} has {count(found, 'usable key')}")
+    return Finding("ok", key, f"{settings.jwks_url} has {count(keys, 'usable key')}")
 
 
 def _vault(settings: Settings) -> list[Finding]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import typer
 
-from foliot.terminal.access import READ_HOUSE, needs
+from foliot.terminal.access import READ_INSTALLATION, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home, Json
 from foliot.terminal.output import Exit, one_line_errors
@@ -20,7 +20,7 @@ FINDINGS = Table(": level, key, what: message", empty="Nothing to report.", item
 
 
 @group.command()
-@needs(READ_HOUSE)
+@needs(READ_INSTALLATION)
 def check(home: Home = None, as_json: Json = False) -> None:
     """Check settings and connections; every problem names the key, the rule and the value."""
     import asyncio
@@ -52,8 +52,8 @@ def check(home: Home = None, as_json: Json = False) -> None:
             findings += [Finding("error", complaint.field, rule(complaint)) for complaint in wrong.complaints]
         else:
             for subject in (*subjects, discord, mongo):
-                found = subject.check(loaded)
-                findings += found if isinstance(found, list) else asyncio.run(found)
+                result = subject.check(loaded)
+                findings += result if isinstance(result, list) else asyncio.run(result)
         findings.sort(key=lambda finding: LEVELS.index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         report = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}

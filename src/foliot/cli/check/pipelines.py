@@ -27,7 +27,7 @@ def check(settings: Settings) -> list[Finding]:
         return [Finding("warning", KEY, str(failed))]
     faults = [sheet.fault] if sheet.fault else [fault for one in sheet.pipelines for fault in one.faults]
     good = [one.name for one in sheet.pipelines if one.definition is not None]
-    found = [Finding("warning", KEY, str(fault)) for fault in faults]
+    result = [Finding("warning", KEY, str(fault)) for fault in faults]
     if good:
-        found.append(Finding("ok", KEY, f"{count(len(good), 'pipeline')} of {settings.pipelines}: {', '.join(good)}"))
-    return found
+        result.append(Finding("ok", KEY, f"{count(len(good), 'pipeline')} of {settings.pipelines}: {', '.join(good)}"))
+    return result

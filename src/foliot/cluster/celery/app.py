@@ -63,8 +63,8 @@ def make_app(url: str, queues: Sequence[str]) -> BrokerApp:
         task_create_missing_queues=False,
         worker_prefetch_multiplier=1,
         # After a broken connection Celery would take little at first and then, thread by thread, ask the broker for
-        # more. Each thread reads the answer from a connection that the loop reads too: whoever misses it waits for
-        # ever, and with it every receipt.
+        # more. Each thread reads the answer from a connection that the loop reads too: a thread that misses it waits
+        # for ever, and with it every receipt.
         worker_enable_prefetch_count_reduction=False,
         worker_disable_rate_limits=True,
         worker_hijack_root_logger=False,

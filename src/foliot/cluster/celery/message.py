@@ -77,7 +77,7 @@ def on_list(parcel: BrokerMessage, step: int) -> bytes:
 
 
 def opened(arguments: Sequence[Any], named: Mapping[str, Any]) -> BrokerMessage:
-    """The parcel in a message; `MalformedMessage` when it is none, for anybody may write to a broker."""
+    """The parcel in a message; `MalformedMessage` when it is none: other programs may write to a broker too."""
     if named or len(arguments) != 4:
         raise MalformedMessage(f"must have four arguments, got {len(arguments)} and {len(named)} by name")
     run_ids, offered_at, queue, priority = arguments

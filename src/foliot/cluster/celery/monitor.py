@@ -98,22 +98,22 @@ class RunMonitor:
         events: Any = None if consumer is None else consumer.event_dispatcher
         if consumer is None or events is None or not events.enabled or (events.groups and "task" not in events.groups):
             return
-        told = {"uuid": run_id, "timestamp": at.timestamp(), **about}
+        fields = {"uuid": run_id, "timestamp": at.timestamp(), **about}
         # Celery's connection belongs to its thread, whose loop keeps no order: the order is kept here.
-        self._news.append((kind, told))
+        self._news.append((kind, fields))
         consumer.call_soon(self._dispatch, consumer)
 
     def _dispatch(self, consumer: Any) -> None:
         """A monitor may miss an event; the rows are authoritative."""
         while self._news:
-            kind, told = self._news.popleft()
+            kind, fields = self._news.popleft()
             if consumer.event_dispatcher is not None:
-                consumer.event_dispatcher.send(kind, **told)
+                consumer.event_dispatcher.send(kind, **fields)
 
 
 def _monitor(state: Any) -> RunMonitor | None:
-    found = getattr(state.app, "foliot_monitor", None)
-    return found if isinstance(found, RunMonitor) else None
+    monitor = getattr(state.app, "foliot_monitor", None)
+    return monitor if isinstance(monitor, RunMonitor) else None
 
 
 @inspect_command(name="active", alias="dump_active")  # type: ignore[untyped-decorator]

@@ -23,8 +23,8 @@ def checked(url: str) -> dict[str, Any] | None:
     first, *others = url.split(";")
     [authority, *_] = parse_qs(urlsplit(first).query).get(AUTHORITY, [None])
     if scheme == "rediss":
-        asked = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
-        return {**asked, AUTHORITY: authority} if authority else asked
+        options = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+        return {**options, AUTHORITY: authority} if authority else options
     # The client verifies the name of the first of several machines, and keeps it for the others.
     named = {} if others else {"server_hostname": None}
     return {"cert_reqs": ssl.CERT_REQUIRED, "ca_certs": authority, **named}

@@ -43,9 +43,9 @@ def understand(words: object, zone: str, now: datetime) -> ParsedTrigger:
 
 
 def _understand(words: object, zone: str, now: datetime) -> ParsedTrigger:
-    said = read_phrase(words)
+    phrase = read_phrase(words)
     try:
-        return _possible(_meant(said, zone, now))
+        return _possible(_meant(phrase, zone, now))
     except _NoSuchTrigger as error:
         text = str(words)
         raise Invalid("words", str(error), got=text, position=(0, len(text)), suggestion=error.meant) from None
@@ -73,16 +73,16 @@ class _NoSuchTrigger(Exception):
         self.meant = meant
 
 
-def _meant(said: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
-    if said.ahead is not None or said.date is not None:
-        return _moment(said, zone, now)
-    if said.unit is None and not (said.times or said.weekdays or said.nth or said.days or said.months):
+def _meant(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
+    if phrase.ahead is not None or phrase.date is not None:
+        return _moment(phrase, zone, now)
+    if phrase.unit is None and not (phrase.times or phrase.weekdays or phrase.nth or phrase.days or phrase.months):
         raise _NoSuchTrigger("says no time, day or rhythm", "every day at 02:30")
-    if said.unit in {"second", "minute", "hour"} and not said.times:
-        return _often(said)
-    if said.number > 1 and said.unit is not None:
-        return _seldom(said)
-    return _daily(said)
+    if phrase.unit in {"second", "minute", "hour"} and not phrase.times:
+        return _often(phrase)
+    if phrase.number > 1 and phrase.unit is not None:
+        return _seldom(phrase)
+    return _daily(phrase)
 
 
 def _possible(meant: ParsedTrigger) -> ParsedTrigger:
@@ -94,27 +94,28 @@ def _possible(meant: ParsedTrigger) -> ParsedTrigger:
     return meant
 
 
-def _moment(said: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
-    if said.unit is not None or said.nth or said.days or said.months or said.between or said.weekdays:
+def _moment(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
+    if phrase.unit is not None or phrase.nth or phrase.days or phrase.months or phrase.between or phrase.weekdays:
         raise _NoSuchTrigger("names one moment and a rhythm: give one of the two")
-    if said.ahead is not None:
+    if phrase.ahead is not None:
         try:
-            return ParsedTrigger(TriggerType.ONEOFF, run_at=now.replace(microsecond=0) + timedelta(seconds=said.ahead))
+            run_at = now.replace(microsecond=0) + timedelta(seconds=phrase.ahead)
+            return ParsedTrigger(TriggerType.ONEOFF, run_at=run_at)
         except OverflowError:
             raise _NoSuchTrigger("is too far away") from None
-    if said.date == "now":
+    if phrase.date == "now":
         raise _NoSuchTrigger("is over before it is said", "in 10 seconds")
-    if len(said.times) > 1:
+    if len(phrase.times) > 1:
         raise _NoSuchTrigger("names several times, but one moment has one")
     local = now.astimezone(zone_info(zone))
-    if said.date in {"today", "tomorrow"}:
-        day = local.date() + timedelta(days=int(said.date == "tomorrow"))
+    if phrase.date in {"today", "tomorrow"}:
+        day = local.date() + timedelta(days=int(phrase.date == "tomorrow"))
     else:
         try:
-            day = date.fromisoformat(str(said.date))
+            day = date.fromisoformat(str(phrase.date))
         except ValueError:
-            raise _NoSuchTrigger(f"there is no day {said.date}") from None
-    at = said.times[0] if said.times else MIDNIGHT
+            raise _NoSuchTrigger(f"there is no day {phrase.date}") from None
+    at = phrase.times[0] if phrase.times else MIDNIGHT
     if not 1970 <= day.year < 3000:
         raise _NoSuchTrigger("is outside the years 1970 to 2999")
     # The zone's clock decides, also where it skips or repeats this time.
@@ -123,30 +124,30 @@ def _moment(said: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
     return ParsedTrigger(TriggerType.ONEOFF, run_at=fires(wall, zone).after(begin))
 
 
-def _often(said: PhraseClauses) -> ParsedTrigger:
+def _often(phrase: PhraseClauses) -> ParsedTrigger:
     """Seconds, minutes and hours: as cron where they divide evenly, otherwise as an interval from the start."""
-    unit = said.unit or "hour"
-    whole, narrowed = _WHOLE[unit], said.weekdays or said.days or said.months or said.nth or said.between
-    if said.minute is not None and unit != "hour":
+    unit = phrase.unit or "hour"
+    whole, narrowed = _WHOLE[unit], phrase.weekdays or phrase.days or phrase.months or phrase.nth or phrase.between
+    if phrase.minute is not None and unit != "hour":
         raise _NoSuchTrigger("names a minute, but it is due more often than hourly")
-    if whole % said.number:
-        if narrowed or said.minute is not None:
+    if whole % phrase.number:
+        if narrowed or phrase.minute is not None:
             raise _NoSuchTrigger(
-                f"{said.number} {unit}s do not divide a clock evenly: they cannot be kept to hours or days"
+                f"{phrase.number} {unit}s do not divide a clock evenly: they cannot be kept to hours or days"
             )
-        return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=said.number * UNITS[unit])
-    step = "*" if said.number == 1 else f"*/{said.number}" if said.number < whole else "0"
-    hours = "*" if said.between is None else _hours(said.between, inclusive=unit == "hour")
+        return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=phrase.number * UNITS[unit])
+    step = "*" if phrase.number == 1 else f"*/{phrase.number}" if phrase.number < whole else "0"
+    hours = "*" if phrase.between is None else _hours(phrase.between, inclusive=unit == "hour")
     match unit:
         case "second":
             expression = f"{step} * {hours}"
         case "minute":
             expression = f"{step} {hours}"
-        case _ if said.between is None or step == "*":
-            expression = f"{said.minute or 0} {hours if said.between else step}"
+        case _ if phrase.between is None or step == "*":
+            expression = f"{phrase.minute or 0} {hours if phrase.between else step}"
         case _:
-            expression = f"{said.minute or 0} {hours}/{said.number}"
-    return ParsedTrigger(TriggerType.CRON, cron_expr=f"{expression} {_dates(said)}")
+            expression = f"{phrase.minute or 0} {hours}/{phrase.number}"
+    return ParsedTrigger(TriggerType.CRON, cron_expr=f"{expression} {_dates(phrase)}")
 
 
 def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
@@ -156,42 +157,43 @@ def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _seldom(said: PhraseClauses) -> ParsedTrigger:
+def _seldom(phrase: PhraseClauses) -> ParsedTrigger:
     """Every n days or weeks: as an interval, because no cron expression keeps that across the end of a month."""
-    seconds = UNITS[said.unit or "day"]
+    seconds = UNITS[phrase.unit or "day"]
     if not seconds:
-        raise _NoSuchTrigger(f"no trigger counts {said.unit}s; name them", "on the 1st of january and july at 9")
-    if said.times or said.weekdays or said.days or said.months or said.between:
-        raise _NoSuchTrigger(f"every {said.number} {said.unit}s is counted from the start: it keeps no time of day")
-    return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=said.number * seconds)
+        raise _NoSuchTrigger(f"no trigger counts {phrase.unit}s; name them", "on the 1st of january and july at 9")
+    if phrase.times or phrase.weekdays or phrase.days or phrase.months or phrase.between:
+        raise _NoSuchTrigger(f"every {phrase.number} {phrase.unit}s is counted from the start: it keeps no time of day")
+    return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=phrase.number * seconds)
 
 
-def _daily(said: PhraseClauses) -> ParsedTrigger:
-    if said.between is not None:
+def _daily(phrase: PhraseClauses) -> ParsedTrigger:
+    if phrase.between is not None:
         raise _NoSuchTrigger("names hours to stay between, but not how often", "every hour between 9 and 17")
-    times = sorted(set(said.times or [MIDNIGHT]))
+    times = sorted(set(phrase.times or [MIDNIGHT]))
     rest = {(one.minute, one.second) for one in times}
     if len(rest) > 1:
         raise _NoSuchTrigger("one cron expression has the same minute for all its hours: make two schedules")
-    if said.minute is not None and said.times:
+    if phrase.minute is not None and phrase.times:
         raise _NoSuchTrigger("names a minute twice")
     minute, second = rest.pop()
     hours = ",".join(str(one.hour) for one in times)
-    if said.minute is not None:
+    if phrase.minute is not None:
         # "weekdays at :15" is hourly.
-        minute, hours = said.minute, "*"
+        minute, hours = phrase.minute, "*"
     written = f"{second} " if second else ""
-    return ParsedTrigger(TriggerType.CRON, cron_expr=f"{written}{minute} {hours} {_dates(said)}")
+    return ParsedTrigger(TriggerType.CRON, cron_expr=f"{written}{minute} {hours} {_dates(phrase)}")
 
 
-def _dates(said: PhraseClauses) -> str:
+def _dates(phrase: PhraseClauses) -> str:
     """Day of month, month and day of week."""
-    days, months, weekdays = list(said.days), list(said.months), [*map(str, sorted(set(said.weekdays))), *said.nth]
-    if said.unit == "week" and not weekdays:
+    days, months = list(phrase.days), list(phrase.months)
+    weekdays = [*map(str, sorted(set(phrase.weekdays))), *phrase.nth]
+    if phrase.unit == "week" and not weekdays:
         weekdays = ["1"]
-    if said.unit in {"month", "year"} and not days and not weekdays:
+    if phrase.unit in {"month", "year"} and not days and not weekdays:
         days = ["1"]
-    if said.unit == "year" and not months:
+    if phrase.unit == "year" and not months:
         months = [1]
     if days and weekdays:
         raise _NoSuchTrigger(

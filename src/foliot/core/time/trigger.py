@@ -120,7 +120,7 @@ class Trigger:
         return self.next_after(moment - _TICK) == moment
 
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        """The instants of [start, end), in order, computed as they are asked for."""
+        """The instants of [start, end), in order, computed lazily."""
         return self.rule.between(*self._within(start, end))
 
     def count(self, start: datetime, end: datetime) -> int:
@@ -209,7 +209,7 @@ def _rule(fields: Fields) -> Rule:
 
 
 class TriggerType(StrEnum):
-    """The kinds of trigger, in the words of the HTTP door."""
+    """The kinds of trigger, as the API names them."""
 
     CRON = "cron"
     INTERVAL = "interval"

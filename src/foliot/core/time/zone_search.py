@@ -57,30 +57,30 @@ def _by_lower() -> dict[str, str]:
 def find_zone(text: str) -> str | None:
     """The one zone that this names; None when there is none, or when it is ambiguous."""
     found = search_zones(text, 1)
-    said = text.strip().lower()
+    query = text.strip().lower()
     if not found:
         return None
     name, _ = found[0]
-    whole = said in {name.lower(), name.lower().rpartition("/")[2].replace("_", " ")} or said in SPOKEN
-    return name if whole or _OFFSET.fullmatch(said) else None
+    whole = query in {name.lower(), name.lower().rpartition("/")[2].replace("_", " ")} or query in SPOKEN
+    return name if whole or _OFFSET.fullmatch(query) else None
 
 
 def search_zones(text: str, limit: int) -> list[tuple[str, str]]:
     """(name, hint): exact names first, then what the abbreviation or offset means, then cities, then any part."""
-    said = " ".join(text.lower().split()).replace(" ", "_")
+    query = " ".join(text.lower().split()).replace(" ", "_")
     known = _by_lower()
     found: dict[str, str] = {}
-    if said in SPOKEN:
-        found[SPOKEN[said]] = f"{text.strip().upper()} as it is spoken of"
-    if said in known:
-        found.setdefault(known[said], "")
-    if offset := _OFFSET.fullmatch(said):
+    if query in SPOKEN:
+        found[SPOKEN[query]] = f"{text.strip().upper()} as it is spoken of"
+    if query in known:
+        found.setdefault(known[query], "")
+    if offset := _OFFSET.fullmatch(query):
         found |= _fixed(offset[1], int(offset[2]), int(offset[3] or 0))
     for hit in (_begins_city, _begins, _holds):
         for lower, name in known.items():
             if len(found) >= limit:
                 return list(found.items())[:limit]
-            if hit(lower, said):
+            if hit(lower, query):
                 found.setdefault(name, "")
     return list(found.items())[:limit]
 
@@ -95,13 +95,13 @@ def _fixed(sign: str, hours: int, minutes: int) -> dict[str, str]:
     return {name: f"always {sign}{hours:02}:00, no daylight saving"} if name in zone_names() else {}
 
 
-def _begins_city(lower: str, said: str) -> bool:
-    return lower.rpartition("/")[2].startswith(said)
+def _begins_city(lower: str, query: str) -> bool:
+    return lower.rpartition("/")[2].startswith(query)
 
 
-def _begins(lower: str, said: str) -> bool:
-    return lower.startswith(said)
+def _begins(lower: str, query: str) -> bool:
+    return lower.startswith(query)
 
 
-def _holds(lower: str, said: str) -> bool:
-    return said in lower
+def _holds(lower: str, query: str) -> bool:
+    return query in lower

@@ -37,20 +37,20 @@ def clean(text: str) -> str:
 
 def plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data as JSON; what JSON does not know is kept as text, so that no value keeps the rest from being written."""
-    made: dict[str, Any]
+    document: dict[str, Any]
     try:
-        made = orjson.loads(orjson.dumps(data))
+        document = orjson.loads(orjson.dumps(data))
     except (TypeError, ValueError):
-        made = _loosely(data)
-    return made
+        document = _loosely(data)
+    return document
 
 
 def _loosely(data: Mapping[str, Any]) -> Any:
     try:
         text = clean(json.dumps(data, default=str, ensure_ascii=False, skipkeys=True))
         return json.loads(text, parse_constant=lambda _: None, parse_int=_integer)
-    except Exception as error:  # noqa: BLE001 -- a stranger's value may raise anything when it is asked for its text
-        return {"unreadable": f"what the action told is no JSON ({type(error).__name__})"}
+    except Exception as error:  # noqa: BLE001 -- the `__str__` of a user's value may raise anything
+        return {"unreadable": f"what the action logged is not JSON ({type(error).__name__})"}
 
 
 def _integer(digits: str) -> int | float:
@@ -129,8 +129,8 @@ class AttemptLog:
 
     def _own_up(self) -> None:
         if self.dropped:
-            said = f"{self.dropped} more lines came too fast and were not kept"
-            self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", said))
+            message = f"{self.dropped} more lines came too fast and were not kept"
+            self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", message))
             self.dropped = 0
 
     @property
@@ -176,7 +176,7 @@ class AttemptLog:
         self.text += sum(len(line.message) for line in lines)
 
     def context(self, timeout: timedelta, note: SaveHandle) -> ActionContext:
-        """What the action may know, and where it says what it has to say."""
+        """The context of the action: its attempt, and where it logs."""
         claimed = self.claimed
         return ActionContext(
             run_id=self.run_id,
@@ -214,7 +214,7 @@ class HandleWriter:
             # The write is idempotent; a second missing answer is reported to the action, before it starts anything.
             kept = await self._write(clean)
         if not kept:
-            raise StaleAttempt(f"run {notebook.run_id} is in other hands now: start nothing for it")
+            raise StaleAttempt(f"run {notebook.run_id} is held by another attempt now: start nothing for it")
         notebook.noted = clean
 
     async def _write(self, handle: Mapping[str, Any]) -> bool:

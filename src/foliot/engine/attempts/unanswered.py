@@ -55,10 +55,10 @@ def timed_out(limit: float) -> Failed:
 
 
 def crashed(notebook: AttemptLog, error: BaseException) -> Failed:
-    said: dict[str, Any] = {"exc_info": error}
+    fields: dict[str, Any] = {"exc_info": error}
     if notebook.redactor.forms:
-        said = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
-    log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **said)
+        fields = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
+    log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **fields)
     # Hidden values are removed before the text is truncated: half of one would not be recognised.
     message = notebook.redactor.text(f"{type(error).__name__}: {error}")
     return Failed(AttemptError("action_crashed", message[:1000]))
@@ -69,5 +69,5 @@ def unanswered(flight: RunningAttempt, outcome: Ended | None) -> Outcome | None:
     if outcome is None or flight.noted is None:
         return outcome
     if isinstance(outcome, Failed):
-        flight.log(f"Nobody knows yet what was started: {outcome.problem.message}", level="warning")
+        flight.log(f"It is not known yet what was started: {outcome.problem.message}", level="warning")
     return Parked(flight.noted, timedelta())

@@ -1,1 +1,1 @@
-"""Hands runs to workers on other machines through a message broker."""
+"""Distributes runs to workers on other machines through a message broker."""

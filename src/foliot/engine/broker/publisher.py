@@ -18,7 +18,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Broker
 from foliot.engine.model.node import SEEN, NodeRequest
-from foliot.engine.model.offer import OfferedRun, PublishWindow
+from foliot.engine.model.queue import OfferedRun, PublishWindow
 from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.offers import SqlOffers
@@ -44,7 +44,7 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What one round handed over."""
+    """What one round published."""
 
     runs: int
     parcels: int
@@ -68,7 +68,7 @@ class QueueConsumers:
 
     @classmethod
     def of(cls, nodes: Sequence[Mapping[str, Any]]) -> QueueConsumers:
-        """Workers that were asked to stop take nothing more."""
+        """Draining workers take no more runs."""
         return cls([_taker(node["report"]) for node in nodes if node["role"] == "worker" and not _leaving(node)])
 
     def of_queue(self, queue: str) -> list[QueueConsumer]:
@@ -128,16 +128,16 @@ class Publisher:
         await self._look_at_workers(loop.time())
         await self._reach(loop.time())
         async with self.store.begin() as tx:
-            found = await SqlOffers(tx).offer(now, now - UNCLAIMED * self.scale, self._takers.window, self.batch)
+            batch = await SqlOffers(tx).offer(now, now - UNCLAIMED * self.scale, self._takers.window, self.batch)
         self._spacing.mark()
-        if not found.runs:
+        if not batch.runs:
             self._spacing.gap = self.gather
-            return Published(0, 0, self._rest(now, full=found.full))
-        self._spacing.gap = BACKLOG if found.full else self.gather
-        parcels = self._packed(found.runs, now)
+            return Published(0, 0, self._rest(now, full=batch.full))
+        self._spacing.gap = BACKLOG if batch.full else self.gather
+        parcels = self._packed(batch.runs, now)
         await self._send(parcels)
         self._patience = SHORTEST
-        return Published(len(found.runs), len(parcels), max(self._spacing.gap, SHORTEST))
+        return Published(len(batch.runs), len(parcels), max(self._spacing.gap, SHORTEST))
 
     def _rest(self, now: datetime, *, full: bool) -> float:
         """Claims do not notify the publisher: a full window is queried again soon."""

@@ -48,12 +48,12 @@ class Receiver:
 
     async def _take(self, parcel: BrokerMessage) -> int:
         """Claim as many of its runs as there are slots for; returns how many were claimed."""
-        asked: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.append((parcel, asked))
+        taken: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.append((parcel, taken))
         async with self._turn:
-            if not asked.done():
+            if not taken.done():
                 await self._take_all()
-        return await asked
+        return await taken
 
     async def _take_all(self) -> None:
         """Messages that arrived during a claim are claimed together: a claim costs the same for many."""
@@ -67,11 +67,11 @@ class Receiver:
             await self._claim(named)
         except Exception as error:  # noqa: BLE001 -- whatever it is, each of those who asked hears of it, and none waits on
             # The mark on the rows expires, and they are offered again.
-            for _, asked in waiting:
-                asked.set_exception(error)
+            for _, future in waiting:
+                future.set_exception(error)
             return
-        for (_, asked), (_, run_ids) in zip(waiting, named, strict=True):
-            asked.set_result(len(run_ids))
+        for (_, future), (_, run_ids) in zip(waiting, named, strict=True):
+            future.set_result(len(run_ids))
 
     async def _claim(self, named: Sequence[tuple[BrokerMessage, Sequence[str]]]) -> None:
         run_ids = list(dict.fromkeys(run_id for _, part in named for run_id in part))

@@ -47,17 +47,17 @@ class PlannedInstants:
         first = bisect_right(edges, self.start) - 1
         cells = range(max(first, 0), len(edges) - 1)
         if self.count <= len(cells) and budget.take(self.count):
-            found: dict[int, int] = {}
+            counts: dict[int, int] = {}
             for at in self.instants():
                 cell = bisect_right(edges, at) - 1
-                found[cell] = found.get(cell, 0) + 1
-            return found, True
+                counts[cell] = counts.get(cell, 0) + 1
+            return counts, True
         if budget.take(len(cells)):
             return self._counted(edges, cells), True
         return self._evenly(edges, cells), False
 
     def _counted(self, edges: Sequence[datetime], cells: range) -> dict[int, int]:
-        found, left = {}, self.count
+        counts, left = {}, self.count
         for cell in cells:
             low, high = max(edges[cell], self.start), min(edges[cell + 1], self.end)
             number = self.trigger.count(low, high)
@@ -65,21 +65,21 @@ class PlannedInstants:
                 number -= 1
             number = min(number, left)
             if number:
-                found[cell] = number
+                counts[cell] = number
                 left -= number
-        return found
+        return counts
 
     def _evenly(self, edges: Sequence[datetime], cells: range) -> dict[int, int]:
         """A share for each interval, so that the sum is right."""
         begin = self.start.timestamp()
         whole = max(edges[-1].timestamp() - begin, 1e-6)
-        found, given = {}, 0
+        counts, given = {}, 0
         for cell in cells:
             due = round(self.count * (edges[cell + 1].timestamp() - begin) / whole)
             if due > given:
-                found[cell] = due - given
+                counts[cell] = due - given
                 given = due
-        return found
+        return counts
 
 
 def ahead(schedule: Schedule, start: datetime, end: datetime) -> PlannedInstants | None:
@@ -129,9 +129,9 @@ def skipped(schedule: Schedule, start: datetime, end: datetime) -> datetime | No
 
 def _upto(trigger: Trigger, first: datetime, low: datetime, most: int) -> int:
     """How many instants there are before `low`, year by year: more than `most` of them need not be counted."""
-    found, at = 0, first
-    while at < low and found < most:
+    count, at = 0, first
+    while at < low and count < most:
         following = min(low, at + YEAR)
-        found += trigger.count(at, following)
+        count += trigger.count(at, following)
         at = following
-    return found
+    return count

@@ -107,7 +107,7 @@ class AttemptError:
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
-    """The action did what was asked; `partial` when some of its items failed."""
+    """The action succeeded; `partial` when some of its items failed."""
 
     result: Any = None
     partial: bool = False
@@ -188,5 +188,5 @@ TESTABLE = frozenset({"webhook"})
 
 
 def is_test(kind: str, config: Mapping[str, object]) -> bool:
-    """Whether a run only tries its target out: it is sent whatever the breaker says, and leaves no dead letter."""
+    """Whether a run only tests its target: it is sent even while the breaker is open, and leaves no dead letter."""
     return kind in TESTABLE and config.get(TEST) is True

@@ -254,7 +254,7 @@ def _advance(plan: SchedulePlan, spec: ScheduleSpec, following: datetime | None,
     plan.fired += len(plan.runs)
     if plan.runs:
         fired = plan.runs[-1].scheduled_for
-        # A run that was asked for may be newer than the instant that is settled now.
+        # A requested run may be newer than the instant that is settled now.
         plan.last_run_at = max(plan.last_run_at or fired, fired)
     exhausted = spec.max_runs is not None and plan.fired >= spec.max_runs
     if exhausted or following is None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 PATIENCE = 25.0
-"""Seconds for which something is due and has not begun before it stands still: it is told within half a minute."""
+"""Seconds for which work is due and does not start before it counts as stalled: reported within half a minute."""
 
 MOST_HOSTS = 5
 
@@ -90,12 +90,12 @@ class Standstill:
 
 def worst(found: Sequence[Standstill]) -> list[Standstill]:
     """One per cause: the longest, with the hosts of all processes."""
-    made: dict[StandstillReason, Standstill] = {}
+    stalls: dict[StandstillReason, Standstill] = {}
     for one in sorted(found, key=lambda each: -each.seconds):
-        first = made.setdefault(one.why, one)
+        first = stalls.setdefault(one.why, one)
         if first is not one:
-            made[one.why] = replace(first, holders=joined([*first.holders, *one.holders]))
-    return sorted(made.values(), key=lambda one: list(StandstillReason).index(one.why))
+            stalls[one.why] = replace(first, holders=joined([*first.holders, *one.holders]))
+    return sorted(stalls.values(), key=lambda one: list(StandstillReason).index(one.why))
 
 
 def joined(holders: Sequence[SlotHolder]) -> list[SlotHolder]:

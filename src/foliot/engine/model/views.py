@@ -26,7 +26,7 @@ class ClaimedRun:
     max_attempts: int
     timeout_seconds: int | None
     scheduled_for: datetime | None
-    """Its instant, or that of the run it repeats; of one that was asked for, the moment of asking."""
+    """Its instant, or that of the run it repeats; of a requested run, the time of the request."""
     ready_at: datetime
     started_at: datetime
     cancel_requested: bool
@@ -35,22 +35,22 @@ class ClaimedRun:
     """The action as configured; empty when its row is damaged, with `fault` saying how."""
     fault: str | None = None
     handle: Mapping[str, Any] | None = None
-    """How to find its effect again, when it may have started one that goes on elsewhere."""
+    """How to find its effect again, when it may have started one that continues elsewhere."""
     ended: bool = False
-    """Ended from outside: only its effect is to be let go."""
+    """The run was ended from outside: only its effect is to be released."""
     lost_looks: int = 0
     """How many times in a row the process that checked it disappeared."""
     hidden: tuple[str, ...] = field(default=(), repr=False)
-    """Credentials of its configuration: nothing that is kept of it repeats them."""
+    """Credentials of its configuration: they are redacted in everything that is stored."""
     locked: bool = False
-    """A credential of its configuration cannot be opened, and stands there sealed."""
+    """A credential of its configuration cannot be decrypted, and is still encrypted in it."""
     replay: bool = False
-    """Repeats a dead letter, which stays until this succeeds: failing for good makes no second letter."""
+    """It replays a dead letter, which stays until this succeeds: a permanent failure makes no second one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostponedRun:
-    """Why a ready run is not started, and until when it need not be offered again."""
+    """Why a ready run is not started, and until when it is not offered again."""
 
     until: datetime
     code: str
@@ -61,7 +61,7 @@ class PostponedRun:
 
 
 Admit = Callable[[Sequence[ClaimedRun]], Mapping[str, PostponedRun | None]]
-"""Asked before runs are claimed: which of them are not to be. None: it stays ready as it is."""
+"""Decides before a claim which runs are postponed. None: the run stays ready as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +83,9 @@ class AttemptEnding:
     """Written for a lost attempt by the process that reclaimed its run: its fence ends with it."""
     lines: Sequence[EventLine] = ()
     given_up: RunState = RunState.DEAD_LETTER
-    """What a final failure of this run is: also when its own ending cannot be stored."""
+    """The state of this run after a final failure, also when its own ending cannot be stored."""
     host: str | None = None
-    """Where it was going: failures at different hosts are not alike, even where their errors do not name it."""
+    """The target's host: failures at different hosts are not alike, even where their errors do not name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class EndingsResult:
     """What became of a batch of endings."""
 
     states: Mapping[str, RunState]
-    """As which each run was stored: a cancel that was asked for meanwhile is known only under the row's lock."""
+    """The stored state of each run: a concurrent cancellation is seen only under the row's lock."""
     stale: frozenset[str]
     released: int = 0
 
@@ -104,7 +104,7 @@ class EndingsResult:
 
 @dataclass(frozen=True, slots=True)
 class RewindResult:
-    """What was found beyond the moment that a schedule was set back to."""
+    """What existed beyond the moment that a schedule was rewound to."""
 
     early: Sequence[datetime]
     """Instants that have a run already, oldest first."""
@@ -117,13 +117,13 @@ class PlansRecorded:
 
     runs: int = 0
     later: Sequence[datetime] = ()
-    """When those that are not ready yet will be."""
+    """The times at which the runs that are not ready yet become so."""
     lateness: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part of a list is wanted: `limit` things after `cursor`, newest first."""
+    """A page of a list: `limit` items after `cursor`, newest first."""
 
     limit: int = 50
     cursor: str | None = None
@@ -163,13 +163,13 @@ class RunView:
     resolved_by: str | None
     action: Mapping[str, Any] | None
     handle: Mapping[str, Any] | None = None
-    """How to find the effect of its last attempt, where it went on elsewhere."""
+    """How to find the effect of its last attempt, where it continued elsewhere."""
     put_off: Mapping[str, Any] | None = None
     """Why it was not started when it was ready; stays until its next attempt begins."""
     attempts: Sequence[AttemptView] = ()
     """The ended attempts, oldest first, where they were requested."""
     schedule_name: str | None = None
-    """As it is called now; None also where the run was read to be changed."""
+    """The schedule's current name; None also where the run was read with a lock."""
     fingerprint: str | None = None
     """What it has in common with failures that are alike."""
     fills: datetime | None = None
@@ -182,7 +182,7 @@ class RunView:
 
     @property
     def parked(self) -> bool:
-        """Its effect goes on elsewhere, or may; it takes no slot."""
+        """Whether its effect continues elsewhere, or may; it takes no slot."""
         return self.state is RunState.RUNNING and self.handle is not None
 
 
@@ -273,7 +273,7 @@ class DeadLetterGroupView:
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """A response that an idempotency key remembers; one that held a secret is remembered without its body."""
+    """The response stored with an idempotency key; one that contained a secret is stored without its body."""
 
     fingerprint: str
     status: int | None
@@ -282,4 +282,4 @@ class StoredResponse:
 
 
 KEYS_KEPT = timedelta(hours=24)
-"""How long an idempotency key holds."""
+"""How long an idempotency key is valid."""

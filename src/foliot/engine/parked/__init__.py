@@ -1,1 +1,1 @@
-"""Runs whose effect goes on elsewhere, checked from time to time without holding a slot."""
+"""Runs whose effect continues elsewhere, checked from time to time without holding a slot."""

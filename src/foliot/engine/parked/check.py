@@ -1,4 +1,4 @@
-"""A look at a group of parked runs, within its time; a member that makes it fail spoils it for itself alone."""
+"""Checks a group of parked runs within a deadline; a run that makes the check fail is isolated by bisection."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from foliot.engine.model.views import ClaimedRun
 from foliot.engine.ports import ParkedRun, WatchedAction
 
 LOOK_LINES = 100_000
-"""Lines that one look may bring; an action that has more says so and is asked again at once."""
+"""Log lines per check; an action that has more says so and is called again at once."""
 
 MISSING = "the action said nothing about it"
-LATE = "the look took longer than its lease"
+LATE = "the check took longer than its lease"
 CLOSING = "the watcher is shutting down"
 
 log = structlog.get_logger("foliot.engine")
@@ -30,22 +30,22 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ParkedCheck(AttemptLog):
-    """One look at one run, and what came of it."""
+    """One check of one run, and its outcome."""
 
     most: int = LOOK_LINES
     answer: Outcome | None = None
     trouble: str = MISSING
-    """Why there is no answer."""
+    """Why there is no outcome."""
     late: bool = False
     put_back: bool = False
-    """Nothing was wrong with it: whoever looked had to leave."""
+    """The check was interrupted because the watcher stopped; it counts as no failure."""
 
     async def room(self) -> None:
-        """Nothing is written before the look is over, so nothing is waited for: a look brings only so much."""
+        """No back-pressure: lines are written after the check, which is bounded."""
 
     @property
     def handle(self) -> Mapping[str, Any]:
-        """As it is on the row."""
+        """Parked as on its row."""
         return self.noted or self.claimed.handle or {}
 
     def look(self, left: float, store: Database) -> ParkedRun:
@@ -61,23 +61,23 @@ class ParkedCheck(AttemptLog):
 
 @dataclass(slots=True)
 class ParkedCheckRunner:
-    """Asks the action, and makes a value of every surprise."""
+    """Calls the action's `look`, and turns every exception into an outcome."""
 
     clock: Clock
     store: Database
     action: WatchedAction
     secrets: Redactor = field(default_factory=Redactor, repr=False)
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when nothing more is to be looked at."""
+    """Set when no more checks are to be made."""
 
     async def look(self, claimed: Sequence[ClaimedRun], until: float) -> list[ParkedCheck]:
-        """Each exactly once in the answer. A group that fails is looked at in halves."""
+        """A check of each run, exactly once. A group that fails is split in halves."""
         if not claimed:
             return []
         visits = [ParkedCheck(claimed=one, clock=self.clock, base=self.secrets) for one in claimed]
         left = until - asyncio.get_running_loop().time()
         asking = asyncio.create_task(self._ask(visits, left))
-        # Whatever it raises after we left is nobody's any more.
+        # Retrieve what it raises after we stopped waiting, so that asyncio does not warn.
         asking.add_done_callback(_answered)
         try:
             await self._wait(asking, left)
@@ -86,7 +86,7 @@ class ParkedCheckRunner:
         if self.leaving.is_set() and not _answered(asking):
             return _without_answer(visits, CLOSING, put_back=True)
         if not asking.done():
-            # It may ignore that it is cancelled; it cannot write any more.
+            # It may ignore the cancellation; it cannot write any more.
             return _without_answer(visits, LATE, late=True)
         error = asyncio.CancelledError() if asking.cancelled() else asking.exception()
         if error is not None:

@@ -1,4 +1,4 @@
-"""Looks at parked runs whose moment has come: what has become of an effect that goes on elsewhere?"""
+"""Checks parked runs that are due: whether their effect, which continues elsewhere, has ended."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 BATCH = 500
 CROWDED = 0.05
-"""How long to rest when others took everything we saw."""
+"""Pause when other watchers claimed all runs that we saw."""
 FIRST_BACKOFF = 1.0
 LONGEST_BACKOFF = 60.0
 MOST_FAILING = 10_000
-"""So many runs are remembered whose last look failed."""
+"""Runs whose failed checks are counted, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParkedRunsChecked:
-    """How many runs one round looked at, and how many of these looks brought nothing."""
+    """How many runs one round checked, and how many of the checks failed."""
 
     looked: int
     failed: int
@@ -51,10 +51,10 @@ class ParkedRunsChecked:
 
 @dataclass(slots=True, kw_only=True)
 class ParkedRunWatcher:
-    """One for each action whose effects go on elsewhere; safe on every node, for rows are claimed.
+    """One for each action whose effects continue elsewhere; safe on every node, for rows are claimed.
 
-    A look is bounded by the lease. What it found is written before anything else is looked at, also when the database
-    was away meanwhile: handle, lines and items of a run move together, or the run is looked at again.
+    A check is bounded by the lease. Its outcome is written before anything else is checked, also when the database
+    was unreachable meanwhile: handle, lines and items of a run are written together, or the run is checked again.
     """
 
     clock: Clock
@@ -71,12 +71,12 @@ class ParkedRunWatcher:
     monitor: Monitor | None = None
     topics: Sequence[str] = (PARKED_TOPIC,)
     secrets: Redactor = field(default_factory=Redactor, repr=False)
-    """Knows those of the process itself, which are kept out of everything that is written."""
+    """Redacts the secrets of the process itself in everything that is written."""
     _batch: int = BATCH
-    """How many are looked at together: fewer when it takes too long."""
+    """The size of a group: smaller after a check that took too long."""
     _unwritten: list[tuple[ClaimedRun, Entry]] = field(default_factory=list)
     _gone: list[Fence] = field(default_factory=list)
-    """Of runs that were ended from outside: their effects are gone."""
+    """Runs that were ended from outside and whose effects are released."""
     _failing: dict[str, int] = field(default_factory=dict)
     _visitor: ParkedCheckRunner = field(init=False)
     _writer: GroupWriter[Entry, EndingsResult] = field(init=False)
@@ -90,7 +90,7 @@ class ParkedRunWatcher:
         return f"watcher:{self.action.kind}"
 
     def close(self) -> None:
-        """Look at nothing more: what is being looked at is parked again as it was."""
+        """Start no more checks: runs that are being checked are parked again as they were."""
         self._visitor.leaving.set()
 
     async def run_once(self) -> ParkedRunsChecked:
@@ -107,7 +107,7 @@ class ParkedRunWatcher:
         visits = await self._look(claimed, asked_at + self.lease.total_seconds() * (1 - MARGIN))
         failed = self._take_in(visits)
         await self._write()
-        # What was parked just now may be due before everything we saw.
+        # A run parked just now may be due before all that we saw.
         return ParkedRunsChecked(len(claimed), failed, 0.0)
 
     async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[ClaimedRun]:
@@ -116,7 +116,7 @@ class ParkedRunWatcher:
             async with self.store.begin() as tx:
                 return await SqlParked(tx).claim(run_ids, self.worker, self.lease, now, token)
         except Unavailable:
-            # The claim may have been made although nobody said so: what carries our token is ours to look at.
+            # The claim may have been committed although the answer was lost: runs with our token are ours to check.
             async with self.store.begin() as tx:
                 claimed = await SqlParked(tx).held(run_ids, token)
             if not claimed:
@@ -124,7 +124,7 @@ class ParkedRunWatcher:
             return claimed
 
     async def _look(self, claimed: Sequence[ClaimedRun], until: float) -> Sequence[ParkedCheck]:
-        """All of them; those whose row is damaged are not worth a look."""
+        """Check all of them, except those whose row is damaged."""
         hopeful = [one for one in claimed if one.fault is None]
         broken = [
             ParkedCheck(claimed=one, clock=self.clock, answer=hopeless(one)) for one in claimed if one.fault is not None
@@ -135,7 +135,7 @@ class ParkedRunWatcher:
         return [*broken, *visits]
 
     def _take_in(self, visits: Sequence[ParkedCheck]) -> int:
-        """What the looks brought, ready to be written; answers how many brought nothing."""
+        """Queue the outcomes to be written; returns how many checks failed."""
         now = self.clock.now()
         failed = 0
         for visit in visits:
@@ -154,15 +154,15 @@ class ParkedRunWatcher:
         return failed
 
     def _again(self, visit: ParkedCheck, now: datetime) -> ParkedUpdate:
-        """Parked as it was; the more looks failed in a row, the later comes the next one."""
+        """Parked as it was; the next check is delayed by the number of consecutive failures."""
         delay = 0.0
         lines: list[EventLine] = []
         if not visit.put_back:
             times = self._failures(visit.run_id)
             delay = backoff(times, FIRST_BACKOFF, LONGEST_BACKOFF) * self.scale
             if times == 1:
-                said = f"Could not be looked at, and will be again: {visit.trouble}"
-                lines = [EventLine(now, EventType.LOG, "warning", said)]
+                message = f"Could not be checked, and will be again: {visit.trouble}"
+                lines = [EventLine(now, EventType.LOG, "warning", message)]
         return ParkedUpdate(
             fence=visit.claimed.fence,
             handle=visit.handle,
@@ -180,7 +180,7 @@ class ParkedRunWatcher:
         return self._failing[run_id]
 
     async def _write(self) -> None:
-        """Everything that waits to be written. Written twice is written once, so it stays until it is acknowledged."""
+        """Write everything that waits. Writes are idempotent, so an entry stays until it is acknowledged."""
         while self._unwritten:
             entries = self._writer.group(entry for _, entry in self._unwritten)
             group = self._unwritten[: len(entries)]

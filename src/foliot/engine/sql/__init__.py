@@ -1,1 +1,1 @@
-"""Sql."""
+"""Tables and statements of the engine."""

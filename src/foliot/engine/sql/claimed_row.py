@@ -52,7 +52,7 @@ class VersionCache(dict[tuple[str, int], tuple[ScheduleSpec | None, Mapping[str,
 
 @cache
 def _versions(dialect: Dialect) -> Select[Any]:
-    """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
+    """Versions by schedule and number; reads a few more than needed, so that the statement's text stays the same."""
     columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, BODY.c.action)
     return (
         select(*columns)

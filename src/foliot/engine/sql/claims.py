@@ -145,14 +145,14 @@ class SqlClaims(Statements):
         shares = [share for share in shares if rooms.get(share[1]) != 0]
         # The tenant that is first by name must not always be first.
         random.shuffle(shares)
-        found: list[RunPick] = []
+        picks: list[RunPick] = []
         for start in range(0, len(shares), SHARES):
-            found += await self._pick(now, shares[start : start + SHARES], limit)
-            found = first_of_each(sorted(found, key=urgency), rooms) if rooms else found
-            if len(found) >= limit:
+            picks += await self._pick(now, shares[start : start + SHARES], limit)
+            picks = first_of_each(sorted(picks, key=urgency), rooms) if rooms else picks
+            if len(picks) >= limit:
                 break
         # With fewer slots than tenants, each gets its first before any has a second.
-        chosen = sorted(found, key=lambda pick: pick.rank)[:limit]
+        chosen = sorted(picks, key=lambda pick: pick.rank)[:limit]
         return [pick.run_id for pick in sorted(chosen, key=urgency)]
 
     async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[RunPick]:
@@ -204,8 +204,8 @@ class SqlClaims(Statements):
             return []
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
         taken |= self.leases.bound(lease, now)
-        made = await self.conn.execute(_take(self.dialect, self.leases.own_clock), taken)
-        if made.rowcount != len(rows):
+        result = await self.conn.execute(_take(self.dialect, self.leases.own_clock), taken)
+        if result.rowcount != len(rows):
             # A queue was paused between the two statements.
             ours = {one.fence.run_id for one in await self.held([row.id for row in rows], token)}
             rows = [row for row in rows if row.id in ours]

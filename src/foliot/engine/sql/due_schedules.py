@@ -80,9 +80,9 @@ class SqlFiring(Statements):
         """
         query = _due(self.dialect, self.bind_clock or own_clock, limit)
         rows = (await self.conn.execute(query, {"now": now})).all()
-        found = [DueSchedule(*row[:-1]) for row in rows]
-        await self._load_ahead(found, now)
-        return found, rows[0][-1] if rows else None
+        due = [DueSchedule(*row[:-1]) for row in rows]
+        await self._load_ahead(due, now)
+        return due, rows[0][-1] if rows else None
 
     async def lock_one(self, schedule_id: str) -> DueSchedule | None:
         """The same lock on one schedule, due or not, for edits; None when it has no cursor."""
@@ -121,9 +121,9 @@ class SqlFiring(Statements):
         """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
         if not plans:
             return PlansRecorded()
-        made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
-        if made:
-            moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(made, now)))
+        runs_made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
+        if runs_made:
+            moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(runs_made, now)))
         else:
             moved = await self.dialect.update(self.conn, *_advanced(plans))
         if moved != len(plans):
@@ -132,8 +132,8 @@ class SqlFiring(Statements):
         await self._account(plans)
         await self._complete(plans)
         await self._replace(plans, now)
-        lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in made]
-        return PlansRecorded(len(made), [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
+        lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in runs_made]
+        return PlansRecorded(len(runs_made), [run.ready_at for _, _, run in runs_made if run.ready_at > now], lateness)
 
     async def _account(self, plans: Sequence[SchedulePlan]) -> None:
         entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]
@@ -166,8 +166,8 @@ class SqlFiring(Statements):
             await cancel_runs(self.conn, self.dialect, cancel, now, "replaced by a later instant", at_once=stop)
 
     async def next_due(self) -> datetime | None:
-        found: datetime | None = await self.conn.scalar(_NEXT_DUE)
-        return found
+        next_at: datetime | None = await self.conn.scalar(_NEXT_DUE)
+        return next_at
 
 
 Made = tuple[DueSchedule, ScheduleSpec, NewRun]

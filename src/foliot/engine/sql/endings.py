@@ -106,10 +106,10 @@ async def _write(
     conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, AttemptEnding]], *, parked: bool
 ) -> None:
     scribe = LogChunkWriter.new()
-    tolds = await scribe.tell_each((row, ending.lines, ending.at) for row, ending in held)
+    positions = await scribe.tell_each((row, ending.lines, ending.at) for row, ending in held)
     if scribe.columns["run_id"]:
         await dialect.insert(conn, log_chunks, scribe.columns)
-    seqs = [told.seq + 1 for told in tolds]
+    seqs = [position.seq + 1 for position in positions]
     ready = [ending.ready_at or row.ready_at for row, ending in held]
     values: dict[str, list[Any]] = {
         "state": [ending.state.value for _, ending in held],
@@ -127,7 +127,7 @@ async def _write(
         "error": [ending.error for _, ending in held],
     }
     if scribe.columns["run_id"]:
-        values = {**position_columns(tolds), **values}
+        values = {**position_columns(positions), **values}
     if parked:
         values["poll_at"] = [None] * len(held)
     if any(ending.state in FAILURES for _, ending in held):
@@ -187,7 +187,7 @@ async def cancel_runs(
     *,
     at_once: Sequence[str] = (),
 ) -> int:
-    """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
+    """Cancel waiting runs now; request it of running ones, or, `at_once`, end them without their attempt."""
     error = {"code": "cancelled", "message": reason}
     cut = dialect.among(runs.c.id, at_once)
     ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)
@@ -234,7 +234,7 @@ async def _cut_off(
     conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime, error: Mapping[str, Any]
 ) -> None:
     """An attempt that is cut off can no longer write its own row."""
-    told = {
+    columns = {
         "run_id": runs.c.id,
         "epoch": runs.c.epoch - 1,
         "tenant_id": runs.c.tenant_id,
@@ -250,14 +250,14 @@ async def _cut_off(
     }
     # Read after the update, which holds the rows: an attempt that ended first has written its row itself.
     written = select(attempts.c.run_id).where(attempts.c.run_id == runs.c.id, attempts.c.epoch == runs.c.epoch - 1)
-    cut = select(*told.values()).where(
+    cut = select(*columns.values()).where(
         dialect.among(runs.c.id, run_ids),
         runs.c.state == RunState.CANCELLED,
         runs.c.finished_at == now,
         runs.c.started_seq.is_not(None),
         ~written.exists(),
     )
-    await conn.execute(insert(attempts).from_select(list(told), cut))
+    await conn.execute(insert(attempts).from_select(list(columns), cut))
 
 
 async def release(

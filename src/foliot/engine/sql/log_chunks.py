@@ -39,12 +39,12 @@ class LogPosition:
     dropped: int
 
 
-def position_columns(tolds: Sequence[LogPosition]) -> dict[str, list[Any]]:
+def position_columns(positions: Sequence[LogPosition]) -> dict[str, list[Any]]:
     """The same as columns of runs."""
     return {
-        "event_seq": [told.seq for told in tolds],
-        "log_bytes": [told.size for told in tolds],
-        "log_dropped": [told.dropped for told in tolds],
+        "event_seq": [position.seq for position in positions],
+        "log_bytes": [position.size for position in positions],
+        "log_dropped": [position.dropped for position in positions],
     }
 
 
@@ -91,14 +91,14 @@ class LogChunkWriter:
                 yield None
         dropped = row.log_dropped + len(lines) - (seq - row.event_seq)
         if dropped and ended_at is not None:
-            said = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
-            last = [EventLine(ended_at, EventType.LOG, "warning", said)]
+            message = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
+            last = [EventLine(ended_at, EventType.LOG, "warning", message)]
             yield LogPosition(self._add(row, seq, last, pack(last)), size, 0)
             return
         yield LogPosition(seq, size, dropped)
 
     def _add(self, row: Any, seq: int, lines: Sequence[EventLine], data: bytes) -> int:
-        made = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)
-        for column, value in zip(self.columns.values(), made, strict=True):
+        chunk = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)
+        for column, value in zip(self.columns.values(), chunk, strict=True):
             column.append(value)
         return seq + len(lines)

@@ -18,7 +18,7 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.offer import OfferedBatch, OfferedRun, PublishWindow
+from foliot.engine.model.queue import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import SHARED, SHARES, RunPick, rounded, urgency
 from foliot.engine.sql.tables import runs
@@ -85,8 +85,8 @@ class SqlOffers(Statements):
         picked, full = await self._pick(now, before, window_of, most)
         if not picked:
             return OfferedBatch(full=full)
-        found = await self.conn.execute(_free(self.dialect), {"ids": picked, "before": before})
-        rows = sorted(found, key=lambda row: (row.order_key, row.id))
+        free = await self.conn.execute(_free(self.dialect), {"ids": picked, "before": before})
+        rows = sorted(free, key=lambda row: (row.order_key, row.id))
         if rows:
             marked = update(runs).where(self.dialect.among(runs.c.id, [row.id for row in rows]))
             await self.conn.execute(marked.values(offered_at=now))

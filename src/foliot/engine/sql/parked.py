@@ -1,7 +1,7 @@
-"""Parked runs: noted before their effect starts, looked at by one at a time, and parked again in one piece.
+"""Statements on parked runs: the handle is stored before the effect starts, one watcher at a time checks it.
 
-Whoever looks holds a run by its lease, as a worker does. A run that was ended from outside has none any more: its
-moment is moved on instead, so that it comes again when whoever lets go of its effect is gone.
+A watcher holds a run by a lease, as a worker does. A run that was ended from outside has no lease any more: its
+`poll_at` is moved on instead, so that it is due again if the watcher that releases its effect dies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from foliot.engine.sql.tables import log_chunks, runs
 _ROW = (*ROW, runs.c.state, runs.c.handle, runs.c.lost_looks, runs.c.poll_at)
 
 OVERDUE = timedelta(seconds=5)
-"""So long those that may have cost a watcher its life let the others go first, and no longer."""
+"""How long runs whose watcher died, perhaps because of them, are checked after the others; not longer."""
 
 _HELD = (
     runs.c.id,
@@ -83,7 +83,7 @@ def _held(dialect: Dialect) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class SqlParked(Statements):
-    """The watchers' view of the store."""
+    """Statements of the watchers."""
 
     @property
     def holding(self) -> SqlClaimedRows:
@@ -94,23 +94,23 @@ class SqlParked(Statements):
         return Leases(self.tx, runs)
 
     async def note(self, fence: Fence, handle: Mapping[str, Any]) -> bool:
-        """Keep a handle before the effect starts; False when the fence no longer holds."""
+        """Store a handle before the effect starts; False when the fence no longer holds."""
         ours = (runs.c.id == fence.run_id, runs.c.epoch == fence.epoch, runs.c.token == fence.token)
         noted = update(runs).where(*ours, runs.c.lease_until.is_not(None)).values(handle=dict(handle))
         return (await self.conn.execute(noted)).rowcount == 1
 
     async def coming(self, kind: str, queues: Collection[str] | None, now: datetime, limit: int) -> DueParkedRuns:
-        asked = {"kind": kind} if queues is None else {"kind": kind, "queues": sorted(queues)}
-        found = (await self.conn.execute(_coming(limit, queues is not None), asked)).all()
-        later = [row.poll_at for row in found if row.poll_at > now]
-        return DueParkedRuns([row.id for row in found if row.poll_at <= now], later[0] if later else None)
+        parameters = {"kind": kind} if queues is None else {"kind": kind, "queues": sorted(queues)}
+        rows = (await self.conn.execute(_coming(limit, queues is not None), parameters)).all()
+        later = [row.poll_at for row in rows if row.poll_at > now]
+        return DueParkedRuns([row.id for row in rows if row.poll_at <= now], later[0] if later else None)
 
     async def claim(
         self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str
     ) -> list[ClaimedRun]:
-        """Take those that nobody else took first. Their attempt goes on: nothing is told, and none is used up.
+        """Claim those that no other watcher claimed first. Their attempt goes on: no event is written, none is used up.
 
-        One whose last holder vanished is taken alone: should it be to blame, it takes no other with it.
+        A run whose last holder vanished is claimed alone: should it be the cause, no other run is affected.
         """
         due = (await self.conn.execute(_due(self.dialect), {"ids": list(run_ids), "now": now})).all()
         rows = _together(due, now)
@@ -125,7 +125,7 @@ class SqlParked(Statements):
         return await self._claimed(rows, token, 1)
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[ClaimedRun]:
-        """Which of these are in the hands of this token, for whom the acknowledgement of a claim was lost."""
+        """Which of these carry this token, when the acknowledgement of a claim was lost."""
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token)
         in_hand = or_(runs.c.lease_until.is_not(None), runs.c.poll_at.is_not(None))
         rows = (await self.conn.execute(select(*_ROW).where(*mine, in_hand))).all()
@@ -141,7 +141,7 @@ class SqlParked(Statements):
         return replace(claimed, handle=row.handle, ended=row.state != RunState.RUNNING, fault=fault)
 
     async def park(self, parkings: Sequence[ParkedUpdate], now: datetime) -> set[str]:
-        """Write them down; answers the ids whose fence held. Written twice is written once."""
+        """Park them; returns the ids whose fence held. Idempotent."""
         by_id = {parking.fence.run_id: parking for parking in parkings}
         held, ended, accepted = [], [], set()
         for row in await self.conn.execute(_held(self.dialect), {"ids": list(by_id)}):
@@ -171,7 +171,7 @@ class SqlParked(Statements):
         nothing: list[Any] = [None] * len(held)
         values = {
             **(position_columns(tolds) if any(parking.lines for _, parking in held) else {}),
-            # A cancel that whoever looked did not know of: look again at once.
+            # A cancellation that came during the check: check again at once.
             "poll_at": [
                 now if row.cancel_requested and not parking.cancelling else parking.poll_at for row, parking in held
             ],
@@ -187,7 +187,7 @@ class SqlParked(Statements):
         await self.dialect.update(self.conn, runs, keys, {**values, "handle": handles})
 
     async def take_back(self, lost: Sequence[ClaimedRun], now: datetime) -> int:
-        """Park runs again whose holder vanished, to be looked at now; no attempt is used up."""
+        """Park runs again whose holder vanished, to be checked now; no attempt is used up."""
         ids = [claimed.fence.run_id for claimed in lost]
         expired = (self.dialect.among(runs.c.id, ids), runs.c.handle.is_not(None), runs.c.lease_until.is_not(None))
         anew = {"epoch": runs.c.epoch + 1, "token": None, "worker": None, "lease_until": None, "poll_at": now}
@@ -195,7 +195,7 @@ class SqlParked(Statements):
         return (await self.conn.execute(update(runs).where(*expired).values(anew))).rowcount
 
     async def let_go(self, fences: Sequence[Fence]) -> int:
-        """The effects of these ended runs are gone: nobody looks at them any more. Answers how many fences held."""
+        """The effects of these ended runs are released: they are checked no more. Returns how many fences held."""
         keys = {
             "id": [fence.run_id for fence in fences],
             "epoch": [fence.epoch for fence in fences],
@@ -205,7 +205,7 @@ class SqlParked(Statements):
 
 
 def _together(rows: Sequence[Any], now: datetime) -> Sequence[Any]:
-    """Those that may be looked at in one group: all that never cost a watcher its life, or one that may have."""
+    """The runs that may be checked in one group: all whose watcher never died, or a single one whose watcher did."""
     waited = [row for row in rows if row.lost_looks and row.poll_at <= now - OVERDUE]
     safe = [row for row in rows if not row.lost_looks]
     return waited[:1] or safe or rows[:1]

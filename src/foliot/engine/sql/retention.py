@@ -93,13 +93,13 @@ class SqlRetention(Statements):
     async def _triggers(self, schedule_ids: set[str]) -> dict[tuple[str, int], Trigger]:
         query = select(versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor)
         query = query.where(self.dialect.among(versions.c.schedule_id, sorted(schedule_ids)))
-        found = {}
+        triggers = {}
         for schedule_id, version, spec, anchor in await self.conn.execute(query):
             try:
-                found[schedule_id, version] = load_spec(spec, anchor).trigger
+                triggers[schedule_id, version] = load_spec(spec, anchor).trigger
             except Invalid:
                 continue
-        return found
+        return triggers
 
     async def _last_pruned(self, schedule_ids: set[str]) -> dict[tuple[str, int], tuple[datetime, datetime]]:
         query = select(ledger.c.schedule_id, ledger.c.version, func.max(ledger.c.first_at), func.max(ledger.c.last_at))
@@ -119,10 +119,10 @@ class SqlRetention(Statements):
     async def recount(self, after: str, limit: int) -> str | None:
         """Recount the stored bytes of so many tenants after this one. Returns where to continue; None at the end."""
         query = select(schedules.c.tenant_id).distinct().where(schedules.c.tenant_id > after)
-        found = list((await self.conn.execute(query.order_by(schedules.c.tenant_id).limit(limit))).scalars())
-        for tenant_id in found:
+        tenant_ids = list((await self.conn.execute(query.order_by(schedules.c.tenant_id).limit(limit))).scalars())
+        for tenant_id in tenant_ids:
             await stored_bytes.recount(self.conn, self.dialect, tenant_id)
-        return found[-1] if len(found) == limit else None
+        return tenant_ids[-1] if len(tenant_ids) == limit else None
 
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
@@ -231,7 +231,7 @@ async def waiting_by_queue(conn: AsyncConnection, *mine: ColumnElement[bool]) ->
     unopened = select(runs.c.queue, func.count(), func.min(runs.c.ready_at))
     parts = union_all(
         claimable.where(runs.c.lane.is_not(None), *mine).group_by(runs.c.lane),
-        # Each through an index of its own, both of which hold nothing but work at hand.
+        # Each through its own partial index, both of which hold open work only.
         unopened.where(runs.c.poll_at.is_not(None), runs.c.state == RunState.QUEUED, *mine).group_by(runs.c.queue),
     ).subquery()
     query = select(parts.c.queue, func.sum(parts.c.waiting), func.min(parts.c.at)).group_by(parts.c.queue)
@@ -264,11 +264,11 @@ _LEDGER = ("schedule_id", "first_at", "fate", "tenant_id", "last_at", "count", "
 
 def _ranges(trigger: Trigger | None, instants: Sequence[datetime]) -> list[tuple[datetime, datetime, int]]:
     """Adjacent instants as (first, last, count); without a trigger, each is a range of its own."""
-    made: list[tuple[datetime, datetime, int]] = []
+    ranges: list[tuple[datetime, datetime, int]] = []
     for instant in instants:
-        if made and trigger is not None and trigger.next_after(made[-1][1]) == instant:
-            first, _, count = made[-1]
-            made[-1] = (first, instant, count + 1)
+        if ranges and trigger is not None and trigger.next_after(ranges[-1][1]) == instant:
+            first, _, count = ranges[-1]
+            ranges[-1] = (first, instant, count + 1)
         else:
-            made.append((instant, instant, 1))
-    return made
+            ranges.append((instant, instant, 1))
+    return ranges

@@ -13,8 +13,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.sql.item_tables import crawl_items
-from foliot.engine.sql.tables import runs
+from foliot.engine.sql.tables import crawl_items, runs
 
 CHUNK_ITEMS = 500
 CHUNK_BYTES = 1024 * 1024
@@ -55,8 +54,8 @@ async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Br
             size = end.size + len(data)
             # Full from here on, also for something smaller: what is kept is the beginning, without holes.
             kept, size = (data, size) if size <= ITEM_BYTES else (b"", ITEM_BYTES)
-            made = (run_id, end.attempt, end.last + count, tenant_id, end.last + 1, size, kept)
-            for name, value in zip(_COLUMNS, made, strict=True):
+            chunk = (run_id, end.attempt, end.last + count, tenant_id, end.last + 1, size, kept)
+            for name, value in zip(_COLUMNS, chunk, strict=True):
                 columns[name].append(value)
             end = _ItemsEnd(end.attempt, end.last + count, size)
             weight += len(kept)
@@ -70,14 +69,14 @@ async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Br
 async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int) -> RunItems:
     """A part of an attempt's items, and how many there are."""
     kept, counted = await _counted(conn, place)
-    found: list[Any] = []
+    items: list[Any] = []
     at, weight = skip, 0
-    while at < kept and len(found) < limit and weight < ANSWER_BYTES:
+    while at < kept and len(items) < limit and weight < ANSWER_BYTES:
         first, last, data = await _chunk(conn, place, at)
         inside = zlib.decompress(data)
-        found += orjson.loads(inside)[at + 1 - first :]
+        items += orjson.loads(inside)[at + 1 - first :]
         at, weight = last, weight + len(inside)
-    return RunItems(found[:limit], kept, counted - kept)
+    return RunItems(items[:limit], kept, counted - kept)
 
 
 async def _chunk(conn: AsyncConnection, place: Place, after: int) -> tuple[int, int, bytes]:

@@ -1,4 +1,4 @@
-"""Runs as people ask for them: lists, one with its attempts and events, dead letters."""
+"""Statements of the interfaces on runs: lists, one run with its attempts and events, dead letters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
 GROUP_IDS = 100
 
 NAME = select(schedules.c.name).where(schedules.c.id == runs.c.schedule_id).scalar_subquery().label("schedule_name")
-"""What a run's schedule is called now."""
+"""The current name of a run's schedule."""
 
 BRIEF = 2048
 """Characters of a response that lists show."""
@@ -34,10 +34,10 @@ BRIEF = 2048
 
 @dataclass(frozen=True, slots=True)
 class SqlRuns(Statements):
-    """What people ask of runs."""
+    """Statements of the interfaces on runs."""
 
     async def add(self, requests: Sequence[RunRequest], now: datetime, beside: Batch | None = None) -> None:
-        """New runs, and rows of another table with them; by one statement where the database can."""
+        """Insert runs, and rows of another table with them; by one statement where the database can."""
         count = len(requests)
         columns: dict[str, list[Any]] = {
             "id": [request.id for request in requests],
@@ -67,8 +67,8 @@ class SqlRuns(Statements):
             await self.dialect.insert_both(self.conn, (runs, columns), beside)
         else:
             await self.dialect.insert(self.conn, runs, columns)
-        made = zip(columns["tenant_id"], columns["action"], strict=True)
-        await stored_bytes.add_payloads(self.conn, self.dialect, list(made))
+        payloads = zip(columns["tenant_id"], columns["action"], strict=True)
+        await stored_bytes.add_payloads(self.conn, self.dialect, list(payloads))
         await self._note_last_run(requests, now)
 
     def _sealed(self, request: RunRequest) -> dict[str, Any] | None:
@@ -77,7 +77,7 @@ class SqlRuns(Statements):
         return self.sealer.seal(request.tenant_id, request.action)
 
     async def _note_last_run(self, requests: Sequence[RunRequest], now: datetime) -> None:
-        """A run that was asked for is its schedule's last one like a run of an instant."""
+        """A requested run becomes its schedule's last run, like a run of an instant."""
         ids = sorted({request.schedule_id for request in requests if request.schedule_id is not None})
         if ids:
             stale = or_(schedules.c.last_run_at.is_(None), schedules.c.last_run_at < now)
@@ -85,11 +85,11 @@ class SqlRuns(Statements):
             await self.conn.execute(update(schedules).where(mine, stale).values(last_run_at=now))
 
     async def last_instant(self, schedule_id: str) -> datetime | None:
-        """The newest instant of the schedule that has a run; runs that were asked for have none."""
-        found: datetime | None = await self.conn.scalar(
+        """The newest instant of the schedule that has a run; requested runs have no instant."""
+        instant: datetime | None = await self.conn.scalar(
             select(func.max(runs.c.scheduled_for)).where(runs.c.schedule_id == schedule_id)
         )
-        return found
+        return instant
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
         query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
@@ -97,11 +97,11 @@ class SqlRuns(Statements):
         return None if row is None else view_of(row)
 
     async def several(self, tenant_id: str, run_ids: Sequence[str], *, lock: bool = False) -> list[RunView]:
-        """Those there are, in the order asked for."""
+        """The runs that exist, in the order of the ids."""
         query = _seen(lock=lock).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
         query = query.order_by(runs.c.id)
-        found = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
-        return [found[run_id] for run_id in run_ids if run_id in found]
+        views = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
+        return [views[run_id] for run_id in run_ids if run_id in views]
 
     async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
@@ -118,11 +118,11 @@ class SqlRuns(Statements):
         if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
             query = query.where(runs.c.state.in_(wanted)) if wanted else query
             return [view_of(row) for row in await self.conn.execute(query)]
-        found = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
-        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
+        views = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
+        return sorted(views, key=lambda run: run.id, reverse=True)[: page.limit]
 
     async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> dict[str, list[AttemptView]]:
-        """The ended attempts of each run, oldest first; large responses only if they are wanted whole."""
+        """The ended attempts of each run, oldest first; large responses are truncated unless requested whole."""
         if not run_ids:
             return {}
         columns: list[ColumnElement[Any]] = list(attempts.c)
@@ -132,14 +132,14 @@ class SqlRuns(Statements):
             brief = type_coerce(case((short, attempts.c.response)), Document).label("response")
             columns = [brief if column.name == "response" else column for column in columns]
         query = select(*columns).where(self.dialect.among(attempts.c.run_id, run_ids))
-        found: dict[str, list[AttemptView]] = {}
+        views: dict[str, list[AttemptView]] = {}
         for row in await self.conn.execute(query.order_by(attempts.c.run_id, attempts.c.epoch)):
-            found.setdefault(row.run_id, []).append(_attempt(row))
-        return found
+            views.setdefault(row.run_id, []).append(_attempt(row))
+        return views
 
     async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
-        """Queued and retrying runs are cancelled now; running ones are asked to stop, or, `at_once`, cut off from
-        their attempt. Returns how many were open.
+        """Cancel queued and retrying runs now; request it of running ones, or, `at_once`, end them without their
+        attempt. Returns how many were open.
         """
         asked, cut = ([], run_ids) if at_once else (run_ids, [])
         changed = await cancel_runs(self.conn, self.dialect, asked, now, reason, at_once=cut)
@@ -163,7 +163,7 @@ class SqlRuns(Statements):
         return await self.conn.scalar(before), await self.conn.scalar(after)
 
     async def dead_groups(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[DeadLetterGroupView]:
-        """Letters that failed alike stand together: same kind, same error, as it was written down."""
+        """Dead letters grouped by kind and error, compared as stored."""
         newest = func.max(runs.c.id).label("newest")
         query = (
             select(
@@ -191,7 +191,7 @@ class SqlRuns(Statements):
     async def _members(
         self, tenant_id: str, newest: Sequence[str], filters: dict[str, str | None]
     ) -> dict[str, list[str]]:
-        """The newest letters of each group, found by its newest one: errors are compared by the database alone."""
+        """The newest dead letters of each group, given its newest one: errors are compared by the database alone."""
         if not newest:
             return {}
         alike = (runs.c.kind, runs.c.error)
@@ -217,19 +217,19 @@ class SqlRuns(Statements):
         return list((await self.conn.execute(query.order_by(runs.c.id).limit(limit))).scalars())
 
     async def replays(self, run_ids: Sequence[str]) -> dict[str, int]:
-        """How often each letter was sent again; those that never were are left out."""
+        """The number of replays of each dead letter; those without any are left out."""
         sent = (self.dialect.among(runs.c.parent_id, run_ids), runs.c.origin == Origin.REPLAY)
         query = select(runs.c.parent_id, func.count().label("replays")).where(*sent).group_by(runs.c.parent_id)
         return {row.parent_id: row.replays for row in await self.conn.execute(query)}
 
     async def resolve(self, run_ids: Sequence[str], by: str) -> None:
-        """These letters have their answer."""
+        """Mark these dead letters as resolved."""
         waiting = (runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_(None))
         wanted = update(runs).where(self.dialect.among(runs.c.id, run_ids), *waiting)
         await self.conn.execute(wanted.values(resolved_by=by))
 
     async def events(self, run_id: str, after: int, limit: int) -> list[Event]:
-        """Changes of state are told by the run and its attempts, lines by their chunks; together they have no gap."""
+        """Changes of state come from the run and its attempts, lines from their chunks; together without a gap."""
         row = (await self.conn.execute(select(runs).where(runs.c.id == run_id))).first()
         if row is None or row.event_seq <= after:
             return []
@@ -246,21 +246,22 @@ class SqlRuns(Statements):
         return sorted([*found, *lines], key=lambda event: event.seq)[:limit]
 
     async def _states(self, row: Any) -> list[Event]:
-        told = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]
+        events = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]
         told_by = [column for column in attempts.c if column is not attempts.c.response]
         query = select(*told_by).where(attempts.c.run_id == row.id).order_by(attempts.c.epoch)
         for ended in await self.conn.execute(query):
-            told.append(_state(ended.started_seq, ended.started_at, RunState.RUNNING, ended.number))
-            told.append(_state(ended.ended_seq, ended.ended_at, ended.state, ended.number, ended.error, ended.retry_at))
-        numbers = {event.seq for event in told}
+            events.append(_state(ended.started_seq, ended.started_at, RunState.RUNNING, ended.number))
+            end = (ended.ended_seq, ended.ended_at, ended.state, ended.number, ended.error, ended.retry_at)
+            events.append(_state(*end))
+        numbers = {event.seq for event in events}
         if row.started_seq is not None and row.started_seq not in numbers:
-            told.append(_state(row.started_seq, row.attempt_at, RunState.RUNNING, row.attempt))
+            events.append(_state(row.started_seq, row.attempt_at, RunState.RUNNING, row.attempt))
         if row.final_seq is not None and row.final_seq not in numbers:
-            told.append(_state(row.final_seq, row.finished_at, row.state, row.attempt or None, row.error))
-        return told
+            events.append(_state(row.final_seq, row.finished_at, row.state, row.attempt or None, row.error))
+        return events
 
     async def append(self, entries: Sequence[tuple[Fence, Sequence[EventLine]]]) -> set[str]:
-        """Add lines to running attempts; answers the ids whose fence still held."""
+        """Append lines to running attempts; returns the ids whose fence still held."""
         by_id = dict(zip((fence.run_id for fence, _ in entries), entries, strict=True))
         columns = (runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.attempt, runs.c.event_seq)
         query = select(*columns, runs.c.log_bytes, runs.c.log_dropped)
@@ -282,12 +283,12 @@ class SqlRuns(Statements):
 
 
 def _seen(*, lock: bool = False) -> Select[Any]:
-    """Runs with their schedules' names; whoever locks them is about to change them, and locks nothing else."""
+    """Runs with their schedules' names; a locking read leaves the names out, to lock no schedule."""
     return select(runs) if lock else select(runs, NAME)
 
 
 def view_of(row: Any) -> RunView:
-    """A row of runs, with `schedule_name` where it was asked for."""
+    """A row of runs, with `schedule_name` where it was selected."""
     return RunView(
         id=row.id,
         tenant_id=row.tenant_id,
@@ -350,22 +351,22 @@ def _state(
 
 
 def _parts(query: Select[Any], wanted: Sequence[RunState]) -> list[Select[Any]]:
-    """Ended runs, for which there are indexes by queue and by kind, and open ones, which are few beside them."""
+    """Ended runs, which have indexes by queue and by kind, and open ones, of which there are few."""
     ended = [state for state in wanted if state.final]
     waiting = [state for state in wanted or sorted(OPEN) if not state.final]
     parts = []
     if ended or not wanted:
         part = query.where(runs.c.finished_at.is_not(None))
         parts.append(part.where(runs.c.state.in_(ended)) if ended else part)
-    # One by one: asked for several states at once, SQLite would walk through all runs in their order.
+    # One by one: for several states at once, SQLite would scan all runs in their order.
     parts += [query.where(runs.c.state == state) for state in waiting]
     return parts
 
 
 def _told(error: object) -> tuple[str, str]:
-    """Code and message, whatever somebody made of the stored error."""
-    said = error if isinstance(error, Mapping) else {}
-    return str(said.get("code", "")), str(said.get("message", ""))
+    """Code and message of the stored error, also when its document is damaged."""
+    document = error if isinstance(error, Mapping) else {}
+    return str(document.get("code", "")), str(document.get("message", ""))
 
 
 def _dead(tenant_id: str) -> tuple[Any, ...]:
@@ -373,7 +374,7 @@ def _dead(tenant_id: str) -> tuple[Any, ...]:
 
 
 def _on_its_way() -> Any:
-    """A letter whose replay has not ended is not sent again by whoever asks for all of them."""
+    """Dead letters without an open replay: replaying all of them does not repeat one that is being replayed."""
     replay = runs.alias("replay")
     return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
 
@@ -392,7 +393,7 @@ def _code(code: str) -> str:
 
 
 async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:
-    """The same runs, each with its ended attempts: one question for all of them."""
-    # One that never started has none.
+    """The same runs, each with its ended attempts: one query for all of them."""
+    # A run that never started has none.
     found = await SqlRuns(tx).attempts([run.id for run in runs if run.started_at is not None], whole=whole)
     return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]

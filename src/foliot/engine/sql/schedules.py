@@ -141,8 +141,8 @@ class SqlSchedules(Statements):
         )
         if tenant_id is not None:
             query = query.where(schedules.c.tenant_id == tenant_id)
-        found = await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
-        return [(tenant, schedule_id, name) for tenant, schedule_id, name in found]
+        rows = await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
+        return [(tenant, schedule_id, name) for tenant, schedule_id, name in rows]
 
     async def spans(self, schedule_id: str) -> list[VersionSpan]:
         query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.start_at, spans.c.id)
@@ -203,8 +203,8 @@ class SqlSchedules(Statements):
         query = select(runs.c.scheduled_for, runs.c.id, runs.c.state).where(
             runs.c.schedule_id == schedule_id, runs.c.scheduled_for >= start, runs.c.scheduled_for < end
         )
-        found = await self.conn.execute(query.order_by(runs.c.scheduled_for).limit(limit))
-        return [(at, run_id, RunState(state)) for at, run_id, state in found]
+        rows = await self.conn.execute(query.order_by(runs.c.scheduled_for).limit(limit))
+        return [(at, run_id, RunState(state)) for at, run_id, state in rows]
 
     async def fills(
         self, schedule_id: str, start: datetime, end: datetime
@@ -213,8 +213,8 @@ class SqlSchedules(Statements):
         query = select(runs.c.fills, runs.c.id, runs.c.state, runs.c.origin).where(
             runs.c.schedule_id == schedule_id, runs.c.fills >= start, runs.c.fills < end
         )
-        found = await self.conn.execute(query.order_by(runs.c.fills, runs.c.id))
-        return [(at, run_id, RunState(state), Origin(origin)) for at, run_id, state, origin in found]
+        rows = await self.conn.execute(query.order_by(runs.c.fills, runs.c.id))
+        return [(at, run_id, RunState(state), Origin(origin)) for at, run_id, state, origin in rows]
 
     async def ids(self, after: str, limit: int, tenant_id: str | None = None) -> list[tuple[str, str]]:
         """(tenant, id) of every schedule, deleted ones too, in order of id."""

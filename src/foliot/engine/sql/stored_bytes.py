@@ -31,7 +31,7 @@ HOLDS: ColumnElement[bool] = and_(
 
 
 def size(document: Mapping[str, Any]) -> int:
-    """As many bytes as it takes in the store."""
+    """The bytes that the document takes in the database."""
     return len(orjson.dumps(document))
 
 

@@ -269,7 +269,7 @@ nodes = Table(
     Column("started_at", Moment, nullable=False),
     Column("seen_at", Moment, nullable=False),
     Column("report", Document, nullable=False),
-    # What an operator asked of this process; it reads it when it reports.
+    # An operator's request to this process, which reads it when it reports.
     Column("wish", key(16)),
     CheckConstraint(one_of("wish", NodeRequest), name="wish"),
 )
@@ -301,5 +301,49 @@ stored = Table(
     Column("tenant_id", key(64), primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
     Column("bytes", BigInteger, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+)
+
+
+# Chunks are keyed by the number of their last item, so that one index lookup finds where the next one begins.
+crawl_items = Table(
+    "crawl_items",
+    metadata,
+    Column("run_id", key(40), primary_key=True),
+    # A crawl that is retried starts from scratch; the items of the attempt before it are not mixed in.
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("last_item", BigInteger, primary_key=True, autoincrement=False),
+    tenant(),
+    Column("first_item", BigInteger, nullable=False),
+    # Stored bytes of this attempt's items, this chunk included.
+    Column("bytes_through", BigInteger, nullable=False),
+    # Empty: these items were beyond the limit, and are only counted.
+    Column("data", blob(), nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("first_item > 0 AND last_item >= first_item", name="range"),
+    info=WITH_RUN,
+)
+
+
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    # What differs from the limits of the settings.
+    Column("limits", Document, nullable=False),
+    # Allowed targets of its actions; empty: whatever the operator allows.
+    Column("egress_allow", Document, nullable=False),
+    Column("updated_by", key(200), nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+)
+
+
+# Rows to be locked only: they serialise transactions that count a tenant's things before they add one.
+turns = Table(
+    "turns",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("thing", key(16), primary_key=True),
     CheckConstraint("tenant_id <> ''", name="tenant"),
 )

@@ -12,8 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.tables import runs
-from foliot.engine.sql.tenant_tables import tenants
+from foliot.engine.sql.tables import runs, tenants
 from foliot.engine.sql.tenant_turns import RUNS, try_turns
 
 FRESH = timedelta(seconds=5)

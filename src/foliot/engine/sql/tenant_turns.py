@@ -9,7 +9,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.sql.tenant_tables import turns
+from foliot.engine.sql.tables import turns
 
 SCHEDULES = "schedules"
 RUNS = "runs"

@@ -60,13 +60,13 @@ class VersionPruner:
             await self.conn.execute(delete(spans).where(self.dialect.among(spans.c.id, empty[start : start + EACH])))
 
     async def _referred(self, schedule_id: str, upto: int) -> set[int]:
-        found: set[int] = set()
+        numbers: set[int] = set()
         for table in (spans, ledger, runs):
             query = (
                 select(table.c.version).distinct().where(table.c.schedule_id == schedule_id, table.c.version <= upto)
             )
-            found |= set((await self.conn.execute(query)).scalars())
-        return found
+            numbers |= set((await self.conn.execute(query)).scalars())
+        return numbers
 
 
 def _is_empty(span: Any, version: Any) -> bool:

@@ -33,7 +33,7 @@ def login_link(
     with connect() as client:
         link = client.post("/api/login-links")
         parts = urlsplit(link["url"])
-        # The address that this command used, whatever the server knows of proxies in front of it.
+        # The URL that this command used, whatever the server knows of proxies in front of it.
         link["url"] = f"{client.address}{parts.path}" + (f"?{parts.query}" if parts.query else "")
         if as_json:
             print_json(link)

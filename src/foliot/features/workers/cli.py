@@ -17,7 +17,7 @@ from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 group = CommandGroup()
 
 PAUSE = 0.1
-"""Seconds between two looks at which processes have answered."""
+"""Seconds between two checks of which processes have answered."""
 NONE = "No process has reported: foliot up starts one."
 
 Node = Annotated[str, typer.Argument(help="The process's id, as foliot worker list shows it.", metavar="WORKER")]

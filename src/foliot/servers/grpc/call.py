@@ -1,4 +1,4 @@
-"""What is known about one call besides its message: who asks, and whether for the second time."""
+"""The metadata of one call: its caller and its idempotency key."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from foliot.core.access import Caller
 from foliot.core.errors import Invalid, Unauthenticated
 
 MAX_TOKEN = 8 * 1024
-"""Bytes of a token or API key; a longer one is not even looked at."""
+"""Bytes of a token or API key; a longer one is refused unread."""
 KEY = "idempotency-key"
 REPLAYED = "idempotent-replayed"
-"""In the trailing metadata of an answer that was given before."""
+"""The trailing metadata that marks a stored answer of an idempotent call."""
 
 Metadata = Sequence[tuple[str, str | bytes]]
 _VISIBLE = re.compile(r"[\x20-\x7e]+")
@@ -27,14 +27,14 @@ _VISIBLE = re.compile(r"[\x20-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class AuthorisedCall:
-    """One call of somebody who may make it."""
+    """One call whose caller is authenticated and has the permission."""
 
     method: str
     caller: Caller
     metadata: Metadata
 
     def once(self, request: Message, render: Any) -> IdempotentRequest:
-        """The call as something that may come twice; `render` makes the message that is the answer."""
+        """The call as an idempotent request; `render` turns the result into the response message."""
         digest = hashlib.sha256(f"grpc {self.method}\n".encode())
         digest.update(request.SerializeToString(deterministic=True))
 
@@ -54,12 +54,12 @@ class AuthorisedCall:
 
 
 def given_before(body: str) -> bytes:
-    """The answer that was kept, as it goes over the wire."""
+    """A stored answer as the bytes of its message."""
     return b64decode(body)
 
 
 def bearer_of(metadata: Metadata) -> str:
-    """The one token or API key that is shown; `Unauthenticated` when there is none."""
+    """The bearer token or API key in the metadata; `Unauthenticated` unless there is exactly one."""
     shown = [value for name, value in metadata if name == "authorization"]
     text = shown[0] if len(shown) == 1 and isinstance(shown[0], str) else ""
     scheme, _, bearer = text.partition(" ")
@@ -69,7 +69,7 @@ def bearer_of(metadata: Metadata) -> str:
 
 
 def parse(kind: type[Message], raw: bytes) -> Message:
-    """The message in these bytes. Bytes that are none are the caller's mistake, not ours."""
+    """Parse the message; `Invalid` for bytes that are none: the caller's mistake, not an internal error."""
     try:
         return kind.FromString(raw)
     except (DecodeError, RecursionError):

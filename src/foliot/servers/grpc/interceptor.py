@@ -1,4 +1,4 @@
-"""Stands before every call: who asks, and whether they may, is settled before the message is read."""
+"""The server interceptor that authenticates and authorises every call before its message is read."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from foliot.servers.grpc.running_calls import RunningCalls
 from foliot.servers.grpc.status import abort
 
 ANSWER_SECONDS = 30.0
-"""How long a caller who named no deadline waits at most; a stream has none."""
-STRANGERS = 100
-"""Open calls of those who need not say who they are."""
+"""The deadline of unary calls without one of their own; streams have none."""
+MAX_ANONYMOUS = 100
+"""Concurrent calls of unauthenticated methods."""
 
 
 @dataclass(slots=True)
 class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Lets nobody through to a method that the table does not name, nor to one that they may not call."""
+    """Refuses methods that are not in the table, and callers without the permission of the method."""
 
     methods: Mapping[str, RpcMethod]
     limiter: Limiter
     identity: Identity | None
-    """None in local mode, which asks nobody and listens on this machine only."""
+    """None in local mode, which needs no token and listens on loopback only."""
     work: RunningCalls = field(default_factory=RunningCalls)
-    strangers: int = 0
+    anonymous: int = 0
     throttle: FailedLoginDelay = field(default_factory=FailedLoginDelay)
 
     async def intercept_service(self, continuation: Callable[..., Any], details: Any) -> Any:
@@ -52,7 +52,7 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 return None
             await self.work.finish(self.limiter.request(caller))
             require(caller, *method.permission)
-        except Exception as error:  # noqa: BLE001 -- whatever goes wrong here, the call goes no further
+        except Exception as error:  # noqa: BLE001 -- every error refuses the call
             return _refusal(error, name)
         call = AuthorisedCall(name, caller, tuple(details.invocation_metadata or ()))
         if method.streams:
@@ -61,15 +61,15 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     async def _caller(self, metadata: Any) -> Caller:
         if self.identity is None:
-            return replace(LOCAL, door=Interface.GRPC)
+            return replace(LOCAL, interface=Interface.GRPC)
         bearer = bearer_of(tuple(metadata or ()))
         try:
             caller = await self.identity.caller(bearer)
         except Unauthenticated:
-            # Who is behind a connection is not known here: those who are wrong share one allowance.
+            # The peer's address may be a proxy's: all failed logins share one token bucket.
             await self.throttle.failed("", self.limiter.clock.monotonic())
             raise
-        return replace(caller, door=Interface.GRPC)
+        return replace(caller, interface=Interface.GRPC)
 
     def _answered(self, method: RpcMethod, call: AuthorisedCall) -> Callable[..., Any]:
         async def answer(raw: bytes, context: Any) -> Any:
@@ -96,38 +96,38 @@ class AuthInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return answer
 
     def _open_to_all(self, handler: Any) -> Any:
-        """Strangers may ask, but not hold all the calls there can be."""
+        """Limit concurrent calls of an unauthenticated method, so that they cannot use up all of the server's calls."""
         if handler is None or not handler.response_streaming:
             return handler
         kind = "stream_stream" if handler.request_streaming else "unary_stream"
         serve = getattr(handler, kind)
 
         async def told(asked: Any, context: Any) -> AsyncIterator[Any]:
-            with self._one_more_stranger():
+            with self._count_anonymous():
                 async for one in serve(asked, context):
                     yield one
 
         async def tells(asked: Any, context: Any) -> None:
-            with self._one_more_stranger():
+            with self._count_anonymous():
                 await serve(asked, context)
 
         counted = tells if inspect.iscoroutinefunction(serve) else told
-        return handler._replace(**{kind: counted}) if self.strangers < STRANGERS else _refusal(_TOO_MANY, kind)
+        return handler._replace(**{kind: counted}) if self.anonymous < MAX_ANONYMOUS else _refusal(_TOO_MANY, kind)
 
     @contextmanager
-    def _one_more_stranger(self) -> Iterator[None]:
-        self.strangers += 1
+    def _count_anonymous(self) -> Iterator[None]:
+        self.anonymous += 1
         try:
             yield
         finally:
-            self.strangers -= 1
+            self.anonymous -= 1
 
 
-_TOO_MANY = TooMany(f"{STRANGERS} calls of those who need not say who they are go on here", retry_after=5)
+_TOO_MANY = TooMany(f"{MAX_ANONYMOUS} calls without authentication are open already", retry_after=5)
 
 
 def _refusal(error: Exception, name: str) -> Any:
-    """Ends a call of any kind without waiting for a message."""
+    """A handler that ends a call of any kind without waiting for its message."""
 
     async def refuse(_: Any, context: Any) -> AsyncIterator[bytes]:
         await abort(context, error, name)

@@ -1,4 +1,4 @@
-"""What a feature hands to the gRPC server: its methods, each with what it asks of its caller."""
+"""What a feature passes to the gRPC server: its methods, each with its permission."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PUBLIC = frozenset(
         "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     }
 )
-"""What anybody may ask: whether it is well, and, where that is switched on, which methods there are."""
+"""Methods without authentication: health and, where it is enabled, reflection."""
 
 
 @dataclass(frozen=True, slots=True)
 class RpcMethod:
-    """One method: the use case whose permission it needs, the message it takes, and the function that answers."""
+    """One method: the use case whose permission it needs, its request message, and its handler."""
 
     use_case: Callable[..., object]
     request: type[Message]
@@ -42,7 +42,7 @@ class RpcMethod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a server that opens knows, for the service that it opens with."""
+    """What a starting server passes to the factories of its services."""
 
     cases: UseCases
     pepper: Pepper | None
@@ -53,7 +53,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RpcService:
-    """A service with its methods, by their full names; one that is not in the table is not served."""
+    """A service with its methods, by full name; a method that is not in the table is not served."""
 
     name: str
     methods: Mapping[str, RpcMethod]

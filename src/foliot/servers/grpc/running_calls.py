@@ -1,7 +1,7 @@
-"""What this door has begun. A caller who hangs up ends the wait for it, never the work itself.
+"""Running calls of the gRPC server, shielded from cancellation: a client that disconnects does not abort the work.
 
-The library cancels whatever a caller no longer waits for. In the middle of a transaction that would take the connection
-down with it, and nobody could say whether the change they asked for was made.
+grpc.aio cancels the handler of a call whose client is gone. In the middle of a transaction that would invalidate the
+database connection, and leave unknown whether the change was committed.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class RunningCalls:
-    """Whatever is under way."""
+    """The handlers that are running."""
 
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
     async def finish(self, begun: Coroutine[Any, Any, T]) -> T:
-        """The result. Goes on to its end even when whoever waits for it does not."""
+        """Await the result; the handler runs to its end even when the awaiting task is cancelled."""
         task = asyncio.create_task(begun)
         self.tasks.add(task)
         task.add_done_callback(self._ended)
         return await asyncio.shield(task)
 
     async def rest(self, seconds: float) -> None:
-        """Wait for what is under way."""
+        """Wait for the running handlers, at most this long."""
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=seconds)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self.tasks.discard(task)
         if not task.cancelled():
-            # Where nobody waits any more, nobody hears it; asyncio would complain of that.
+            # Retrieve the exception: asyncio warns of one that is never retrieved, as when the client is gone.
             task.exception()

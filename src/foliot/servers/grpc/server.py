@@ -1,4 +1,4 @@
-"""The gRPC server: listens, answers, and drains."""
+"""The gRPC server: binds its port, serves calls, and drains on shutdown."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from foliot.servers.grpc.method import Opening, RpcService
 from foliot.servers.grpc.running_calls import RunningCalls
 
 MESSAGE = 4 * 1024 * 1024
-"""Bytes of a message."""
+"""Bytes of a message at most."""
 GRACE = 2.0
-"""Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this."""
+"""Seconds that a stopping server waits for open streams, which have no end of their own."""
 
 OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE),
     ("grpc.max_metadata_size", 16 * 1024),
     ("grpc.max_concurrent_streams", 1000),
-    # Two servers on one port would share its calls out between them, and nobody would notice.
+    # Without this, two servers on one port would silently share its calls.
     ("grpc.so_reuseport", 0),
-    # A reader that vanished without a word is noticed by this, and its stream given to others.
+    # Keepalive detects clients that vanished without closing, so that their streams no longer count.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
@@ -42,7 +42,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenAddress:
-    """Where, and whether encrypted."""
+    """Host and port to bind, and the TLS certificate if there is one."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -56,7 +56,7 @@ class ListenAddress:
 
 @dataclass(slots=True, kw_only=True)
 class GrpcServer:
-    """The gRPC door of one process. Without `identity` it is in local mode and asks nobody for a token."""
+    """The gRPC server of one process. Without `identity` it is in local mode and needs no token."""
 
     cases: UseCases
     service: Callable[[Opening], RpcService]
@@ -65,12 +65,12 @@ class GrpcServer:
     pepper: Pepper | None = None
     reflect: bool = True
     streams_of: Counter[str] = field(default_factory=Counter)
-    """Open streams of each tenant, shared with the other doors of the process."""
+    """Open streams of each tenant, shared with the HTTP server of the process."""
     needed: bool = True
-    """Whether a place that is taken stops the start; otherwise the process goes on without this door."""
+    """Whether a port in use stops the start; otherwise the process goes on without gRPC."""
     port: int = field(init=False, default=0)
     closed: str = field(init=False, default="")
-    """Why it is not open, although it was started."""
+    """Why it is not listening although it was started."""
     _server: Any = field(init=False, default=None)
     _work: RunningCalls = field(init=False, default_factory=RunningCalls)
     _service: RpcService = field(init=False)
@@ -122,7 +122,7 @@ class GrpcServer:
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
     async def stop(self) -> None:
-        """Take no more calls, end the streams with a word on where they go on, finish what has begun."""
+        """Accept no more calls, end streams with a status that says where to resume, finish running calls."""
         if self._server is None:
             return
         await self._health.enter_graceful_shutdown()

@@ -1,4 +1,4 @@
-"""Every error as a gRPC status with details (google.rpc); the one place that knows status codes."""
+"""Maps every error to a gRPC status with details (google.rpc); the one place that knows status codes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from foliot.core.errors import (
 DOMAIN = "foliot"
 DETAILS = "grpc-status-details-bin"
 SHOWN = 300
-"""Bytes of a message or of a wrong value."""
+"""Bytes of a status message, or of an invalid value in it."""
 ROOM = 3000
 """Bytes of all details: clients refuse a status whose metadata has more than 8 KiB."""
 
@@ -45,23 +45,23 @@ CODES: tuple[tuple[type[Exception], Any, str], ...] = (
     (Unavailable, Codes.UNAVAILABLE, "UNAVAILABLE"),
     (TimeoutError, Codes.DEADLINE_EXCEEDED, "TOO_SLOW"),
 )
-"""Every way a call can fail on purpose: its code, and the reason that ErrorInfo gives."""
+"""Every expected error: its status code, and the reason in ErrorInfo."""
 
 log = structlog.get_logger("foliot.rpc")
 
 
 class ServerStopping(Unavailable):
-    """The process ends before the stream does."""
+    """The process stops before the stream has ended."""
 
 
 async def abort(context: Any, error: Exception, method: str) -> None:
-    """End the call with what went wrong; never returns."""
-    found = next(((code, reason) for kind, code, reason in CODES if isinstance(error, kind)), None)
-    if found is None:
+    """End the call with the status of the error; never returns."""
+    known = next(((code, reason) for kind, code, reason in CODES if isinstance(error, kind)), None)
+    if known is None:
         # A bug of ours: the log has the traceback, the answer does not.
         log.error("a call failed", action="call_failed", method=method, exc_info=error)
         await context.abort(Codes.INTERNAL, "something went wrong here; the server's log says more")
-    code, reason = found or (Codes.INTERNAL, "INTERNAL")
+    code, reason = known or (Codes.INTERNAL, "INTERNAL")
     message = _message(error)
     status = Status(code=code.value[0], message=message)
     for detail in (ErrorInfo(reason=reason, domain=DOMAIN), *_details(error)):
@@ -73,7 +73,7 @@ def _message(error: Exception) -> str:
     if isinstance(error, Unavailable):
         return brief(error.told)
     if isinstance(error, NotFound):
-        # One word for all things of this door, so that nothing is learned from which one is missing.
+        # The same message for every resource, so that it does not reveal which one is missing.
         return brief(f"no job {error.key!r}")
     if isinstance(error, TimeoutError):
         return "no answer in time; ask again, with the same idempotency-key where there was one"
@@ -103,7 +103,7 @@ def _violation(error: Invalid) -> BadRequest.FieldViolation:
 
 
 def _fitting(violations: list[BadRequest.FieldViolation]) -> list[BadRequest.FieldViolation]:
-    """As many as there is room for, the first of them in any case."""
+    """As many violations as fit into the metadata, the first in any case."""
     kept, room = violations[:1], ROOM - violations[0].ByteSize()
     for one in violations[1:]:
         room -= one.ByteSize() + 4
@@ -114,9 +114,9 @@ def _fitting(violations: list[BadRequest.FieldViolation]) -> list[BadRequest.Fie
 
 
 def _seconds(seconds: float) -> Duration:
-    made = Duration()
-    made.FromMicroseconds(int(seconds * 1_000_000))
-    return made
+    duration = Duration()
+    duration.FromMicroseconds(int(seconds * 1_000_000))
+    return duration
 
 
 def _attach(status: Status, detail: Message) -> None:
@@ -124,6 +124,6 @@ def _attach(status: Status, detail: Message) -> None:
 
 
 def brief(text: str) -> str:
-    """Short, and of whole characters."""
+    """The text truncated to `SHOWN` bytes, at a character boundary."""
     encoded = text.encode("utf-8", "replace")
     return encoded.decode() if len(encoded) <= SHOWN else f"{encoded[: SHOWN - 3].decode(errors='ignore')}…"

@@ -1,4 +1,4 @@
-"""JSON in messages: google.protobuf.Struct to plain values and back."""
+"""Converts google.protobuf.Struct to JSON values and back."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from google.protobuf.struct_pb2 import Struct, Value
 
 EXACT = 2**53
-"""Whole numbers up to here are exact as the doubles that a Struct holds."""
+"""Integers up to here are exact as doubles, which is what a Struct holds."""
 DEEPEST = 28
-"""A reader of messages gives up at a hundred messages in each other, and an object in an object takes three."""
+"""Levels of nesting: protobuf parsers refuse 100 nested messages, and each JSON object takes three."""
 
 
 def plain(struct: Struct) -> dict[str, Any]:
-    """A Struct as JSON; whole numbers are whole again."""
+    """A Struct as JSON; integral doubles become integers again."""
     return {name: _plain(value) for name, value in struct.fields.items()}
 
 
@@ -37,14 +37,14 @@ def _plain(value: Value) -> Any:
 
 
 def struct(document: Mapping[str, Any]) -> Struct:
-    """JSON as a Struct. A number that a double cannot hold is written as text, and so is what lies too deep."""
-    made = Struct()
-    made.update({str(name): _carried(value, 1) for name, value in document.items()})
-    return made
+    """JSON as a Struct. Numbers that a double cannot hold, and values nested too deeply, become text."""
+    message = Struct()
+    message.update({str(name): _carried(value, 1) for name, value in document.items()})
+    return message
 
 
 def whole(value: Any) -> Struct:
-    """Any JSON as a Struct: what is no object stands under `value`."""
+    """Any JSON as a Struct: a value that is not an object goes under the key `value`."""
     return struct(value if isinstance(value, Mapping) else {"value": value})
 
 

@@ -1,1 +1,1 @@
-"""The HTTP door."""
+"""The HTTP server: authentication, problem documents, streams, the dashboard's files."""

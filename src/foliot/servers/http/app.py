@@ -1,4 +1,4 @@
-"""Builds the HTTP application from the routers that it is handed."""
+"""Builds the FastAPI application from the features' routers."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ BEARER = {"type": "http", "scheme": "bearer", "description": "A token (JWT) or a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """What the features hand to this server, which knows none of them."""
+    """What the features pass to this server, which imports none of them."""
 
     routes: Sequence[BaseRoute]
-    """As `routes_of` their routers collects them."""
+    """The features' routes, as `routes_of` collects them."""
     event_reader: Callable[[], EventReader]
     session_caller: CallerOf
     ticket_caller: CallerOf
@@ -66,9 +66,9 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
 ) -> FastAPI:
     """The app. Two can live in one process. `app.state.streams.stopping.set()` ends every open stream.
 
-    Without `identity` it is in local mode: it asks nobody for a token, and answers only those who are on this machine
-    and come from no other site. `metrics_token` opens `/metrics` to whoever shows it. `cursor_pepper` signs
-    the places where lists go on. `pages` is where the dashboard's build lies, `public_url` where people find it.
+    Without `identity` it is in local mode: it needs no token, and accepts only requests to a loopback address that come
+    from no other site. `metrics_token` is a bearer token for `/metrics` alone. `cursor_pepper` signs pagination
+    cursors. `pages` is the directory of the dashboard's build, `public_url` the address that users open.
     """
     app = FastAPI(
         title="Foliot",
@@ -76,7 +76,7 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
         description=ABOUT,
         docs_url=None,
         redoc_url=None,
-        # A redirect would be made of the Host header: it leads wherever that says, and behind a proxy out of https.
+        # A redirect is built from the Host header, which the client controls; behind a proxy it would leave https.
         redirect_slashes=False,
     )
     app.state.cases = cases
@@ -92,9 +92,9 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
     problems.install(app)
     app.router.routes.extend(handed.routes)
     app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])
-    # FastAPI's own way to extend the document.
+    # FastAPI's documented way to extend the OpenAPI document.
     app.openapi = lambda: _openapi(app, handed.routes)  # type: ignore[method-assign]
-    # Inside the guard: in local mode a page is for those on this machine alone.
+    # Inside the loopback guard: in local mode the dashboard too is served to this machine alone.
     app.add_middleware(Dashboard, root=pages, taken=_taken(app))
     app.add_middleware(Unambiguous)
     if identity is None:
@@ -104,11 +104,10 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
 
 
 def routes_of(routers: Iterable[APIRouter], first: Collection[str] = ()) -> Sequence[BaseRoute]:
-    """The routes of all features, which all apps share: they know nothing of any.
+    """The routes of all features; they hold no state, so all apps share them.
 
-    A path is compared with one after the other: those of the paths `first`, which are asked for most, come first.
-    Including the routers would make every route again for each app, when its first request comes, and every request
-    would go from router to router.
+    Routes are matched in order: those of the paths `first`, which get the most requests, come first.
+    `include_router` would build every route again for each app, and matching would go from router to router.
     """
     routes = [route for router in routers for route in router.routes]
     for route in routes:
@@ -119,35 +118,35 @@ def routes_of(routers: Iterable[APIRouter], first: Collection[str] = ()) -> Sequ
 
 
 def operation_id(endpoint: Callable[..., Any]) -> str:
-    """The feature and the function: `schedules.create`."""
+    """The operation id in OpenAPI: feature and function, `schedules.create`."""
     feature = endpoint.__module__.removeprefix("foliot.features.").partition(".")[0]
     return f"{feature}.{endpoint.__name__.rstrip('_')}"
 
 
 def _taken(app: FastAPI) -> frozenset[str]:
-    """The first parts of all paths that routes answer: no page of the dashboard can have such an address."""
+    """The first segments of all routes' paths: no page of the dashboard can have such an address."""
     return frozenset(route.path.split("/")[1] for route in app.routes if isinstance(route, Route | WebSocketRoute))
 
 
 def _openapi(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
-    """FastAPI's document, with the declarations of bodies, which the routes read themselves."""
+    """FastAPI's OpenAPI document, with the schemas of request bodies, which the routes read themselves."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=routes)
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=routes)
         described = [route for route in routes if isinstance(route, APIRoute) and route.include_in_schema]
         bodies = [route.openapi_extra.model for route in described if isinstance(route.openapi_extra, RequestBody)]
         _, extra = TypeAdapter.json_schemas(
             [(model, "validation", TypeAdapter(model)) for model in dict.fromkeys([*bodies, Problem])],
             ref_template="#/components/schemas/{model}",
         )
-        made["components"]["schemas"] = extra["$defs"] | made["components"]["schemas"]
+        document["components"]["schemas"] = extra["$defs"] | document["components"]["schemas"]
         if app.state.identity is not None:
-            made["components"]["securitySchemes"] = {"bearer": BEARER}
-            made["security"] = [{"bearer": []}]
+            document["components"]["securitySchemes"] = {"bearer": BEARER}
+            document["security"] = [{"bearer": []}]
             for route in described:
                 if any(each.dependency is public for each in route.dependencies):
                     for method in route.methods or ():
-                        made["paths"][route.path_format][method.lower()]["security"] = []
-        app.openapi_schema = made
+                        document["paths"][route.path_format][method.lower()]["security"] = []
+        app.openapi_schema = document
     return app.openapi_schema
 
 
@@ -155,8 +154,8 @@ async def _docs() -> HTMLResponse:
     return HTMLResponse(_page(), headers={"Content-Security-Policy": _POLICY, "X-Frame-Options": "DENY"})
 
 
-# The page needs its own inline script and style, and the API it stands on; nothing else. Its buttons really send, so no
-# other page may put it into a frame of its own.
+# The page needs its own inline script and style, and the API of the same origin; nothing else. Its buttons send real
+# requests, so no other site may frame it.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

@@ -1,7 +1,7 @@
-"""What stands below an attribute of a model becomes its description in the schema, when somebody asks for the schema.
+"""Attribute docstrings of Pydantic models as descriptions in the JSON schema, read only when the schema is requested.
 
-Pydantic can do so itself (`use_attribute_docstrings`), but reads and parses the source as each class is made: a good
-part of every start, for words that most processes never show.
+Pydantic's own `use_attribute_docstrings` reads and parses the source as each class is created: a good part of every
+start, for text that most processes never show.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pydantic_core import CoreSchema
 
 
 class DocumentedModel(BaseModel):
-    """A model whose attributes are described where they are written."""
+    """A model whose attribute docstrings become descriptions."""
 
-    # Most shapes are there to be read about: what checks a body by one is made when the first such body comes.
+    # Most models serve documentation only: the validator is built when the first body is validated.
     model_config = ConfigDict(defer_build=True)
 
     @classmethod
@@ -35,7 +35,7 @@ class DocumentedModel(BaseModel):
 
 
 def _said_of(model: type[BaseModel]) -> Mapping[str, str]:
-    """What is written below each attribute, by its name; a class that writes it anew says it anew."""
+    """The docstring of each attribute, by name; a subclass overrides those of its bases."""
     return {
         name: words
         for each in reversed(model.__mro__)
@@ -46,7 +46,7 @@ def _said_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @lru_cache
 def _said_in(module: str) -> Mapping[str, Mapping[str, str]]:
-    """The same of every class in a module; nothing where its source is not at hand."""
+    """The same for every class in a module; empty where its source is not available."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError, SyntaxError):
@@ -67,12 +67,12 @@ def _classes(node: ast.AST, within: str) -> Iterator[tuple[str, Mapping[str, str
 
 
 def _attributes(body: list[ast.stmt]) -> Mapping[str, str]:
-    said = {}
+    docs = {}
     for line, below in zip(body, [*body[1:], None], strict=True):
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
             match below:
                 case ast.Expr(value=ast.Constant(value=str(words))):
-                    said[line.target.id] = inspect.cleandoc(words)
+                    docs[line.target.id] = inspect.cleandoc(words)
                 case _:
-                    said[line.target.id] = ""
-    return said
+                    docs[line.target.id] = ""
+    return docs

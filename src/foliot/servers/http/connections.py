@@ -1,6 +1,6 @@
-"""HTTP connections with deadlines: a request arrives in time, an answer is taken in time, one address has so many.
+"""HTTP connections with read and write timeouts, and a limit of connections per address.
 
-The server's own protocol waits for ever for the rest of a header or a body, and for a reader that takes nothing.
+uvicorn's own protocol waits for ever for the rest of a header or a body, and for a client that reads nothing.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from foliot.servers.http.problems import problem
 
 ARRIVE = 10.0
-"""Seconds for the whole of a header, and for a body that comes no faster than `LEAST_RATE`."""
+"""Seconds for the whole header, and for a body that arrives no faster than `LEAST_RATE`."""
 LEAST_RATE = 16 * 1024
-"""Bytes a second of a body: each of them buys time, so that a large one may take longer."""
+"""Bytes per second of a body: every byte received extends the deadline, so that a large body may take longer."""
 TAKE = 60.0
-"""Seconds for which an answer may wait for a reader that takes nothing of it."""
+"""Seconds after which a client that reads nothing of its response is disconnected."""
 COMPLAINT = 60.0
-"""Seconds between two lines of the log about addresses with too many connections."""
+"""Seconds between two log lines about addresses with too many connections."""
 
 log = structlog.get_logger("foliot.rest")
 
 
 @dataclass(slots=True)
 class ConnectionLimits:
-    """What one connection may take. One object for all connections of a server."""
+    """Timeouts and the limit per address, shared by all connections of a server."""
 
     per_address: int | None = None
-    """Connections of one address at once; None for no cap."""
+    """Concurrent connections of one address; None for no limit."""
     arrive: float = ARRIVE
     rate: float = LEAST_RATE
     take: float = TAKE
     _complained: float = float("-inf")
 
     def complain(self, address: str, now: float) -> None:
-        """Say aloud that somebody was refused, but not for each."""
+        """Log that a connection was refused, but not every one."""
         if now - self._complained >= COMPLAINT:
             self._complained = now
             log.warning(
@@ -51,20 +51,20 @@ class ConnectionLimits:
 
 
 class Connection(H11Protocol):
-    """One connection, whose client has to keep going."""
+    """One connection, which is closed when its client stalls."""
 
     def __init__(self, *given: Any, bounds: ConnectionLimits | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
         self.bounds = bounds or ConnectionLimits()
         self._awaited: tuple[str, Any] | None = None
-        """What is under way: the head or the body of a request, and after which one."""
+        """What is awaited: the head or the body of a request, and after which request."""
         self._began = 0.0
         self._got = 0
         self._arrival: asyncio.TimerHandle | None = None
         self._taking: asyncio.TimerHandle | None = None
         self._upgraded = False
 
-    # --- what the transport says
+    # --- callbacks of the transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -104,7 +104,7 @@ class Connection(H11Protocol):
         self._taking = self.loop.call_later(self.bounds.take, self._look_at_taking, left)
 
     def _look_at_taking(self, left: int) -> None:
-        """However little was taken, it was taken: a slow reader is no stalled one."""
+        """Disconnect a client that has read nothing; a slow one that reads a little is kept."""
         if self.transport.get_write_buffer_size() < left:
             self._expect_taking()
         else:
@@ -116,7 +116,7 @@ class Connection(H11Protocol):
         self.resume_writing()
         super().connection_lost(exc)
 
-    # --- how many
+    # --- connections per address
 
     def _crowded(self) -> bool:
         most = self.bounds.per_address
@@ -129,7 +129,7 @@ class Connection(H11Protocol):
         self.bounds.complain(address, self.loop.time())
         return True
 
-    # --- how long
+    # --- timeouts
 
     @property
     def _cycle(self) -> RequestResponseCycle | None:
@@ -137,7 +137,7 @@ class Connection(H11Protocol):
         return self.cycle
 
     def _what(self) -> tuple[str, Any] | None:
-        """What the client still owes us; None when it is our turn, or when it may rest between two requests."""
+        """What the client has still to send; None while we answer, or when it is idle between two requests."""
         if self._upgraded or self.transport.is_closing():
             return None
         if self.conn.their_state is h11.SEND_BODY:
@@ -158,12 +158,12 @@ class Connection(H11Protocol):
             self._arrival = self.loop.call_at(self._until(), self._look)
 
     def _until(self) -> float:
-        assert self._awaited is not None  # noqa: S101 -- asked only while something is awaited
+        assert self._awaited is not None  # noqa: S101 -- called only while something is awaited
         bought = self._got / self.bounds.rate if self._awaited[0] == "body" else 0.0
         return self._began + self.bounds.arrive + bought
 
     def _look(self) -> None:
-        """Whether what was awaited is late; as long as it is we who do not read, it is not."""
+        """Refuse the request if it is late; time in which we paused reading does not count."""
         self._arrival = None
         if self._awaited is None or self._awaited != self._what():
             self._watch()
@@ -178,16 +178,16 @@ class Connection(H11Protocol):
             self._refuse("timeout", f"the request did not arrive within {self.bounds.arrive:g} s")
 
     def _refuse(self, code: str, why: str, retry_after: int | None = None) -> None:
-        """Answer in the app's place where nothing was answered yet, and hang up."""
+        """Answer in place of the app if no response has begun, and close the connection."""
         cycle = self._cycle
         if cycle is not None and not cycle.response_complete:
-            # Whoever waits for the rest of the body hears that nothing more comes.
+            # A handler that awaits the rest of the body gets a disconnect.
             cycle.disconnected = True
             cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             retry = {} if retry_after is None else {"Retry-After": str(retry_after)}
-            made = problem(code, why, headers={"Connection": "close", **retry})
-            head = h11.Response(status_code=made.status_code, headers=made.raw_headers)
-            parts = (head, h11.Data(data=bytes(made.body)), h11.EndOfMessage())
+            response = problem(code, why, headers={"Connection": "close", **retry})
+            head = h11.Response(status_code=response.status_code, headers=response.raw_headers)
+            parts = (head, h11.Data(data=bytes(response.body)), h11.EndOfMessage())
             self.transport.write(b"".join(self.conn.send(part) or b"" for part in parts))
         self.transport.close()

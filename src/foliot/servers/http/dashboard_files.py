@@ -1,4 +1,4 @@
-"""Serves the dashboard: the files of its build, and its first page for every address that is one of its own."""
+"""Serves the dashboard: the files of its build, and `index.html` for every address that is one of its pages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 INDEX = "index.html"
 ASSETS = "assets/"
-"""Names in here hold a digest of what they name: another content has another name."""
+"""File names in here contain a digest of the content, so they can be cached for ever."""
 ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
-"""What the build may have compressed already, best first."""
+"""Encodings that the build may have compressed files with, best first."""
 FOR_EVER, EACH_TIME = "public, max-age=31536000, immutable", "no-cache"
 
-# Scripts come from our own files alone. Styles may stand in the page, for some components write theirs there. Pictures
-# and small fonts may be part of a file (`data:`), and a download is a page's own (`blob:`).
+# Scripts come from our own files alone. Inline styles are allowed, for some components write them. Images and small
+# fonts may be embedded (`data:`), and a download is created by the page (`blob:`).
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -33,7 +33,7 @@ _PLAIN_POLICY = (
 _PAGE = {
     "Cache-Control": EACH_TIME,
     "X-Frame-Options": "DENY",
-    # An address of ours can hold the code of a login link: no other site shall read it.
+    # An address of ours can contain the code of a login link: it must not leak in the Referer header.
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
@@ -41,7 +41,7 @@ _PAGE = {
 
 @dataclass(frozen=True, slots=True)
 class BuildFile:
-    """One file of the build, with what was compressed of it."""
+    """One file of the build, with its compressed variants."""
 
     path: Path
     media_type: str
@@ -51,32 +51,32 @@ class BuildFile:
 
 @dataclass(slots=True)
 class DashboardBuild:
-    """The files of a build, known by name before anybody asks: no path leads out of its directory."""
+    """The files of a build, listed in advance: a request is a look-up by name, so no path leaves the directory."""
 
     root: Path
     _files: Mapping[str, BuildFile] = field(init=False, default_factory=dict)
     _seen: int | None = field(init=False, default=None)
 
     def find(self, name: str) -> BuildFile | None:
-        """The file; whoever builds again while the server runs is served the new one."""
+        """The file; after a new build while the server runs, the new one."""
         try:
-            made = (self.root / INDEX).stat().st_mtime_ns
+            mtime = (self.root / INDEX).stat().st_mtime_ns
         except OSError:
-            made = None
-        if made != self._seen:
-            self._files, self._seen = ({} if made is None else _listed(self.root)), made
+            mtime = None
+        if mtime != self._seen:
+            self._files, self._seen = ({} if mtime is None else _listed(self.root)), mtime
         return self._files.get(name)
 
 
 @dataclass(slots=True)
 class Dashboard:
-    """Answers what is the dashboard's, and leaves everything else to the routes."""
+    """ASGI middleware that serves the dashboard's addresses and passes all others to the routes."""
 
     app: ASGIApp
     root: Path | None = None
-    """Where the build lies; None, or nothing in there: a plain page says so."""
+    """The directory of the build; None or an empty one: a plain page says so."""
     taken: Collection[str] = ()
-    """First parts of paths that belong to routes."""
+    """First segments of paths that belong to routes."""
     _build: DashboardBuild | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,9 +91,9 @@ class Dashboard:
         headers = Headers(scope=scope)
         if name.partition("/")[0] in self.taken:
             return None
-        if name and (found := self._find(name)) is not None:
-            return _file(found, headers)
-        # Only a person's browser asks for a page; whoever asks for anything else shall hear that there is nothing.
+        if name and (file := self._find(name)) is not None:
+            return _file(file, headers)
+        # Only a browser accepts text/html; any other client gets a 404.
         if name not in {"", INDEX} and "text/html" not in headers.get("accept", ""):
             return None
         index = self._find(INDEX)

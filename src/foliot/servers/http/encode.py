@@ -1,4 +1,4 @@
-"""Encodes answers: the declared dataclasses of the features, by orjson, which writes them as they are."""
+"""Encodes responses: the declared dataclasses of the features, by orjson, without conversion."""
 
 from __future__ import annotations
 

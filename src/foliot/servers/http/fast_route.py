@@ -1,4 +1,4 @@
-"""Routes that are asked often: what they need is found out once, when the route is made, and not with every request."""
+"""Routes with many requests: their dependencies are resolved once, when the route is created, not per request."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class FastRoute(APIRoute):
-    """Answers as any route does. A request without a query has nothing in it that FastAPI would have to read for us.
+    """Behaves as any route; a request without a query skips FastAPI's parsing of parameters.
 
-    With a query, or where a route needs what is not known here, FastAPI looks for everything itself.
+    With a query, or where a dependency is of a kind not known here, FastAPI resolves everything itself.
     """
 
     def get_route_handler(self) -> Handler:
@@ -72,7 +72,7 @@ class RouteDependencies:
     _known: dict[Any, int] = field(default_factory=dict)
 
     def of(self, dependant: Dependant) -> _ArgumentSource:
-        """What to call it with; `LookupError` when it needs what is not known here."""
+        """The arguments of the function; `LookupError` when it needs what is not known here."""
         if _strange(dependant):
             raise LookupError(dependant.call)
         given = _ArgumentSource(dependant.request_param_name)
@@ -98,7 +98,7 @@ class RouteDependencies:
 
 
 def _strange(dependant: Dependant) -> bool:
-    """Whether it needs more than the request, texts of the path and of headers, and what others found out."""
+    """Whether it needs more than the request, strings of the path and of headers, and other dependencies."""
     return bool(
         dependant.body_params
         or dependant.cookie_params
@@ -112,7 +112,7 @@ def _strange(dependant: Dependant) -> bool:
 
 
 def _strange_fields(dependant: Dependant) -> Iterator[bool]:
-    # A query's default may be of any type, as long as nothing can change it for the next request.
+    # A query parameter's default may be of any immutable type: it is shared by all requests.
     yield from (
         one.field_info.is_required() or not isinstance(one.get_default(), bool | int | str | None)
         for one in dependant.query_params

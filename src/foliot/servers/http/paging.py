@@ -1,4 +1,4 @@
-"""Which part of a list is asked for. Where it goes on is opaque text, signed for one tenant and one list."""
+"""Pagination parameters. Cursors are opaque text, signed for one tenant and one list."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 
 @dataclass(frozen=True, slots=True)
 class PageTurn:
-    """The page that is asked for, and what seals the place of the next one."""
+    """The requested page, and what signs the cursor of the next one."""
 
     page: PageRequest
     cursors: Cursors
 
     def more(self) -> PageRequest:
-        """What to ask the store for, so that the answer knows whether there is a next page."""
+        """The page to read, with one item more, which shows whether there is a next page."""
         return PageRequest(self.page.limit + 1, self.page.cursor)
 
     def of(self, things: Sequence[T], place: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
-        """Those of this page, and the cursor of the next; of the things `more` asked for, one may be too many."""
+        """The items of this page, and the cursor of the next; `things` are the result of a read of `more()`."""
         shown = things[: self.page.limit]
         more = len(things) > self.page.limit
         return shown, self.cursors.seal(place(shown[-1])) if more else None
@@ -56,14 +56,14 @@ Paged = Annotated[PageTurn, Depends(_turn)]
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """Part of a list that is read whole, for it is short by nature: what is configured, or bounded by a limit."""
+    """A page of a list that is read whole, because it is short: configured, or bounded by a limit."""
 
     limit: int
     cursor: str | None
     cursors: Cursors
 
     def of(self, things: Sequence[T], key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
-        """Those of this page, and the cursor of the next; it goes on behind the last one shown, wherever that moved."""
+        """The items of this page, and the cursor of the next, which continues after the last item even if it moved."""
         start = self._start([_digest(key(thing)) for thing in things])
         shown = things[start : start + self.limit]
         more = start + len(shown) < len(things)

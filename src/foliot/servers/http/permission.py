@@ -1,4 +1,4 @@
-"""Who asks, and whether they may: stated on every route, settled before anything else of the request is read."""
+"""Authentication and authorisation: stated on every route, checked before anything else of the request is read."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from foliot.servers.http import session_cookie
 from foliot.servers.http.request import only_known, wants_stream
 
 MAX_TOKEN = 8 * 1024
-"""Bytes of a token or API key; a longer one is not even looked at."""
+"""Bytes of a token or API key; a longer one is refused unread."""
 
 CallerOf = Callable[[str], Awaitable[Caller]]
-"""Whom a session or a ticket stands for; the feature that issues them hands this in."""
+"""Resolves a session or a ticket to its caller; passed in by the feature that issues them."""
 
 
 async def identify(request: Request) -> Caller:
-    """The caller of this request; local mode, which has no identities, asks nobody."""
+    """The caller of this request; in local mode always the local caller."""
     identity: Identity | None = request.app.state.identity
     if identity is None:
         return LOCAL
@@ -43,7 +43,7 @@ async def identify(request: Request) -> Caller:
 
 
 async def by_bearer(request: HTTPConnection, identity: Identity, bearer: str) -> Caller:
-    """Whom this token or API key names; whoever shows many that name nobody is answered late."""
+    """The caller of this token or API key; many invalid ones from an address are answered with a delay."""
     try:
         return await identity.caller(bearer)
     except Unauthenticated:
@@ -54,7 +54,7 @@ async def by_bearer(request: HTTPConnection, identity: Identity, bearer: str) ->
 
 
 def bearer_of(request: Request) -> str | None:
-    """The one token or API key that is shown, if it is one."""
+    """The bearer token or API key of the request; None unless there is exactly one."""
     shown = request.headers.getlist("authorization")
     scheme, _, bearer = (shown[0] if len(shown) == 1 else "").partition(" ")
     return bearer if scheme.lower() == "bearer" and 0 < len(bearer) <= MAX_TOKEN else None
@@ -67,7 +67,7 @@ async def identify_follower(
         Query(description="Of a stream only, and instead of `Authorization`: what `POST /api/stream-tickets` gave."),
     ] = None,
 ) -> Caller:
-    """The caller of a route that can be a stream. Only there, and only for the stream, does a ticket count."""
+    """The caller of a route that can answer with a stream; a ticket is accepted for the stream only."""
     identity: Identity | None = request.app.state.identity
     if identity is None or ticket is None or "authorization" in request.headers or not wants_stream(request):
         return await identify(request)
@@ -90,7 +90,7 @@ def permits(verb: Verb, thing: Thing, /, *, by: Identify = ...) -> Any: ...
 @overload
 def permits(*use_cases: Callable[..., object], by: Identify = ...) -> Any: ...
 def permits(*asked: Any, by: Identify = identify) -> Any:
-    """For a route's `dependencies`: the use cases that it calls, which state what their caller must be allowed.
+    """For a route's `dependencies`: the use cases that it calls, whose permissions are required of the caller.
 
     A route that calls none directly states a verb and a thing. A test fails for a route that states nothing.
     """
@@ -100,7 +100,7 @@ def permits(*asked: Any, by: Identify = identify) -> Any:
     else:
         needs = tuple(dict.fromkeys(one for use_case in asked for one in permissions_of(use_case)))
 
-    # Every route has one of its own, and FastAPI looks through each at every start: it is given no more than it needs.
+    # Every route has its own function, and FastAPI inspects each at every start: it has no more parameters than needed.
     async def permitted(request: Request, caller: Caller = Depends(by)) -> None:
         cases: UseCases = request.app.state.cases
         await cases[Limiter].request(caller)
@@ -113,7 +113,7 @@ def permits(*asked: Any, by: Identify = identify) -> Any:
 
 
 async def public(request: Request) -> None:
-    """For a route's `dependencies`: anybody may ask."""
+    """For a route's `dependencies`: no authentication."""
     only_known(request)
 
 

@@ -1,4 +1,4 @@
-"""Every error as an RFC 9457 problem document; the one place that knows status codes."""
+"""Maps every error to an RFC 9457 problem document; the one place that knows status codes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from foliot.core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 200
-"""How much of a wrong value is shown back."""
+"""Characters of an invalid value that an error repeats."""
 
 TITLES = {
     "malformed": (400, "The body is not JSON"),
@@ -76,7 +76,7 @@ log = structlog.get_logger()
 
 
 class BadBody(Exception):
-    """A body that cannot be read at all."""
+    """A body that cannot be read: too large, or not JSON."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -109,7 +109,7 @@ def problem(
 
 
 def install(app: FastAPI) -> None:
-    """Let every exception speak as a problem."""
+    """Register the handlers that answer every exception with a problem document."""
     app.add_exception_handler(FoliotError, _ours)
     app.add_exception_handler(AnsweredBefore, _answered_before)
     app.add_exception_handler(BadBody, _bad_body)
@@ -120,16 +120,16 @@ def install(app: FastAPI) -> None:
 
 
 async def _gone(_: Request, __: Exception) -> Response:
-    """Nobody is there to read this; nothing of the request has happened."""
+    """The client disconnected before the body had arrived; the request has no effect."""
     return Response(status_code=400)
 
 
 async def _ours(_: Request, error: Exception) -> Response:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     errors = _complaints(error)
-    told = error.told if isinstance(error, Unavailable) else str(error)
+    detail = error.told if isinstance(error, Unavailable) else str(error)
     cause = error.cause.value if isinstance(error, Unavailable) and error.cause is not None else None
-    return problem(code, _clean(told), errors=errors, headers=_headers(error), cause=cause)
+    return problem(code, _clean(detail), errors=errors, headers=_headers(error), cause=cause)
 
 
 def _headers(error: Exception) -> dict[str, str]:
@@ -143,7 +143,7 @@ def _headers(error: Exception) -> dict[str, str]:
 
 
 def _complaints(error: Exception) -> list[dict[str, Any]] | None:
-    """What is wrong with which field; None of what is no 422."""
+    """The broken rules by field; None for errors that are no 422."""
     if isinstance(error, KeyReused):
         return [
             {"field": "Idempotency-Key", "message": "was used before with another request", "got": shown(error.key)}
@@ -154,13 +154,13 @@ def _complaints(error: Exception) -> list[dict[str, Any]] | None:
     return [_complaint(one) for one in errors]
 
 
-def _complaint(one: Invalid) -> dict[str, Any]:
-    told = {"field": _clean(one.field), "message": _clean(one.message), "got": shown(one.got)}
-    if one.position is not None:
-        told["position"] = one.position
-    if one.suggestion is not None:
-        told["suggestion"] = _clean(one.suggestion)
-    return told
+def _complaint(error: Invalid) -> dict[str, Any]:
+    document = {"field": _clean(error.field), "message": _clean(error.message), "got": shown(error.got)}
+    if error.position is not None:
+        document["position"] = error.position
+    if error.suggestion is not None:
+        document["suggestion"] = _clean(error.suggestion)
+    return document
 
 
 async def _answered_before(_: Request, error: Exception) -> Response:
@@ -174,7 +174,7 @@ async def _bad_body(_: Request, error: Exception) -> Response:
 
 
 async def _parameters(_: Request, error: Exception) -> Response:
-    """What FastAPI found wrong with path, query or headers."""
+    """FastAPI's validation errors of path, query and headers."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- registered for nothing else
     errors = [
         {"field": ".".join(map(str, one["loc"][1:])), "message": _rule(one), "got": shown(one.get("input"))}
@@ -197,7 +197,7 @@ _RULES = {
     "literal_error": "must be one of {expected}",
     "bool_parsing": "must be true or false",
 }
-"""What FastAPI finds, in our words."""
+"""Messages for FastAPI's validation errors, worded like ours."""
 
 
 def _rule(error: Mapping[str, Any]) -> str:
@@ -224,7 +224,7 @@ async def _surprise(request: Request, error: Exception) -> Response:
 
 
 def shown(got: object) -> object:
-    """A wrong value as it may be shown back: short, and always JSON."""
+    """An invalid value for an error document: truncated, and always JSON."""
     if got is None or isinstance(got, bool):
         return got
     if isinstance(got, float):
@@ -235,6 +235,6 @@ def shown(got: object) -> object:
 
 
 def _clean(text: str) -> str:
-    """Short, and without halves of characters, which no JSON can carry."""
+    """Truncated text without lone surrogates, which JSON cannot encode."""
     text = text.encode("utf-8", "replace").decode()
     return text if len(text) <= SHOWN * 2 else f"{text[:SHOWN]}…"

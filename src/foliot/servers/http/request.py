@@ -1,4 +1,4 @@
-"""What every route needs to know about a request: who asks, with what body, whether for the second time."""
+"""Dependencies of the routes: caller, body, idempotency key, If-Match and ids of the path."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from foliot.servers.http.problems import BadBody
 
 MAX_BODY = 1024 * 1024
 MAX_BATCH = 16 * MAX_BODY
-"""Of a request that brings many things at once."""
+"""Bytes of a request body that holds a batch."""
 MAX_MESSAGE = 64 * 1024
-"""Bytes of one message from the reader of a WebSocket."""
+"""Bytes of one message from a WebSocket client."""
 MAX_LIMIT = 500
 
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
@@ -44,11 +44,11 @@ Cases = Annotated[UseCases, Depends(_cases)]
 
 @dataclass(frozen=True, slots=True)
 class RequestBodyRead:
-    """A body, and what makes its request recognisable."""
+    """A request body, with the idempotency key and fingerprint of its request."""
 
     document: Any
     fingerprint: str
-    """Of the whole request; empty without a key, for nobody compares it then."""
+    """A digest of the whole request; empty without a key, for it is not compared then."""
     key: str | None
 
     def once(
@@ -59,7 +59,7 @@ class RequestBodyRead:
         *,
         secret: bool = False,
     ) -> IdempotentRequest:
-        """The request as something that may come twice; `render` makes the answer that is declared for it."""
+        """The request as an idempotent one; `render` turns the result into the declared response."""
         return IdempotentRequest(
             self.key, self.fingerprint, status, lambda made: dumps(render(made)).decode(), headers, secret
         )
@@ -121,7 +121,7 @@ def _parse(body: bytes) -> Any:
 
 
 def wants_stream(request: Request) -> bool:
-    """Whether the reader prefers a stream; JSON is for everybody else."""
+    """Whether the client accepts server-sent events; JSON otherwise."""
     return "text/event-stream" in request.headers.get("accept", "").lower()
 
 
@@ -174,7 +174,7 @@ Text = Annotated[str | None, Query(max_length=200)]
 
 
 def plain_texts(**values: str | None) -> dict[str, str | None]:
-    """Filters no database chokes on."""
+    """Filters without NUL characters, which PostgreSQL refuses."""
     for name, value in values.items():
         if value is not None and "\x00" in value:
             raise Invalid(name, "must not contain the character U+0000")
@@ -182,7 +182,7 @@ def plain_texts(**values: str | None) -> dict[str, str | None]:
 
 
 _KNOWN: dict[tuple[str, Callable[..., Any]], frozenset[str]] = {}
-"""The parameters that each route reads; its function is the same in every app."""
+"""The query parameters of each route, by its function, which all apps share."""
 
 
 def _parameters(route: APIRoute) -> frozenset[str]:
@@ -193,14 +193,14 @@ def _parameters(route: APIRoute) -> frozenset[str]:
 
 
 def _queried(dependant: Dependant) -> Iterator[str]:
-    """What it reads of a query, and what everything that it needs reads."""
+    """The query parameters of a dependency and of those it depends on."""
     yield from (one.alias for one in dependant.query_params)
     for each in dependant.dependencies:
         yield from _queried(each)
 
 
 def only_known(request: Request) -> None:
-    """A parameter nobody reads is a mistake worth naming."""
+    """`Invalid` for unknown query parameters: a misspelt filter must not be ignored."""
     if not request.scope["query_string"]:
         return
     route = request.scope.get("route")

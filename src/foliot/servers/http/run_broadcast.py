@@ -1,4 +1,4 @@
-"""One reader per followed run: an event is read and rendered once, however many follow."""
+"""Fan-out of a run's events: one reader per run, so that an event is read and rendered once for all streams."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from foliot.wakeups.feed import Feed, run_topic
 
 BATCH = 500
 KEPT = 1000
-"""Events at hand; whoever is further behind reads the store until it has caught up."""
+"""Events that are buffered; a stream that is further behind reads from the database until it has caught up."""
 HEAVY = 1024 * 1024
 """Bytes at hand."""
 LOOK = 1.0
-"""How long a lost wake-up can delay an event."""
+"""Seconds between two reads without a wake-up: how long a lost one can delay an event."""
 EASE = 0.0001
-"""Seconds between two readings for each open stream: a thousand followers are told ten times a second."""
+"""Seconds between two reads, per open stream: a thousand streams are served ten times a second."""
 LONGEST_EASE = 0.1
 
 Ease = Callable[[], float]
@@ -35,18 +35,18 @@ log = structlog.get_logger("foliot.rest")
 
 @dataclass(frozen=True, slots=True)
 class EventView:
-    """How a run is told to those who follow it."""
+    """How the events of a run are rendered for streams."""
 
     name: str
-    """Runs told under the same name are told in the same words."""
+    """Streams of the same run and view share one broadcast."""
     frame: Callable[[Event], bytes]
-    """An event on the wire; nothing for one that this view leaves out."""
+    """Renders an event as bytes; empty for one that this view leaves out."""
     end: Callable[[RunView], bytes]
-    """The last word, once the run has ended."""
+    """The final event of the stream, after the run has ended."""
 
 
 class EventReader(Protocol):
-    """Reads the events of a run. The use case that does is handed in: a server knows no feature."""
+    """Reads the events of a run; a port, because a server imports no feature."""
 
     @property
     def backlog(self) -> BacklogTurns: ...
@@ -55,19 +55,19 @@ class EventReader(Protocol):
 
 
 class BacklogTurns(Protocol):
-    """Lets readers who are behind read one after the other."""
+    """Serialises the reads of streams that are behind."""
 
     def turn(self, *, needed: bool = True) -> AbstractAsyncContextManager[None]: ...
 
 
 @dataclass(slots=True)
 class Broadcast:
-    """The newest events of one run, as bytes. Events are numbered without gaps, so a number is a place."""
+    """A buffer of the newest events of one run, as bytes. Events are numbered without gaps: a number is an offset."""
 
     reader: EventReader
     feed: Feed
     caller: Caller
-    """Whoever came first: everybody who follows may read this run, and reads it as the same tenant."""
+    """The first stream's caller: all others may read this run too, as the same tenant."""
     run_id: str
     seq: int
     """The last event that was read."""
@@ -76,14 +76,14 @@ class Broadcast:
     followers: int = 0
     ended: RunView | None = None
     failed: str | None = None
-    """Why there will be no more, in words for those who follow."""
+    """Why no more events will come, as a message for clients."""
     _floor: int = field(init=False)
-    """Everything after this event, as far as it was read, is at hand."""
+    """The buffer holds every event read after this one."""
     _seqs: list[int] = field(default_factory=list)
     _frames: list[bytes] = field(default_factory=list)
     _weight: int = 0
     _behind: bool = False
-    """There is more than the last reading brought."""
+    """Whether the last read reached its limit, so that there are more events."""
     _joined: tuple[int, int, bytes] = (-1, -1, b"")
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -91,30 +91,30 @@ class Broadcast:
         self._floor = self.seq
 
     def after(self, seq: int) -> tuple[int, bytes] | None:
-        """The last number and all events after that one; None when they are no longer at hand."""
+        """The last number and all events after `seq`; None when they are no longer buffered."""
         if seq >= self.seq:
             return seq, b""
         if seq < self._floor:
             return None
         if self._joined[:2] != (seq, self.seq):
-            # Most followers are at the same place.
+            # Most streams are at the same event.
             self._joined = seq, self.seq, b"".join(self._frames[bisect_right(self._seqs, seq) :])
         return self.seq, self._joined[2]
 
     @property
     def moved(self) -> asyncio.Event:
-        """Set when something is new; take it before you look."""
+        """Set when there are new events; get it before you check, or a wake-up is lost."""
         return self._moved
 
     def ring(self) -> None:
-        """Let everybody look."""
+        """Wake all streams."""
         self._moved.set()
         self._moved = asyncio.Event()
 
     async def read(self) -> None:
         """Read until the run ends or this task is cancelled."""
         try:
-            # Listen first, then read: what happens in between wakes us.
+            # Subscribe first, then read: an event in between wakes us.
             async with self.feed.listen(run_topic(self.run_id)) as waiter:
                 while self.ended is None:
                     rest = await self._read_once()
@@ -129,10 +129,10 @@ class Broadcast:
         self.ring()
 
     async def _read_once(self) -> float:
-        """How long to rest after it."""
+        """Read one batch; returns how long to sleep."""
         async with self.reader.backlog.turn(needed=self._behind):
             try:
-                # Whoever stops us in the middle must not take the store's connection along.
+                # Shielded: cancellation in the middle of a query would invalidate the database connection.
                 reading = self.reader.events(self.caller, self.run_id, self.seq, BATCH)
                 run, events = await asyncio.shield(reading)
             except Unavailable:
@@ -146,10 +146,10 @@ class Broadcast:
         return 0.0 if self._behind or self.ended else LOOK
 
     def _keep(self, events: Sequence[Event]) -> None:
-        told = [(event.seq, made) for event in events if (made := self.view.frame(event))]
-        self._seqs += [seq for seq, _ in told]
-        self._frames += [made for _, made in told]
-        self._weight += sum(len(made) for _, made in told)
+        rendered = [(event.seq, frame) for event in events if (frame := self.view.frame(event))]
+        self._seqs += [seq for seq, _ in rendered]
+        self._frames += [frame for _, frame in rendered]
+        self._weight += sum(len(frame) for _, frame in rendered)
         self.seq = events[-1].seq
         drop = max(0, len(self._frames) - KEPT)
         self._weight -= sum(map(len, self._frames[:drop]))
@@ -163,7 +163,7 @@ class Broadcast:
 
 @dataclass(slots=True)
 class Broadcasts:
-    """The followed runs of one app."""
+    """The broadcasts of one app, by run and view."""
 
     stopping: asyncio.Event
     ease: Ease
@@ -172,7 +172,7 @@ class Broadcasts:
 
     @asynccontextmanager
     async def join(self, feed: Feed, caller: Caller, run: RunView, view: EventView) -> AsyncIterator[Broadcast]:
-        """Follow as long as the block lasts; the last one to leave ends the reading."""
+        """Join a broadcast for the length of the block; the last stream that leaves stops the reader."""
         key = caller.tenant_id, run.id, view.name
         if key not in self._of:
             made = Broadcast(self.reader(), feed, caller, run.id, max(0, run.event_seq - KEPT), self.ease, view)
@@ -193,5 +193,5 @@ class Broadcasts:
 
 
 def read_interval(streams: int) -> float:
-    """How long readings are apart when so many streams are open."""
+    """Seconds between two reads when this many streams are open."""
     return min(streams * EASE, LONGEST_EASE)

@@ -14,7 +14,7 @@ _Status = Annotated[str | None, Query(max_length=200, description="The older nam
 
 
 async def run_states(state: _State = None, status: _Status = None) -> str | None:
-    """The states that are wanted, separated by commas; `Invalid` where the two names disagree."""
+    """The requested states, separated by commas; `Invalid` where the two names disagree."""
     wanted, older = _states("state", state), _states("status", status)
     if wanted is not None and older is not None and set(wanted.split(",")) != set(older.split(",")):
         raise Invalid("status", "is the older name of 'state' and must not differ from it", got=older)

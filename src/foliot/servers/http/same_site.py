@@ -1,4 +1,4 @@
-"""Keeps web pages of other sites from driving a Foliot that asks for no token, and browsers from guessing."""
+"""Middleware against DNS rebinding and cross-site requests in local mode, MIME sniffing and ambiguous requests."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class LoopbackGuard:
     """Local mode: the request must name a loopback address, and come from no other site.
 
-    A page that rebinds its own name to 127.0.0.1 still says its own name in `Host`; a page that sends a form across
-    sites still says its own site in `Origin`, and where that is missing, its browser says so in `Sec-Fetch-Site`. A
-    link from elsewhere may be followed.
+    A page that rebinds its own name to 127.0.0.1 still sends that name in `Host`; a cross-site form still has the
+    other site in `Origin`, and where that is missing, the browser sends `Sec-Fetch-Site`. Following a link from
+    another site is allowed.
     """
 
     app: ASGIApp
@@ -44,7 +44,7 @@ class LoopbackGuard:
 
 @dataclass(frozen=True, slots=True)
 class NoSniff:
-    """Every answer is of the type it says: no browser shall find markup or a script in a tenant's words."""
+    """Sets `X-Content-Type-Options: nosniff`: no browser may interpret a tenant's text as markup or a script."""
 
     app: ASGIApp
 
@@ -62,7 +62,7 @@ _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 @dataclass(frozen=True, slots=True)
 class Unambiguous:
-    """A request whose reading could differ between us and a proxy in front of us is refused."""
+    """Refuses requests that a proxy in front of us could parse differently (request smuggling)."""
 
     app: ASGIApp
 
@@ -89,13 +89,13 @@ _HOST = re.compile(r"([a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.ASCII 
 
 @lru_cache(maxsize=64)
 def _name(host: str) -> str | None:
-    """The name in a Host header; None where it is more than name and port, for then readers see different names."""
-    found = _HOST.fullmatch(host)
-    return None if found is None else found[1].strip("[]").lower()
+    """The name in a Host header; None where it is more than name and port, for parsers differ on those."""
+    match = _HOST.fullmatch(host)
+    return None if match is None else match[1].strip("[]").lower()
 
 
 def _own(headers: Headers, scope: Scope) -> bool:
-    """Whether the browser, if it is one, calls the request its user's own or a page's of ours."""
+    """Whether the browser, if it is one, marks the request as same-origin or as a navigation by its user."""
     if headers.get("sec-fetch-site", "none").lower() in {"none", "same-origin"}:
         return True
     return scope.get("method") == "GET" and headers.get("sec-fetch-mode", "").lower() == "navigate"

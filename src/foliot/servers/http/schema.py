@@ -14,8 +14,8 @@ from pydantic import ConfigDict, Field
 
 T = TypeVar("T")
 
-# Pydantic reads the docstrings below the fields, and builds a type's schema, when OpenAPI is first asked for: most
-# processes never show it, and doing so for every class would be a good part of each start.
+# Pydantic reads the docstrings below the fields, and builds a type's schema, when OpenAPI is first requested: most
+# processes never serve it, and doing so for every class would be a good part of each start.
 CLOSED = ConfigDict(extra="forbid", defer_build=True, use_attribute_docstrings=True)
 OPEN = ConfigDict(extra="allow", defer_build=True, use_attribute_docstrings=True)
 
@@ -44,7 +44,7 @@ def declared(cls: type[T] | None = None, *, extra: bool = False, example: Any = 
 
 
 def fields_of(one: Any) -> dict[str, Any]:
-    """What a declared answer holds, for one that says more."""
+    """The fields of a declared response, for one that extends it."""
     return {each.name: getattr(one, each.name) for each in fields(one)}
 
 

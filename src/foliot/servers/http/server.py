@@ -13,26 +13,26 @@ from foliot.servers.http.connections import Connection, ConnectionLimits
 from foliot.servers.http.request import MAX_MESSAGE
 
 STREAMS_SECONDS = 2
-"""Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this."""
+"""Seconds that a stopping server waits for open streams, which have no end of their own."""
 MOST_PER_ADDRESS = 1000
 QUARTER = 4
 
 
 class Server(uvicorn.Server):
-    """Leaves the signals to us: the engine has to drain as well."""
+    """uvicorn without its signal handlers: on a signal the engine has to drain as well."""
 
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         return contextlib.nullcontext()
 
 
 def server_of(asgi: Any, *, bounds: ConnectionLimits | None = None, **options: Any) -> Server:
-    """A server of this app, whose memory no message or connection can take much of."""
+    """A uvicorn server of this app, with bounds on message sizes and connections."""
     protocol: Any = partial(Connection, bounds=bounds or ConnectionLimits())
     config = uvicorn.Config(
         asgi,
         http=protocol,
         ws="websockets-sansio",
-        # What is a little too long is answered; beyond that the first bytes close. Packed messages could be any size.
+        # A message a little too long is answered; a larger one closes the connection. Compression would hide the size.
         ws_max_size=2 * MAX_MESSAGE,
         ws_per_message_deflate=False,
         log_config=None,
@@ -46,7 +46,7 @@ def server_of(asgi: Any, *, bounds: ConnectionLimits | None = None, **options: A
 
 
 def per_address(chosen: int | None, *, local: bool) -> int | None:
-    """Connections of one address: as chosen, 0 for no cap; else so many that three more addresses find room."""
+    """Connections per address: as configured, 0 for no limit; by default a quarter of all."""
     if chosen is not None:
         return chosen or None
     if local:

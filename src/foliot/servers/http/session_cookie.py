@@ -1,4 +1,4 @@
-"""The cookie of the dashboard: what it holds, who may use it, and what a page of another site cannot do with it."""
+"""The dashboard's session cookie and its CSRF protection."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from foliot.servers.http.same_site import same_origin
 
 NAME = "foliot_session"
 HOST_NAME = f"__Host-{NAME}"
-"""By https: no neighbour under the same domain, and no page in the clear, can set a cookie of this name for us."""
+"""Over https: by the prefix `__Host-`, neither a sibling domain nor a page over http can set a cookie of this name."""
 TOKEN_HEADER = "X-CSRF-Token"  # noqa: S105 -- the name of a header
 _SAFE = frozenset({"GET", "HEAD"})
 _PURPOSE = b"foliot: the pages that this session was given to"
 
 
 def shown(request: HTTPConnection) -> str | None:
-    """The session that the browser shows; None when it shows none.
+    """The session in the request's cookie; None without one.
 
-    Two of them are none that counts: a neighbour under the same domain may have put one there. By https only the name
-    counts that a neighbour cannot give.
+    Two cookies count as none: a sibling domain may have set one of them. Over https only the name counts that a
+    sibling domain cannot set.
     """
     strict = _named(request.headers, HOST_NAME)
     return strict if strict is not None or by_https(request) else _named(request.headers, NAME)
@@ -32,19 +32,19 @@ def shown(request: HTTPConnection) -> str | None:
 
 def _named(headers: Headers, wanted: str) -> str | None:
     parts = [part.strip() for line in headers.getlist("cookie") for part in line.split(";")]
-    found = {value for name, mark, value in (part.partition("=") for part in parts) if mark and name.strip() == wanted}
-    if not found:
+    values = {value for name, mark, value in (part.partition("=") for part in parts) if mark and name.strip() == wanted}
+    if not values:
         return None
-    return found.pop() if len(found) == 1 else ""
+    return values.pop() if len(values) == 1 else ""
 
 
 def csrf_of(session: str) -> str:
-    """What a page of ours sends along to show that it could read our answers; another site's cannot know it."""
+    """The CSRF token of a session: our pages read it from an answer, which another site's page cannot."""
     return hmac.new(session.encode(), _PURPOSE, hashlib.sha256).hexdigest()
 
 
 def require_own_page(request: HTTPConnection, session: str) -> None:
-    """`Forged` unless the request comes from a page of ours. The browser's word for it is asked for too."""
+    """`Forged` unless the request has the CSRF token; `Sec-Fetch-Site` and `Origin` are checked too."""
     headers, method = request.headers, request.scope.get("method", "GET")
     if headers.get("sec-fetch-site", "same-origin").lower() not in {"same-origin", "none"}:
         raise Forged("this request comes from a page of another site")
@@ -57,7 +57,7 @@ def require_own_page(request: HTTPConnection, session: str) -> None:
 
 
 def require_own_origin(headers: Headers, *, needed: bool = True) -> None:
-    """`Forged` unless `Origin` is our own address; a browser states it with everything but a plain GET."""
+    """`Forged` unless `Origin` is our own address; browsers send it with everything but a plain GET."""
     origin = headers.get("origin")
     if origin is None and not needed:
         return
@@ -66,7 +66,7 @@ def require_own_origin(headers: Headers, *, needed: bool = True) -> None:
 
 
 def by_https(request: HTTPConnection) -> bool:
-    """Whether the browser came by https; behind a proxy that ends it, the page's own address says so."""
+    """Whether the browser uses https; behind a proxy that terminates TLS, `Origin` or `X-Forwarded-Proto` says so."""
     headers = request.headers
     public: str | None = request.app.state.public_url
     return (
@@ -78,12 +78,12 @@ def by_https(request: HTTPConnection) -> bool:
 
 
 def given(session: str, life: timedelta, *, secure: bool) -> str:
-    """The header that gives it to the browser: for our own pages alone, and for no script."""
+    """The `Set-Cookie` header of a session: `SameSite=Strict` and `HttpOnly`."""
     return _cookie(session, max(int(life.total_seconds()), 0), secure=secure)
 
 
 def taken(*, secure: bool) -> str:
-    """The header that takes it away."""
+    """The `Set-Cookie` header that deletes it."""
     return _cookie("", 0, secure=secure)
 
 

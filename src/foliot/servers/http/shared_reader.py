@@ -1,4 +1,4 @@
-"""One look for everybody: whatever many sockets watch is read once for all of them, and not too often."""
+"""Fan-out of watched values: a value that many WebSockets watch is read once for all of them, at a bounded rate."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from foliot.core.errors import NotFound, Unavailable
 from foliot.wakeups.feed import Feed
 
 GAP = 0.5
-"""Seconds between two looks at least: nobody is told anything more often than twice a second."""
+"""Seconds between two reads at least: a client gets at most two updates a second."""
 LOOK = 1.0
-"""How long a lost wake-up can hide news."""
+"""Seconds between two reads without a wake-up: how long a lost one can delay an update."""
 SHARE = 20
-"""A look that took long is not repeated before this many times as long has passed."""
+"""The pause after a read, in multiples of the time it took."""
 
 log = structlog.get_logger("foliot.rest")
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedValue:
-    """What a look saw."""
+    """The result of one read."""
 
     mark: object
-    """News is whatever makes this differ."""
+    """Clients are sent an update when this differs from the previous read."""
     data: Any = None
-    """What those who watch are told; JSON."""
+    """The value for clients; JSON."""
     over: bool = False
-    """Nothing will change any more."""
+    """Whether the value is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedTopic:
-    """Something that can be watched."""
+    """A value that can be watched."""
 
     name: tuple[str, ...]
-    """Whose it is, and what."""
+    """The key of the reader: tenant and topic."""
     look: Callable[[], Awaitable[WatchedValue]]
     topics: Sequence[str] = ()
-    """Of the feed: a wake means that it may have changed."""
+    """Topics of the feed: a wake-up means that the value may have changed."""
     rest: float = LOOK
-    """Seconds between two looks when nobody wakes."""
+    """Seconds between two reads without a wake-up."""
 
 
 @dataclass(slots=True)
 class SharedReader:
-    """One sight that somebody watches."""
+    """The reader of one watched value."""
 
     sight: WatchedTopic
     feed: Feed
     stopping: asyncio.Event
     followers: int = 0
     seq: int = 0
-    """How often it changed; 0 until it was first seen."""
+    """The number of changes; 0 before the first read."""
     seen: WatchedValue | None = None
     gone: bool = False
-    """There is no such thing, or no longer."""
+    """The value does not exist, or no longer."""
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def moved(self) -> asyncio.Event:
-        """Set when something is new; take it before you look."""
+        """Set when there is an update; get it before you check, or a wake-up is lost."""
         return self._moved
 
     @property
@@ -73,9 +73,9 @@ class SharedReader:
         return self.gone or (self.seen is not None and self.seen.over)
 
     async def watch(self) -> None:
-        """Look until it is over or this task is cancelled."""
+        """Read until the value is final or this task is cancelled."""
         loop = asyncio.get_running_loop()
-        # Listen first, then look: what happens in between wakes us.
+        # Subscribe first, then read: a change in between wakes us.
         async with self.feed.listen(*self.sight.topics) as waiter:
             while not self.over and not self.stopping.is_set():
                 began = loop.time()
@@ -86,7 +86,7 @@ class SharedReader:
 
     async def _look(self) -> None:
         try:
-            # Whoever stops us in the middle must not take the store's connection along.
+            # Shielded: cancellation in the middle of a query would invalidate the database connection.
             seen = await asyncio.shield(self.sight.look())
         except Unavailable:
             return
@@ -114,17 +114,17 @@ class SharedReader:
 
 @dataclass(slots=True)
 class SharedReaders:
-    """Whatever the sockets of one app watch."""
+    """The readers of one app, by tenant and topic."""
 
     stopping: asyncio.Event
     _of: dict[tuple[str, ...], tuple[SharedReader, asyncio.Task[None]]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def join(self, feed: Feed, sight: WatchedTopic) -> AsyncIterator[SharedReader]:
-        """Watch as long as the block lasts; the last one to leave ends the looking."""
+        """Join a reader for the length of the block; the last client that leaves stops it."""
         if sight.name not in self._of:
-            made = SharedReader(sight, feed, self.stopping)
-            self._of[sight.name] = made, asyncio.create_task(made.watch(), name=f"foliot-pulse-{sight.name[-1]}")
+            reader = SharedReader(sight, feed, self.stopping)
+            self._of[sight.name] = reader, asyncio.create_task(reader.watch(), name=f"foliot-pulse-{sight.name[-1]}")
         pulse, task = self._of[sight.name]
         pulse.followers += 1
         try:

@@ -1,4 +1,4 @@
-"""Server-sent events of one run: the same numbered sequence as the JSON answer, told as it grows."""
+"""Server-sent events of one run: the same numbered sequence as the JSON answer, sent as it grows."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from foliot.servers.http.run_broadcast import Broadcasts, EventReader, EventView
 BATCH = 500
 KEEP_ALIVE = 15.0
 LOOK = 1.0
-"""How often a reader is looked after when nothing happens."""
+"""Seconds after which an idle stream checks its client, without an event."""
 RECHECK = 1.0
-"""How often it is asked whether the reader still counts."""
+"""Seconds between two checks that the client's credential is still valid."""
 MOST = 1000
-"""Streams of one process."""
+"""Open streams of one process at most."""
 
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 @dataclass(slots=True)
 class OpenStreams:
-    """The open streams of one app, and the word that ends them all."""
+    """The open streams of one app, and the event that ends them all."""
 
     reader: Callable[[], EventReader]
-    """Reads the events of runs; asked for when the first one is followed."""
+    """Returns the reader of runs' events; called when the first stream opens."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     open: int = 0
     of: Counter[str] = field(default_factory=Counter)
-    """How many each tenant has open."""
+    """Open streams by tenant."""
     broadcasts: Broadcasts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class CountedStream(StreamingResponse):
 
 @dataclass(frozen=True, slots=True)
 class FollowedEvents:
-    """A run, the number of the last event that its reader has seen, and how it is told."""
+    """A run, the number of the last event that the client has, and how events are rendered."""
 
     run: RunView
     after: int
@@ -91,7 +91,7 @@ class FollowedEvents:
 
 @dataclass(frozen=True, slots=True)
 class StreamReader:
-    """Who reads, and whom to ask whether they still may. Local mode asks nobody."""
+    """The client of a stream, and the check that its credential is still valid; local mode has none."""
 
     identity: Identity | None
     caller: Caller
@@ -101,7 +101,7 @@ class StreamReader:
 
 
 async def room(app: FastAPI, cases: UseCases, caller: Caller) -> OpenStreams:
-    """The streams of this app; `TooMany` when there is no room for one more of this tenant's."""
+    """The streams of this app; `TooMany` at the limit of the process or of the tenant."""
     streams: OpenStreams = app.state.streams
     limits = await cases[Limiter].of(caller.tenant_id)
     cases[Limiter].stream(limits, streams.of[caller.tenant_id])
@@ -113,15 +113,15 @@ async def room(app: FastAPI, cases: UseCases, caller: Caller) -> OpenStreams:
 async def follow(
     app: FastAPI, cases: UseCases, caller: Caller, followed: FollowedEvents, headers: Mapping[str, str] | None = None
 ) -> StreamingResponse:
-    """A stream of what comes after a number. Whether there is such a run was asked before."""
+    """A stream of the events after a number. The caller has checked that the run exists."""
     streams = await room(app, cases, caller)
-    told = _told(streams, cases, StreamReader(app.state.identity, caller), followed)
-    return CountedStream(told, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
+    frames = _told(streams, cases, StreamReader(app.state.identity, caller), followed)
+    return CountedStream(frames, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadName:
-    """What a download is, and what its file is called."""
+    """The media type and the file name of a download."""
 
     media_type: str
     name: str
@@ -130,7 +130,7 @@ class DownloadName:
 async def download(
     app: FastAPI, cases: UseCases, caller: Caller, told: AsyncIterator[bytes], named: DownloadName
 ) -> StreamingResponse:
-    """Something long that ends by itself, for which its reader may take its time."""
+    """A streamed download; it counts as one of the tenant's streams."""
     streams = await room(app, cases, caller)
     headers = {**_HEADERS, "Content-Disposition": f'attachment; filename="{named.name}"'}
     return CountedStream(told, streams, caller.tenant_id, headers=headers, media_type=named.media_type)
@@ -140,22 +140,22 @@ async def _told(
     streams: OpenStreams, cases: UseCases, reader: StreamReader, followed: FollowedEvents
 ) -> AsyncIterator[bytes]:
     clock, run, after, view = cases[Limiter].clock, followed.run, followed.after, followed.view
-    spoken = asked = clock.monotonic()
+    spoken = checked = clock.monotonic()
     async with streams.broadcasts.join(cases.feed, reader.caller, run, view) as broadcast:
         while not streams.stopping.is_set():
-            if clock.monotonic() - asked >= RECHECK:
-                asked = clock.monotonic()
+            if clock.monotonic() - checked >= RECHECK:
+                checked = clock.monotonic()
                 if not await reader.counts():
-                    yield b": what you showed no longer counts; come back with something that does\n\n"
+                    yield b": your credential is no longer valid; reconnect with a valid one\n\n"
                     return
             moved = broadcast.moved
-            last, told = broadcast.after(after) or await read_behind(streams, reader.caller, followed, after)
-            if told:
+            last, frames = broadcast.after(after) or await read_behind(streams, reader.caller, followed, after)
+            if frames:
                 after, spoken = last, clock.monotonic()
-                yield told
+                yield frames
                 continue
             if last > after:
-                # Nothing of it is for this view.
+                # This view leaves out all of these events.
                 after = last
                 continue
             if broadcast.failed is not None:
@@ -172,11 +172,11 @@ async def _told(
 
 
 async def read_behind(streams: OpenStreams, caller: Caller, followed: FollowedEvents, after: int) -> tuple[int, bytes]:
-    """What the broadcast has no longer at hand, for the one who is that far behind."""
+    """Read the events that the broadcast no longer buffers, for a stream that is behind."""
     events_of = streams.reader()
     async with events_of.backlog.turn():
         try:
-            # A reader that leaves in the middle must not take the store's connection along.
+            # Shielded: a client's disconnect in the middle of a query would invalidate the database connection.
             _, events = await asyncio.shield(events_of.events(caller, followed.run.id, after, BATCH))
         except Unavailable:
             return after, b""
@@ -184,7 +184,7 @@ async def read_behind(streams: OpenStreams, caller: Caller, followed: FollowedEv
 
 
 async def rest(moved: asyncio.Event) -> None:
-    """Until something is new, but not for long."""
+    """Wait for new events, but no longer than `LOOK`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LOOK):
             await moved.wait()

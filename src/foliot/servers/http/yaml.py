@@ -1,4 +1,4 @@
-"""Documents as YAML for people to read, keep and edit; whatever a reader could take for something else is in quotes."""
+"""Writes documents as YAML for people to edit; text that YAML parsers could read as another type is quoted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _MEANS_MORE = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _LONG = 1000
-"""Of a longer name a reader does not look for the colon."""
+"""Characters of a key: YAML parsers look no further for its colon."""
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
 def listed(documents: Sequence[Mapping[str, object]]) -> str:
-    """Each as an item of one list; such texts can be put behind one another."""
+    """Each document as an item of one list; such texts can be concatenated."""
     return "".join(f"{line}\n" for one in documents for line in _item(one))
 
 
@@ -47,6 +47,6 @@ def _scalar(value: object) -> str:
         return value
     written = json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
-        # Older readers know a power of ten only behind a point.
+        # YAML 1.1 parsers accept an exponent only after a decimal point.
         return written if "." in written else written.replace("e", ".0e")
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

@@ -33,10 +33,12 @@ function Body({ group, onClose }: { group: FailureGroup; onClose: () => void }) 
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        const asked = { body: { hours: Number(hours), reason: reason.trim() } };
-        void act(`/api/dead-letters/groups/${group.fingerprint}/mute`, asked, "Muted").then((done) =>
-          done ? onClose() : undefined,
-        );
+        void act(
+          "POST",
+          "/api/dead-letters/groups/{fingerprint}/mute",
+          { params: { fingerprint: group.fingerprint }, body: { hours: Number(hours), reason: reason.trim() } },
+          "Muted",
+        ).then((done) => (done ? onClose() : undefined));
       }}
     >
       <p className="text-sm text-muted">

@@ -111,8 +111,9 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
         action="Drain"
         onConfirm={() =>
           act(
-            `/api/workers/${encodeURIComponent(draining?.id ?? "")}/drain`,
-            {},
+            "POST",
+            "/api/workers/{node_id}/drain",
+            { params: { node_id: draining?.id ?? "" } },
             "It takes nothing more, and leaves when it is done",
           )
         }

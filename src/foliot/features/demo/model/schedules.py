@@ -1,4 +1,4 @@
-"""Who plays: the schedules of the demo, as anybody would ask for them."""
+"""The demo's schedules, as the requests that create them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAG = "demo"
 def demo_schedules(
     base: str, kinds: Collection[str], now: datetime, *, grpc: bool, pipelines: bool = False
 ) -> dict[str, Mapping[str, Any]]:
-    """Every schedule by name. `base` is this Foliot's own address; a kind that it does not know is left out."""
+    """Every schedule by name. `base` is this server's own URL; schedules of unavailable action kinds are left out."""
     site = f"{base}{SITE}"
     found = {**_webhooks(base, site), **_tasks(site), "news-articles": _news(site), "launch-day": _launch(base, now)}
     if grpc:
@@ -50,7 +50,7 @@ def _retry(retries: int, delay: float, *, dead_letter: bool = True) -> dict[str,
 
 
 def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
-    made = (
+    documents = (
         _document(
             "nightly-prices",
             "Sends the night's prices to the shop, which was too busy the last three nights. Run it now: it succeeds.",
@@ -99,13 +99,13 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
             **_cron("0 6 1 * *", "Europe/London"),
         ),
     )
-    return {one["name"]: one for one in made}
+    return {one["name"]: one for one in documents}
 
 
 def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
     products = [{"competitor": SHOP, "product": sku, "url": f"{site}/shop/{sku}"} for sku in PRODUCTS]
     prices = {"competitor_ids": [SHOP], "products": products}
-    made = (
+    documents = (
         _document(
             "shop-prices",
             "Reads the price of every product in the demo's own shop: a small crawl, without Scrapy.",
@@ -131,12 +131,12 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
             queue="analysis",
         ),
     )
-    return {one["name"]: one for one in made}
+    return {one["name"]: one for one in documents}
 
 
 def _news(site: str) -> Mapping[str, Any]:
     wanted = [{"url": f"{site}/news/{name}", "source": "The Daily Demo", "category": "news"} for name in ARTICLES]
-    # One that is not there, so that a job has something to say about what failed.
+    # A page that does not exist, so that a job shows a failure.
     wanted.append({"url": f"{site}/news/lost-page", "source": "The Daily Demo", "category": "news"})
     action = {"kind": "articles", "articles": wanted, "max_age_seconds": 3600}
     about = "Reads the demo's own newspaper, one page of which is missing."
@@ -144,7 +144,7 @@ def _news(site: str) -> Mapping[str, Any]:
 
 
 def _launch(base: str, now: datetime) -> Mapping[str, Any]:
-    # At midday, so that whoever starts again on the same day asks for the same.
+    # At midday, so that a restart on the same day makes the same request.
     at = (now + timedelta(days=3)).replace(hour=12, minute=0, second=0, microsecond=0)
     action = _call("POST", f"{base}{ECHO}/launch", {"say": "we are live"})
     return _document("launch-day", "Once, in three days.", ("reports",), action, type="oneoff", run_at=rfc3339(at))

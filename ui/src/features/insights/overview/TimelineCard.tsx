@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { TimelineRow, TimelineMark, Timeline } from "@/api/schema";
+import type { Timeline, TimelineGrouping, TimelineMark, TimelineRow } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -32,10 +32,10 @@ export function TimelineCard() {
   const now = useNow();
   const [grouping, setGrouping] = useUrl("group", "schedule");
   const [all, setAll] = useState(false);
-  const query = { group_by: grouping };
+  const query = { group_by: grouping as TimelineGrouping };
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.timeline(query),
-    queryFn: ({ signal }) => ask<Timeline>("/api/timeline", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/timeline", { query, signal }),
     placeholderData: (before) => before,
     refetchInterval: 60_000,
   });

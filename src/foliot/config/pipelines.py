@@ -1,4 +1,4 @@
-"""Settings of the pipelines file: its path and its tenant."""
+"""Settings of pipelines: their file and its tenant, modules of transforms, directories that sinks may write to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from foliot.config import parse as reading
 from foliot.config.field import about
+from foliot.config.tasks import modules
 from foliot.core.access import KEEPER
 
 
@@ -49,5 +50,35 @@ class PipelineFileSettings:
             "after the other, and end.",
             "SCHEDULER_MODE",
             read=reading.choice("scheduler", "legacy"),
+        ),
+    )
+
+
+def directories(text: str) -> tuple[Path, ...]:
+    """Without duplicates, in the order given."""
+    return tuple(dict.fromkeys(reading.directory(name) for name in reading.entries(text)))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TransformSettings:
+    """Settings of pipeline steps."""
+
+    transforms: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "Python modules with transforms (`foliot.Transform`), separated by commas; the directory in which Foliot "
+            "is started is searched too. Set it for every process: servers check pipelines with it. Default: only the "
+            "built-in transforms, and those of installed packages (entry points of the group `foliot.transforms`).",
+            "FOLIOT_TRANSFORMS",
+            read=modules,
+        ),
+    )
+    sink_dirs: tuple[Path, ...] = field(
+        default=(),
+        metadata=about(
+            "Directories in which the file sinks of pipelines may write besides `FOLIOT_HOME/out`, separated by "
+            "commas. Default: none.",
+            "FOLIOT_SINK_DIRS",
+            read=directories,
         ),
     )

@@ -69,7 +69,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Foliot:
 def test_a_refusal_says_what_field_by_field_and_a_hint(run: Foliot, server: Script) -> None:
     problem = {
         "type": "about:blank",
-        "title": "The request breaks a rule",
+        "title": "The request is invalid",
         "status": 422,
         "detail": "cron_expr: has 4 fields, needs 5",
         "code": "invalid",
@@ -82,7 +82,7 @@ def test_a_refusal_says_what_field_by_field_and_a_hint(run: Foliot, server: Scri
 
     assert answered.code == 4
     assert answered.err.splitlines() == [
-        "foliot: The request breaks a rule (422)",
+        "foliot: The request is invalid (422)",
         'foliot:   cron_expr: has 4 fields, needs 5, got "* * * *"',
         "foliot:   hint: see /docs",
     ]

@@ -43,7 +43,7 @@ from foliot.wakeups.feed import Feed
 DEMO = Caller(KEEPER, SOURCE, Role.SYSTEM, Interface.CODE)
 PAUSED = "partner-sync"
 PAUSED_FOR = timedelta(hours=3)
-WHY_PAUSED = "the partner's system is away; wait until they say that it is back"
+WHY_PAUSED = "the partner's system is down; wait until they report it is back"
 SCRAPED = "shop-prices"
 OWN = re.compile(rf"(https?://[^/\"]+)(?:{SITE}|{ECHO})\b")
 """URLs of this server itself in a document."""

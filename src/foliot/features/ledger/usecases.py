@@ -220,9 +220,9 @@ def _line(entry: LedgerEntry) -> str:
 def _missing(trigger: Trigger, first: datetime, end: datetime) -> str:
     count = trigger.count(first, end)
     if count == 1:
-        return f"the instant {_at(first)} has neither a run nor a line in the ledger"
+        return f"the instant {_at(first)} has neither a run nor a ledger entry"
     last = trigger.newest(first, end, 1)[0]
-    return f"{count} instants from {_at(first)} to {_at(last)} have neither a run nor a line in the ledger"
+    return f"{count} instants from {_at(first)} to {_at(last)} have neither a run nor a ledger entry"
 
 
 def _expecting(expected: datetime | None, until: datetime) -> str:

@@ -29,7 +29,7 @@ def login_link(
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
-    """Print a link that signs you in to the dashboard as the user of FOLIOT_TOKEN: once, within five minutes."""
+    """Print a link that signs you in to the dashboard as the user of FOLIOT_TOKEN; it works once, for five minutes."""
     with connect() as client:
         link = client.post("/api/login-links")
         parts = urlsplit(link["url"])

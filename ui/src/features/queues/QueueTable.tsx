@@ -102,7 +102,7 @@ export function QueueTable({
       },
       {
         id: "trend",
-        header: "Waiting, seen here",
+        header: "Waiting, live",
         width: "140px",
         card: "none",
         cell: (queue) => (

@@ -65,5 +65,5 @@ export function SignIn({ onDone }: { onDone: () => void }) {
 
 function words(error: unknown): string {
   if (!(error instanceof ProblemError)) return String(error);
-  return error.status === 401 ? "This key or token is not valid here, or its time is over." : error.message;
+  return error.status === 401 ? "This key or token is not valid here, or has expired." : error.message;
 }

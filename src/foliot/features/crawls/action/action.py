@@ -70,7 +70,7 @@ class CrawlAction:
         """The configuration in its stored form, or `Invalid` naming the field."""
         if not len(self._nodes):
             raise Invalid(
-                "kind", "crawl needs a Scrapyd, and none is named: set SCRAPYD_URL, as in http://127.0.0.1:6800"
+                "kind", "crawl needs a Scrapyd, and none is configured: set SCRAPYD_URL, as in http://127.0.0.1:6800"
             )
         return read_config(config, self._targets, self._project)
 

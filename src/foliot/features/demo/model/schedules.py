@@ -53,7 +53,7 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
     documents = (
         _document(
             "nightly-prices",
-            "Sends the night's prices to the shop, which was busy the last three nights. Run it again: it is not now.",
+            "Sends the night's prices to the shop, which was too busy the last three nights. Run it now: it succeeds.",
             ("prices",),
             _call("POST", f"{site}/shop/prices", {"list": "nightly", "currency": "EUR"}),
             **_cron("30 2 * * *", "Europe/Stockholm"),
@@ -61,7 +61,7 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "partner-sync",
-            "Sends orders to a partner who was down for a while: 37 of them wait as dead letters. The partner is back.",
+            "Sends orders to a partner that was down for a while: 37 are dead letters. The partner is up again.",
             ("orders",),
             _call("POST", f"{site}/partner/orders", {"source": "demo", "orders": 3}),
             **_cron("0 * * * *"),
@@ -78,7 +78,7 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "quick-check",
-            "Looks whether the shop answers.",
+            "Checks that the shop answers.",
             ("prices",),
             _call("GET", f"{site}/shop"),
             **_every(4 * 3600),
@@ -116,7 +116,7 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "health-check",
-            "Looks at everything that Foliot needs or calls, every five minutes.",
+            "Checks everything that Foliot depends on or calls, every five minutes.",
             ("upkeep",),
             {"kind": "task", "task": "health_check_services", "parameters": {}},
             **_every(300),
@@ -124,7 +124,7 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "price-analysis",
-            "What the shop's prices did, every night.",
+            "Reports every night how the shop's prices moved.",
             ("prices", "reports"),
             {"kind": "task", "task": "comprehensive_price_analysis", "parameters": {"competitor_ids": [SHOP]}},
             **_cron("0 3 * * *", "Europe/Berlin"),
@@ -165,5 +165,5 @@ def _grpc() -> Mapping[str, Any]:
         "parameters": parameters,
     }
     return _document(
-        "own-jobs", "Asks this Foliot's own gRPC server for its jobs.", ("upkeep",), action, **_cron("5 * * * *")
+        "own-jobs", "Lists jobs through this Foliot's own gRPC server.", ("upkeep",), action, **_cron("5 * * * *")
     )

@@ -155,7 +155,7 @@ class PriceAnalysis:
         stale_days: Annotated[int, Field(ge=1, le=3650)] = 7,
         limit: Annotated[int, Field(ge=1, le=500)] = 500,
     ) -> dict[str, Any]:
-        """Say for each product and competitor how its price moved, and what is worth an alert."""
+        """Report for each product and competitor how its price moved, and what is worth an alert."""
         now = self.clock.now()
         async with self.store.read(ctx.tenant_id) as tx:
             history = await SqlPrices(tx).history(ctx.tenant_id, now - timedelta(days=days), competitor_ids, MOST)

@@ -45,7 +45,7 @@ export function TimelineCard() {
     .reduce((most, item) => (item.count > most.count ? item : most), { at: "", count: 0 });
   return (
     <Chart
-      title={`Time ruler, 24 hours back and ahead (${zoneMark(now, zone)})`}
+      title={`Timeline, 24 hours back and ahead (${zoneMark(now, zone)})`}
       aside={
         <Segments
           label="Group by"
@@ -73,7 +73,7 @@ export function TimelineCard() {
         <>
           <Strip data={data} groups={groups} zone={zone} now={now} />
           <div className="mt-1 flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
-            <span>▮ ran ┆ planned ▨ many, folded</span>
+            <span>▮ ran ┆ planned ▨ many, grouped</span>
             {peak && peak.count > 1 ? (
               <span>
                 {short(peak.at, zone, now)} – {number(peak.count)} start at once

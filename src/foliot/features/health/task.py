@@ -40,8 +40,8 @@ class HealthCheck:
         services: list[str] | None = None,
         timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0,
     ) -> dict[str, Any] | Partial:
-        """Check the database, Redis and the broker where they are used, and every service of the address
-        book; or only those that `services` names.
+        """Check the database, Redis and the broker where they are used, and every service in the address book; or only
+        those that `services` names.
         """
         chosen = self._chosen(ctx, services)
         before = await self._before(ctx)

@@ -1,7 +1,8 @@
 """Writes src/api/schema.ts, the TypeScript types of the OpenAPI document: `make reference`.
 
 Every schema becomes one exported type under its public name, and no other file renames it.
-The pages import these types, so that an answer that changed breaks the build and not the page.
+`Operations` maps each method and path to its parameters, its body and its answer; the calls of src/api/client.ts take
+their types from it, so that a wrong path, or an answer that changed, breaks the build and not the page.
 A test fails when the file is behind the API.
 """
 
@@ -20,6 +21,12 @@ SCHEMA = Path(__file__).resolve().parent / "src" / "api" / "schema.ts"
 HEAD = """/* Written by `make reference` from the API's description. Do not edit. */
 """
 
+OPERATIONS = """/** What an operation takes and answers, by its method and path. */
+"""
+
+METHODS = ("get", "post", "put", "patch", "delete")
+JSON = "application/json"
+
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
 
@@ -33,12 +40,69 @@ class Types:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.schemas: Mapping[str, Any] = document["components"]["schemas"]
-        operations = [operation for path in document["paths"].values() for operation in path.values()]
+        self.paths: Mapping[str, Any] = document["paths"]
+        operations = [operation for path in self.paths.values() for operation in path.values()]
         self.requested = self._reachable([operation.get("requestBody") for operation in operations])
         self.answered = self._reachable([operation.get("responses") for operation in operations])
 
     def file(self) -> str:
-        return HEAD + "".join(f"\n{self._declaration(name)}" for name in sorted(self.schemas))
+        declarations = "".join(f"\n{self._declaration(name)}" for name in sorted(self.schemas))
+        return f"{HEAD}{declarations}\n{self._operations()}"
+
+    def _operations(self) -> str:
+        methods = "".join(f"  {method.upper()}: {{\n{self._operations_of(method)}  }};\n" for method in METHODS)
+        return f"{OPERATIONS}export interface Operations {{\n{methods}}}\n"
+
+    def _operations_of(self, method: str) -> str:
+        operations = {path: known[method] for path, known in sorted(self.paths.items()) if method in known}
+        return "".join(
+            f"    /** {operation['operationId']} */\n    {json.dumps(path)}: {{ {self._operation(operation)} }};\n"
+            for path, operation in operations.items()
+        )
+
+    def _operation(self, operation: Mapping[str, Any]) -> str:
+        parts = [self._parameters(operation, "path"), self._parameters(operation, "query"), self._body(operation)]
+        return " ".join(part for part in (*parts, *self._answers(operation)) if part)
+
+    def _parameters(self, operation: Mapping[str, Any], where: str) -> str:
+        """The parameters of the path as `params`, those of the query as `query`; headers are left to the caller."""
+        parameters = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == where]
+        if not parameters:
+            return ""
+        fields = " ".join(
+            f"{json.dumps(parameter['name']) if not parameter['name'].isidentifier() else parameter['name']}"
+            f"{'' if parameter.get('required') else '?'}: {self._type(parameter['schema'], request=True)};"
+            for parameter in parameters
+        )
+        optional = "" if any(parameter.get("required") for parameter in parameters) else "?"
+        return f"{'params' if where == 'path' else where}{optional}: {{ {fields} }};"
+
+    def _body(self, operation: Mapping[str, Any]) -> str:
+        body = operation.get("requestBody")
+        if body is None:
+            return ""
+        shape = self._type(body["content"][JSON]["schema"], request=True)
+        if self._has_dry_run(operation):
+            shape = f'Omit<{shape}, "dry_run">'
+        return f"body{'' if body.get('required') else '?'}: {shape};"
+
+    def _answers(self, operation: Mapping[str, Any]) -> list[str]:
+        """The JSON that success answers: `undefined` for 204, nothing for an operation that answers text alone."""
+        answers = {
+            status: self._type(content[JSON]["schema"], request=False) if JSON in content else "undefined"
+            for status, response in operation["responses"].items()
+            if status.startswith("2") and (JSON in (content := response.get("content") or {}) or status == "204")
+        }
+        if self._has_dry_run(operation):
+            return [f"answer: {answers['202']};", f"dryRun: {answers['200']};"]
+        return [f"answer: {' | '.join(dict.fromkeys(answers.values()))};"] if answers else []
+
+    def _has_dry_run(self, operation: Mapping[str, Any]) -> bool:
+        """Whether the body may ask for a dry run, which 200 answers; 202 answers that the work has begun."""
+        names = _references(operation.get("requestBody"))
+        return {"200", "202"} <= operation["responses"].keys() and any(
+            "dry_run" in self.schemas[name].get("properties", {}) for name in names
+        )
 
     def _reachable(self, roots: object) -> set[str]:
         """The schemas that these parts of the document refer to, directly or through others."""

@@ -124,7 +124,7 @@ def test_each_second_is_called_once_and_a_second_foliot_is_turned_away(house: Ho
     assert instants == seconds_from(instants[0], int((end - instants[0]).total_seconds()))
     assert len({headers["webhook-id"] for headers in receiver.to("/tick")}) == len(instants)
     audit = house.run("audit")
-    assert (audit.returncode, audit.stdout) == (0, f"all accounted: 1 schedule, {len(instants)} instants\n")
+    assert (audit.returncode, audit.stdout) == (0, f"all accounted for: 1 schedule, {len(instants)} instants\n")
 
 
 def test_a_run_that_cannot_finish_in_time_is_handed_back_and_keeps_its_attempt(

@@ -59,7 +59,7 @@ def test_an_edit_is_taken_back_where_it_is_written_down(busy: House, tab: Open) 
     page = opened.go(f"/activity?thing=schedule&thing_id={schedule}")
     edit = page.get_by_role("listitem").filter(has_text="patch").filter(has_text="after the edit").first
 
-    edit.get_by_role("button", name="Unfold what changed").click()
+    edit.get_by_role("button", name="Show what changed").click()
     page.get_by_role("button", name="Revert…").click()
     page.get_by_role("dialog").get_by_role("button", name="Revert").click()
 

@@ -509,7 +509,7 @@ def test_the_ledger_of_a_migrated_database_is_proved(bare: Foliot, proof: list[s
 
     answered = bare(*proof)
     assert answered.code == 0, answered.err
-    assert answered.out == "all accounted: 0 schedules, 0 instants\n"
+    assert answered.out == "all accounted for: 0 schedules, 0 instants\n"
     assert json.loads(bare(*proof, "--json").out) == {"ok": True, "schedules": 0, "instants": 0, "holes": []}
     assert "revision" in bare("check").out
 

@@ -69,7 +69,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Foliot:
 def test_a_refusal_says_what_field_by_field_and_a_hint(run: Foliot, server: Script) -> None:
     problem = {
         "type": "about:blank",
-        "title": "The request breaks a rule",
+        "title": "The request is invalid",
         "status": 422,
         "detail": "cron_expr: has 4 fields, needs 5",
         "code": "invalid",
@@ -82,7 +82,7 @@ def test_a_refusal_says_what_field_by_field_and_a_hint(run: Foliot, server: Scri
 
     assert answered.code == 4
     assert answered.err.splitlines() == [
-        "foliot: The request breaks a rule (422)",
+        "foliot: The request is invalid (422)",
         'foliot:   cron_expr: has 4 fields, needs 5, got "* * * *"',
         "foliot:   hint: see /docs",
     ]
@@ -369,7 +369,7 @@ def test_health_names_parts_and_problems(run: Foliot, server: Script) -> None:
     found = {
         "status": "degraded",
         "version": "1",
-        "problems": ["nobody takes runs from scraping"],
+        "problems": ["no worker takes runs from scraping"],
         "database": {"status": "ok", "latency_ms": 0.4, "error": None},
         "feed": {"kind": "redis", "connected": False, "error": "ConnectionError: refused"},
         "broker": {"url": "amqp://foliot:***@mq:5672/foliot", "publishing": False, "error": "does not take runs"},
@@ -404,7 +404,7 @@ def test_health_names_parts_and_problems(run: Foliot, server: Script) -> None:
     assert answered.code == 0
     for words in (
         "degraded",
-        "nobody takes runs",
+        "no worker takes runs",
         "0.4 ms",
         "ConnectionError: refused",
         "does not take runs",

@@ -18,7 +18,7 @@ from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.watchdog import Watchdog
 from foliot.features.health import schema as health_schema
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import KnownStandstills
 from foliot.features.insights import schema as insights_schema
 from foliot.features.insights.model.attention import AttentionKind
 from foliot.features.insights.usecases.attention import Attention

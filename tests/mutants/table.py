@@ -52,7 +52,7 @@ _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _ENVELOPE = "src/foliot/commands/envelope.py"
 _TURNS = "src/foliot/engine/sql/tenant_turns.py"
-_CRAWLS = "src/foliot/features/crawls/sql/requests.py"
+_CRAWLS = "src/foliot/features/crawls/sql.py"
 
 _CRAWL = "src/foliot/features/crawls/action/"
 _CRAWL_FAULTS = "tests/features/crawls/test_crawl_faults.py::"
@@ -313,8 +313,8 @@ MUTANTS = (
         (
             Edit(
                 "src/foliot/features/articles/sql/articles.py",
-                "settle(jobs, now)) if told.finished else told",
-                "settle({}, now)) if told.finished else told",
+                "settle(jobs, now)) if effect.finished else effect",
+                "settle({}, now)) if effect.finished else effect",
             ),
         ),
         f"{_BATCHES}test_the_transaction_that_ends_the_last_article_ends_the_batch[sqlite]",
@@ -606,7 +606,7 @@ MUTANTS = (
         "a service that came back changed is called as it was",
         (
             Edit(
-                "src/foliot/features/grpc_calls/service_catalogues.py",
+                "src/foliot/features/grpc_calls/service_catalogue.py",
                 " and self.calls.line_of(service) == entry.line",
                 "",
             ),

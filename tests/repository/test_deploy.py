@@ -29,7 +29,7 @@ from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.features.health.prometheus import expose
-from foliot.features.health.usecases.health import MetricNumbers
+from foliot.features.health.usecases import MetricNumbers
 from foliot.features.pipelines.file.read import PipelineFileReader
 from foliot.features.pipelines.loader import load
 from tests.repository.deploy_files import DEPLOY, ROOT, compose

@@ -14,7 +14,7 @@ from foliot.core.access import SCOPES
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.features.api_keys import schema as api_keys_schema
 from foliot.features.health.prometheus import expose
-from foliot.features.health.usecases.health import MetricNumbers
+from foliot.features.health.usecases import MetricNumbers
 from foliot.features.runs import schema as runs_schema
 from foliot.features.schedules import schema as schedules_schema
 from foliot.features.schedules.model.document import ASLEEP, KNOWN

@@ -6,6 +6,10 @@ from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import cast
+
+from foliot.app.http import create_app
+from foliot.commands.use_cases import UseCases
 
 UI = Path(__file__).parents[2] / "ui"
 
@@ -46,6 +50,37 @@ def test_a_policy_is_whole_in_an_answer_and_may_be_partial_in_a_request() -> Non
     assert "export interface CatchupSettings {\n  mode: CatchupMode;\n  window_seconds: number;\n" in types
     assert "  catchup: CatchupSettings;\n" in types
     assert "  catchup?: Partial<CatchupSettings> | null;\n" in types
+
+
+def test_an_operation_names_its_parameters_body_and_answer() -> None:
+    types = written()
+
+    assert '    /** runs.get */\n    "/api/runs/{run_id}": { params: { run_id: string; }; answer: Run; };\n' in types
+    assert '    "/api/schedules": { body: ScheduleRequest; answer: Schedule; };\n' in types
+    assert '    "/api/schedules/ranking": { query?: { over?: RankingPeriod; limit?: number; }; ' in types
+    assert '    "/api/schedules/health": { query: { ids: string; }; ' in types
+    assert '    "/api/queues/{queue}/pause": { params: { queue: string; }; body?: PauseRequest; ' in types
+
+
+def test_an_operation_without_json_has_no_answer_and_204_answers_undefined() -> None:
+    types = written()
+
+    assert '    "/api/runs/{run_id}/logs/raw": { params: { run_id: string; }; };\n' in types
+    assert '    "/api/keys/{key_id}": { params: { key_id: string; }; answer: undefined; };\n' in types
+
+
+def test_a_dry_run_has_an_answer_of_its_own() -> None:
+    bulk = '"/api/bulk": { body: Omit<NewBulkAction, "dry_run">; answer: BulkAction; dryRun: BulkDryRun; };\n'
+
+    assert bulk in written()
+
+
+def test_every_operation_of_the_api_is_in_the_map() -> None:
+    document = create_app(cast("UseCases", None)).openapi()
+    operations = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+
+    assert operations
+    assert [name for name in operations if written().count(f"    /** {name} */\n") != 1] == []
 
 
 def test_nothing_from_outside_is_ever_drawn_as_html() -> None:

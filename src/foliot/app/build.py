@@ -46,7 +46,7 @@ from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
 from foliot.features.discord import wiring as discord_wiring
 from foliot.features.grpc_calls.action import GrpcCall
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import KnownStandstills
 from foliot.features.pipelines.file_wiring import build_reconciler
 from foliot.features.pipelines.wiring import PipelineParts, build_pipelines
 from foliot.features.presets.documents import all_presets

@@ -41,8 +41,7 @@ from foliot.features.schedules.rest import schedules
 from foliot.features.search import rest as search
 from foliot.features.secrets import rest as secrets
 from foliot.features.sessions.rest import session, tickets
-from foliot.features.sessions.usecases.session_caller import session_caller
-from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.sessions import Sessions, session_caller
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants

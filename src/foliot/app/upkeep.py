@@ -11,7 +11,7 @@ from foliot.engine.model.views import KEYS_KEPT
 from foliot.features.api_keys.sql import SqlKeys
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.bulk.sql import SqlBulks
-from foliot.features.crawls.sql.requests import forget_expired
+from foliot.features.crawls.sql import forget_expired
 
 BATCH = 500
 

@@ -27,8 +27,7 @@ from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.filters.usecases import Search
-from foliot.features.health.usecases.health import HealthChecks, ScrapydProbe
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import HealthChecks, KnownStandstills, ScrapydProbe
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.insights.usecases.calendar import Calendars
 from foliot.features.insights.usecases.timeline import Timelines
@@ -43,10 +42,9 @@ from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.declared import Declarations
-from foliot.features.schedules.usecases.health import ScheduleHealthReader
+from foliot.features.schedules.usecases.health import Rankings, ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
-from foliot.features.schedules.usecases.ranks import Rankings
 from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules

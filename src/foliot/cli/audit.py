@@ -44,7 +44,7 @@ Earlier = Annotated[
 @group.command()
 @needs(READ_INSTALLATION)
 def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, as_json: Json = False) -> None:
-    """Verify that no entry of the audit log was altered, removed or moved. Exit 1 and the first bad one otherwise."""
+    """Verify that no entry of the audit log was altered, removed or moved. If one was, print it and exit 1."""
     import asyncio
 
     from foliot.cli.database import existing_database

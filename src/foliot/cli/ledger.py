@@ -23,7 +23,7 @@ group = CommandGroup("Verify the ledger of instants.", epilog=SERVER_VARIABLES)
 @group.command()
 @needs(READ_INSTALLATION)
 def verify(home: Home = None, as_json: Json = False) -> None:
-    """Prove that every instant of every schedule is accounted for. Exit 1 and the first gap otherwise."""
+    """Prove that every instant of every schedule is accounted for. If not, print the first gap and exit 1."""
     verify_ledger(home, as_json=as_json)
 
 
@@ -38,15 +38,15 @@ def verify_ledger(home: Path | None, *, as_json: bool) -> None:
             print_json({"ok": not proof.holes, **asdict(proof)})
         elif proof.holes:
             hole = proof.holes[0]
-            typer.echo(printable(f"not accounted: schedule {hole.schedule_id} ({hole.name}): {hole.what}"))
+            typer.echo(printable(f"not accounted for: schedule {hole.schedule_id} ({hole.name}): {hole.what}"))
         else:
-            typer.echo(f"all accounted: {count(proof.schedules, 'schedule')}, {count(proof.instants, 'instant')}")
+            typer.echo(f"all accounted for: {count(proof.schedules, 'schedule')}, {count(proof.instants, 'instant')}")
         raise typer.Exit(Exit.FAILED if proof.holes else Exit.DONE)
 
 
 async def _prove(settings: Settings, *, everything: bool) -> LedgerProof:
     from foliot.cli.database import opened
-    from foliot.features.health.usecases.health import HealthChecks
+    from foliot.features.health.usecases import HealthChecks
     from foliot.features.ledger.usecases import LedgerVerifier
 
     caller = caller_of(verify)

@@ -26,8 +26,7 @@ group.add_typer(secrets.group)
 def rekey(home: Home = None, as_json: Json = False) -> None:
     """Encrypt every secret with the first key of FOLIOT_SECRET_KEY, in the database itself, without a server.
 
-    Also encrypts the credentials in headers and URLs of schedules and runs, and those that an older version stored in
-    plain text.
+    Also encrypts credentials in headers and URLs of schedules and runs, and plain text that old versions stored.
 
     After an interruption, run it again: it continues where it stopped. Exit 1 when some could not be decrypted.
     """

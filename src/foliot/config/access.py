@@ -81,7 +81,7 @@ class AccessSettings:
         default=None,
         metadata=about(
             "`0` turns local mode off in a process that checks no tokens, such as a worker or a scheduler, so that it "
-            "needs none of the three; the API does not start by it. Default: on where none of the three is set.",
+            "needs none of the three; the API does not start with it. Default: on where none of the three is set.",
             "FOLIOT_LOCAL",
             read=reading.switch,
         ),
@@ -95,13 +95,13 @@ class AccessSettings:
     jwt_audience: str = field(
         default="foliot",
         metadata=about(
-            "What `aud` of a token must be, and nothing besides.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)
+            "The `aud` that a token must have, and no other.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)
         ),
     )
     jwt_max_hours: int = field(
         default=24 * 31,
         metadata=about(
-            "The longest life of a token, in hours; one that lives longer is refused.",
+            "The longest lifetime of a token, in hours; longer ones are refused.",
             "FOLIOT_JWT_MAX_HOURS",
             read=reading.whole(1, 24 * 3660),
         ),
@@ -119,9 +119,9 @@ class AccessSettings:
     secret_key: tuple[SecretValue, ...] = field(
         default=(),
         metadata=about(
-            "Master keys that seal secrets and API keys, separated by commas, each at least 32 characters: the first "
-            "seals, all open. Default: derived from `FOLIOT_JWT_SECRET`; in local mode the file `secret.key` in "
-            "`FOLIOT_HOME`.",
+            "Master keys that encrypt secrets and pepper API keys, separated by commas, each at least 32 characters: "
+            "the first encrypts, all decrypt. Default: derived from `FOLIOT_JWT_SECRET`; in local mode "
+            "the file `secret.key` in `FOLIOT_HOME`.",
             "FOLIOT_SECRET_KEY",
             read=master_keys,
             secret=True,
@@ -140,7 +140,7 @@ class AccessSettings:
     max_key_days: int = field(
         default=365,
         metadata=about(
-            "For how many days an API key may outlive the token that made it; one without an end of its own ends then.",
+            "How many days an API key may outlive the token that created it; also the default expiry of such a key.",
             "FOLIOT_MAX_KEY_DAYS",
             read=reading.whole(0, 3660),
         ),

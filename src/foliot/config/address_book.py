@@ -127,8 +127,7 @@ class ServiceSettings:
     services_ca: Path | None = field(
         default=None,
         metadata=about(
-            "File with the certificates (PEM) of the authorities that vouch for `grpcs` services. "
-            "Default: those that gRPC brings.",
+            "File with the CA certificates (PEM) that verify `grpcs` services. Default: those bundled with gRPC.",
             "FOLIOT_SERVICES_CA",
             read=reading.file,
         ),

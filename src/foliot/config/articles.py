@@ -15,7 +15,7 @@ class ArticleSettings:
     article_cache_ttl: float = field(
         default=86_400.0,
         metadata=about(
-            "How many seconds old a page may be that is given without fetching it again, when a job says nothing.",
+            "How old, in seconds, a page may be to be reused without fetching it, unless the job says otherwise.",
             "FOLIOT_ARTICLE_CACHE_TTL",
             "ARTICLE_CACHE_TTL",
             read=reading.seconds(0, 365 * 24 * 3600),
@@ -48,8 +48,8 @@ class ArticleSettings:
     host_rate: float = field(
         default=10.0,
         metadata=about(
-            "How many articles a second one host is asked for at most, by all processes and tenants together; 0: no "
-            "limit. A crawl delay in its robots.txt, and a 429 or 503, make it slower.",
+            "Requests a second to one host, at most, by all processes and tenants together; 0: no limit. "
+            "A crawl delay in its robots.txt, and a 429 or 503, make it slower.",
             "FOLIOT_HOST_RATE",
             read=reading.seconds(0, 10_000),
         ),
@@ -57,7 +57,7 @@ class ArticleSettings:
     host_concurrency: int = field(
         default=8,
         metadata=about(
-            "How many articles one host is asked for at the same moment, by all processes and tenants together.",
+            "Concurrent requests to one host, at most, by all processes and tenants together.",
             "FOLIOT_HOST_CONCURRENCY",
             read=reading.whole(1, 1000),
         ),

@@ -65,7 +65,7 @@ class BrokerSettings:
     max_runs: int | None = field(
         default=None,
         metadata=about(
-            "After so many runs, `foliot worker` takes no more, finishes what it has, and restarts under the same "
+            "After this many runs, `foliot worker` takes no more, finishes what it has, and restarts under the same "
             "process id. Default: never.",
             "FOLIOT_MAX_RUNS",
             read=reading.whole(1, 1_000_000_000),

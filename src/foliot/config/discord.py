@@ -87,7 +87,7 @@ class DiscordSettings:
         default=None,
         metadata=about(
             "The id of the one Discord server whose commands count, and in which they are registered (at once there; "
-            "elsewhere Discord takes its time). Default: any server the bot was invited to, by its roles.",
+            "elsewhere it takes Discord longer). Default: any server the bot was invited to, by its roles.",
             "FOLIOT_DISCORD_GUILD",
             read=snowflake,
         ),

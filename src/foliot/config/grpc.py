@@ -45,7 +45,7 @@ class GrpcSettings:
         default=None,
         metadata=about(
             f"Port the gRPC server listens on; 0 takes any free one and prints it, `{OFF}` starts no gRPC server. "
-            f"Default: {USUAL_PORT}; `foliot up` goes without when another program has taken that.",
+            f"Default: {USUAL_PORT}; `foliot up` starts without gRPC when that port is taken.",
             "FOLIOT_GRPC_PORT",
             "GRPC_PORT",
             read=grpc_port,

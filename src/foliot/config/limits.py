@@ -54,7 +54,7 @@ class LimitSettings:
     )
     limit_run_now_per_minute: int | str | None = _declared(
         "run_now_per_minute",
-        "Runs a minute that one tenant's people ask for (run now, retry, replay) of one API process.",
+        "Runs a minute that one tenant's users request (run now, retry, replay) from one API process.",
     )
     limit_streams: int | str | None = _declared("streams", "Streams of one tenant that one API process keeps open.")
 

@@ -74,8 +74,7 @@ class ScrapydSettings:
     crawl_cache_ttl: float = field(
         default=3600.0,
         metadata=about(
-            "For how many seconds the same request for a crawl is answered with the crawl that is there already; "
-            "0 never.",
+            "For how many seconds an identical request for a crawl returns the existing crawl; 0: never.",
             "FOLIOT_CRAWL_CACHE_TTL",
             "CRAWL_CACHE_TTL",
             read=reading.seconds(0, 365 * 24 * 3600),
@@ -84,7 +83,7 @@ class ScrapydSettings:
     crawl_poll_seconds: float = field(
         default=2.0,
         metadata=about(
-            "How often a crawl is looked at; one that says nothing, up to five times as seldom.",
+            "Seconds between two polls of a crawl; up to five times as many while it logs nothing new.",
             "FOLIOT_CRAWL_POLL_SECONDS",
             read=reading.seconds(0.05, 60),
         ),
@@ -92,8 +91,8 @@ class ScrapydSettings:
     crawl_lost_seconds: float = field(
         default=90.0,
         metadata=about(
-            "A crawl counts as lost, and is tried again, when its Scrapyd has not answered for so long, or no longer "
-            "knows it while its log stands still.",
+            "A crawl counts as lost, and is tried again, when its Scrapyd has not answered for this many seconds, or "
+            "no longer knows it while its log does not grow.",
             "FOLIOT_CRAWL_LOST_SECONDS",
             read=reading.seconds(1, 24 * 3600),
         ),

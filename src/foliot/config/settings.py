@@ -101,7 +101,7 @@ class Settings(
     tick_interval: float = field(
         default=1.0,
         metadata=about(
-            "The most that a lost wake-up can delay a run; without a loss, runs start at their instant anyway.",
+            "Seconds that a lost wake-up can delay a run, at most; otherwise runs start at their instant.",
             "FOLIOT_TICK_INTERVAL",
             "SCHEDULER_TICK_INTERVAL",
             read=reading.seconds(0.05, 60),
@@ -133,7 +133,7 @@ class Settings(
     lease_seconds: float = field(
         default=30.0,
         metadata=about(
-            "How long an attempt holds its run without a heartbeat before another may take it.",
+            "How long an attempt holds its run without a heartbeat before another worker may claim it.",
             "FOLIOT_LEASE_SECONDS",
             read=reading.seconds(1, 3600),
         ),
@@ -149,7 +149,7 @@ class Settings(
     sweep_seconds: float = field(
         default=5.0,
         metadata=about(
-            "How often expired leases and waiting buffered runs are looked for.",
+            "How often the janitor looks for expired leases and for buffered runs that can start.",
             "FOLIOT_SWEEP_SECONDS",
             read=reading.seconds(0.1, 600),
         ),
@@ -157,7 +157,7 @@ class Settings(
     time_scale: float = field(
         default=1.0,
         metadata=about(
-            "Multiplies lease, heartbeat, sweep and the watchdog's patience; tests set it below 1 to see recovery "
+            "Multiplies lease, heartbeat, sweep and the watchdog's timeout; tests set it below 1 to see recovery "
             "sooner.",
             "FOLIOT_TIME_SCALE",
             read=reading.number(0.001, 1),
@@ -182,7 +182,7 @@ class Settings(
     log_level: str = field(
         default="info",
         metadata=about(
-            "The least important log line that is written: debug, info, warning, error or critical.",
+            "The lowest level that is logged: debug, info, warning, error or critical.",
             "FOLIOT_LOG_LEVEL",
             "LOG_LEVEL",
             read=reading.choice(*reading.LEVELS, warn="warning", fatal="critical"),
@@ -200,8 +200,8 @@ class Settings(
     health_file: Path | None = field(
         default=None,
         metadata=about(
-            "A file that a server keeps fresh while its event loop turns, with `ready` in it while the database "
-            "answers; for the probes of containers. Default: none.",
+            "A file that a server keeps fresh while its event loop runs, with `ready` in it while the database "
+            "answers; for container probes. Default: none.",
             "FOLIOT_HEALTH_FILE",
             read=reading.directory,
         ),
@@ -220,7 +220,7 @@ class Settings(
     egress_allow: tuple[str, ...] = field(
         default=(),
         metadata=about(
-            "Private places that actions may call: networks, hosts or host:port, separated by commas. "
+            "Private targets that actions may call: networks, hosts or host:port, separated by commas. "
             "Local mode adds loopback.",
             "FOLIOT_EGRESS_ALLOW",
             read=reading.entries,
@@ -235,7 +235,7 @@ class Settings(
     egress_per_host: int = field(
         default=64,
         metadata=about(
-            "How many requests this process has under way to one host and port; "
+            "How many requests this process may have in flight to one host and port; "
             "the others wait within their time limit.",
             "FOLIOT_EGRESS_PER_HOST",
             read=reading.whole(1, 10_000),
@@ -245,7 +245,7 @@ class Settings(
         default=5,
         metadata=about(
             "How many attempts in a row a target may leave unanswered before its breaker opens: the tenant's runs to "
-            "it wait then, but for a trial now and then. 0: never.",
+            "it then wait, except for an occasional trial. 0: never.",
             "FOLIOT_BREAKER_FAILURES",
             read=reading.whole(0, 1000),
         ),

@@ -60,7 +60,7 @@ class TaskSettings:
     process_calls: int = field(
         default=50,
         metadata=about(
-            "After so many tasks such a process is replaced by a new one.",
+            "How many tasks such a process runs before a new one replaces it.",
             "FOLIOT_PROCESS_CALLS",
             read=reading.whole(1, 1_000_000),
         ),

@@ -51,7 +51,7 @@ class WakeupSettings:
         default=None,
         metadata=about(
             "The Redis that wakes other processes: `redis://…`, or `rediss://…` for TLS. Default: PostgreSQL does it, "
-            "and on MariaDB each process looks every second.",
+            "and on MariaDB each process polls every second.",
             "FOLIOT_REDIS_URL",
             "REDIS_URL",
             read=redis_url,

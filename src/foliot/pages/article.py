@@ -1,6 +1,6 @@
-"""Reads an article out of a page: title, text, author, date, language. Runs in a process of its own.
+"""Extracts the article of a page: title, text, author, date, language. Runs in a separate process.
 
-Pages are strangers' work: one that takes for ever or brings its reader down costs that process, and nothing else.
+Pages are untrusted: one that never finishes or crashes its parser costs that process, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ MOST_TEXT = 2 * 1024 * 1024
 MOST_LINE = 1000
 SIGN_IN, NO_TEXT = "sign_in", "no_text"
 _LITTLE = 600
-"""Characters; a page with a field for a password and no more text than this is a door, not an article."""
+"""Characters; a page with a password field and no more text than this is a login form, not an article."""
 _PASSWORD = re.compile(r"<input\b[^>]{0,500}\btype\s*=\s*[\"']?password", re.IGNORECASE)
 _NEW_YEAR = re.compile(r"\b0?1(?:st)?[. /-]{1,2}(?:jan|0?1\b)|\bjan[a-z]*\.? 0?1\b", re.IGNORECASE)
 _UNKEPT = re.compile("[\x00\ud800-\udfff]")
 _RENEW = 500
-"""The library remembers what it has seen; after so many pages it forgets."""
+"""After this many pages the caches of trafilatura are reset, because they grow without bound."""
 
 _pages = 0
 
 
 def extract_each(body: bytes, pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What each of these pages says, which stand behind one another; `unreadable` says why one cannot be read."""
-    told = []
+    """Extracts each page of a concatenated body; `unreadable` says why one cannot be parsed."""
+    extracted = []
     begin = 0
     for page in pages:
         end = begin + page["size"]
         try:
-            told.append(extract(body[begin:end], page["content_type"], page["url"]))
-        except Exception as error:  # noqa: BLE001 -- strangers' work; the others are not to blame
-            told.append({"unreadable": _clean(f"{type(error).__name__}: {error}"[:MOST_LINE])})
+            extracted.append(extract(body[begin:end], page["content_type"], page["url"]))
+        except Exception as error:  # noqa: BLE001 -- pages are untrusted, and the others are still extracted
+            extracted.append({"unreadable": _clean(f"{type(error).__name__}: {error}"[:MOST_LINE])})
         begin = end
-    return told
+    return extracted
 
 
 def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
-    """What the page says; `missing` says why there is nothing to read in it."""
+    """The extracted fields; `missing` says why there is no article."""
     global _pages  # noqa: PLW0603 -- one for each process
     _pages += 1
     if _pages % _RENEW == 0:
@@ -74,12 +74,12 @@ def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
 
 
 def _text(tree: Any) -> str:
-    """The main text; the tree stays as it is."""
+    """The main text; does not change the tree."""
     text = _extracted(tree, _options())
     if not text.strip():
         return _extracted(tree, _options(fast=False, recall=True))
     if _tabular(text):
-        # A page laid out as a table, as they once were: its menu must not be read as a row.
+        # A page with a table layout: its menu must not be read as a row.
         other = _extracted(tree, _options(tables=False))
         return other if len(other) > len(text) / 2 else text
     return text
@@ -100,26 +100,26 @@ def _extracted(tree: Any, options: Any) -> str:
 
 
 def _byline(tree: Any, heading: PageHead) -> tuple[str | None, str | None]:
-    """Title and author. The library would look for much else as well, and take as long again."""
+    """Title and author. The library's own metadata extraction would take as long again for fields that are not used."""
     from trafilatura.metadata import examine_meta, extract_author, extract_meta_json, extract_title
 
     found = examine_meta(tree)
     if found.author and " " not in found.author:
         found.author = None
     with suppress(Exception):
-        # Structured data can be anything; what cannot be understood is left out.
+        # Structured data can be anything; what cannot be parsed is left out.
         found = extract_meta_json(tree, found)
     author = found.author or heading.author or extract_author(tree)
     return unescape(found.title or extract_title(tree) or ""), unescape(author or "")
 
 
 def _tabular(text: str) -> bool:
-    """Whether nearly all of a text stands in the rows of a table."""
+    """Whether nearly all of a text is in rows of a table."""
     return text.startswith("|") and sum(len(line) for line in text.splitlines() if line.startswith("|")) > len(text) / 2
 
 
 def _date(tree: Any, page: str) -> str | None:
-    """What stands in the text or the address; a bare year, such as that of a copyright, is no date."""
+    """The date in the text or the URL; a bare year, such as that of a copyright, is no date."""
     from htmldate import find_date
     from trafilatura.settings import set_date_params
 
@@ -130,7 +130,7 @@ def _date(tree: Any, page: str) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """Without what neither JSON nor a database keeps."""
+    """Without characters that JSON or a database cannot store."""
     return _UNKEPT.sub("", text)
 
 

@@ -1,4 +1,4 @@
-"""Turns the bytes of a page into text: by what is certain, else by what the server says, or the page, or a guess."""
+"""Decodes the bytes of a page: by BOM or valid UTF-8, else by the Content-Type, the page's own label, or detection."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SURE = 0.5
 _ESCAPE = b"\x1b"
 _LOST = "\ufffd"
 _MOST_LOST = 1 / 500
-"""A larger share of characters that could not be read means that the declared encoding is wrong."""
+"""A larger share of undecodable characters means that the declared encoding is wrong."""
 
 
 def decoded(body: bytes, content_type: str) -> str:
-    """The page as text, without characters that no database keeps."""
+    """The page as text, without characters that databases cannot store."""
     text = _certain(body)
     if text is None:
         text = _declared(body, content_type)
@@ -30,7 +30,7 @@ def decoded(body: bytes, content_type: str) -> str:
 
 
 def _certain(body: bytes) -> str | None:
-    """A byte order mark, and bytes that are valid UTF-8 throughout, tell more than any label does."""
+    """A byte order mark, or bytes that are valid UTF-8 throughout, outweigh any label."""
     encoding, mark = read_bom(body)
     if encoding is not None and mark is not None:
         return body[len(mark) :].decode(encoding, "replace")

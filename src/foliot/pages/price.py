@@ -101,11 +101,11 @@ def _sane(text: str) -> Decimal | None:
 
 
 def _tree(page: str) -> Any:
-    # Takes its time to import, and most processes never read a page.
+    # Slow to import, and most processes never parse a page.
     from lxml import etree, html
 
     try:
-        # Nothing is fetched for it, and no tree is deeper than the parser allows.
+        # Without network access and with the parser's limit on depth.
         parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
         return html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
@@ -226,7 +226,7 @@ def _sign(element: Any) -> str:
 
 
 def price_on(body: bytes, content_type: str, selectors: Sequence[str]) -> dict[str, str] | None:
-    """As `find_price`, answered as JSON; for a process of its own."""
+    """`find_price` with a JSON result; for a separate process."""
     found = find_price(body, content_type, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}
 
@@ -236,4 +236,4 @@ PLACES = 6
 
 
 DEAREST = Decimal(10) ** 12
-"""No price is this high."""
+"""Exclusive upper bound of a price."""

@@ -12,9 +12,9 @@ from typing import Any
 from foliot.core.page_bounds import STRING, check_selector, check_xpath
 
 MOST_FOUND = 10_000
-"""Matches of one selector; the rest of the page is not looked at."""
+"""Maximum matches of one selector; the rest is ignored."""
 _XPATH = re.compile(r"\s*[(/]|\s*\.{1,2}/")
-"""How an XPath begins, and no CSS selector does: `//h1`, `./b`, `(//h1)[1]`."""
+"""Beginnings that only XPaths have, and no CSS selector: `//h1`, `./b`, `(//h1)[1]`."""
 _CALL = re.compile(r"([A-Za-z_][\w.:-]*)\s*\(")
 _PREFIX = re.compile(r"([A-Za-z_][\w.-]*:(?!:)|\$[\w.-]*)")
 _FUNCTIONS = frozenset(
@@ -54,7 +54,7 @@ _FUNCTIONS = frozenset(
         "true",
     ]
 )
-"""Those of XPath 1.0 and parsel's `has-class`, tests of nodes, and operators that may stand before a parenthesis."""
+"""Functions of XPath 1.0 and parsel's `has-class`, node tests, and operators that may precede a parenthesis."""
 _ALONE = re.compile(r"\s*::(text|attr\(.*\))\s*", re.DOTALL)
 _ATTRIBUTE = re.compile(r"\"[^\"]*\"|'[^']*'|::attr\(\s*([A-Za-z_:][\w:.-]{0,99})\s*\)")
 
@@ -87,19 +87,19 @@ def as_xpath(path: str) -> str:
 
 @lru_cache(maxsize=1024)
 def compiled(selector: str) -> tuple[_Alternative, ...]:
-    """The alternatives of a selector; `ValueError` when it is none, or would take too long to evaluate."""
+    """Parses a selector into its alternatives; `ValueError` when it is invalid or would take too long to evaluate."""
     if _XPATH.match(selector):
         return (_Alternative(_checked_xpath(selector.strip())),)
     return tuple(_translated(selector))
 
 
 def select(root: Any, selector: str) -> Iterator[Match]:
-    """What a selector finds in and below an element; `::text` is an element's own text, joined."""
+    """The matches of a selector in and below an element; `::text` is an element's own text, joined."""
     return islice(_selected(root, compiled(selector)), MOST_FOUND)
 
 
 def elements(root: Any, selector: str) -> list[Any]:
-    """The elements that a selector finds, or in whose text or attributes it finds something; each once."""
+    """The elements that a selector matches, or whose text or attributes it matches; each once."""
     found = (result for result, _ in _results(root, compiled(selector)))
     owners = dict.fromkeys(_owner(each) if isinstance(each, str) else each for each in found)
     return [each for each in owners if each is not None][:MOST_FOUND]
@@ -120,24 +120,24 @@ def _selected(root: Any, alternatives: tuple[_Alternative, ...]) -> Iterator[Mat
 
 
 def _results(root: Any, alternatives: tuple[_Alternative, ...]) -> list[tuple[Any, _Alternative]]:
-    """What each alternative finds, in document order."""
+    """The matches of all alternatives, in document order."""
     found = [(result, each) for each in alternatives for result in _evaluated(root, each.path)]
     if len(alternatives) > 1:
-        # A union in XPath takes the square of what it finds.
+        # A union in XPath takes time quadratic in its matches.
         order = {element: at for at, element in enumerate(root.iter())}
         found.sort(key=lambda each: order[each[0]])
     return found
 
 
 def _translated(selector: str) -> Iterator[_Alternative]:
-    # Takes its time to import, and most processes never read a page.
+    # Slow to import, and most processes never parse a page.
     from cssselect import SelectorError, parse
     from parsel.csstranslator import HTMLTranslator
 
     check_selector(selector)
     translator = HTMLTranslator()
     alone = _ALONE.fullmatch(selector) is not None
-    # A name such as xlink:href is no identifier of CSS; as a string parsel takes it.
+    # A name such as xlink:href is no CSS identifier; parsel accepts it as a string.
     quoted = _ATTRIBUTE.sub(lambda found: f'::attr("{found[1]}")' if found[1] else found[0], selector)
     try:
         for each in parse(quoted):
@@ -155,7 +155,7 @@ def _checked_xpath(path: str) -> str:
     from lxml import etree, html
 
     check_xpath(path)
-    # libxml2 complains of these only when it evaluates them for a node, which may be days later.
+    # libxml2 rejects these only when it evaluates them for a node, which may be days later.
     bare = STRING.sub("''", path)
     unknown = [name for name in _CALL.findall(bare) if name not in _FUNCTIONS]
     if unknown or (unknown := _PREFIX.findall(bare)):
@@ -190,6 +190,6 @@ def _match(element: Any, wanted: _Alternative) -> Match | None:
 
 
 def _owner(text: Any) -> Any:
-    """The element that a text stands in; lxml names the one that it follows."""
+    """The element that contains a text; lxml returns the one that it follows."""
     parent = text.getparent() if hasattr(text, "getparent") else None
     return parent.getparent() if parent is not None and text.is_tail else parent

@@ -16,7 +16,7 @@ STATUS_FLAGS = ("--status", "--state")
 STATE_FLAGS = ("--state", "--status")
 Limit = Annotated[int, typer.Option(min=1, max=500, help="Show at most this many.")]
 Cursor = Annotated[str | None, typer.Option(help="Continue where the previous page ended.")]
-Skip = Annotated[int, typer.Option(min=0, help="Leave out this many first.")]
+Skip = Annotated[int, typer.Option(min=0, help="Skip this many first.")]
 Filter = Annotated[
     str | None, typer.Option("--query", "-q", help="A filter, such as 'state:failed since:24h -kind:crawl'.")
 ]
@@ -24,7 +24,7 @@ Kind = Annotated[str | None, typer.Option(help="Kind of action, such as webhook.
 From = Annotated[str | None, typer.Option("--from", help="Start of the time range: 2027-01-01T00:00:00Z.")]
 To = Annotated[str | None, typer.Option("--to", help="End of the time range, exclusive.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write everything to this file, once it is complete.")
+    Path | None, typer.Option("--output", "-o", help="Write to this file; it appears only when it is complete.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation. Required without a terminal.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]

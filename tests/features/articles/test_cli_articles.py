@@ -149,7 +149,7 @@ def test_a_list_that_cannot_be_read_asks_nothing_of_the_server(
 
 def test_what_the_server_refuses_is_said_url_by_url(server: Script) -> None:
     errors = [{"field": "articles.0.url", "message": "must name a host", "got": "http://"}]
-    server.will("POST", "/jobs/submit", (422, {"title": "The request breaks a rule", "errors": errors}))
+    server.will("POST", "/jobs/submit", (422, {"title": "The request is invalid", "errors": errors}))
 
     refused = invoke("articles", "submit", "http://")
 

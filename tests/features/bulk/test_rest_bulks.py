@@ -13,7 +13,7 @@ from foliot.commands.envelope import CommandContext
 from foliot.engine.model.run import RunState
 from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import LEASE, BulkRunner
-from foliot.features.bulk.model.bulk import Bulk
+from foliot.features.bulk.model import Bulk
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.bulk.usecases.item_actions import BulkItemActions
@@ -33,7 +33,7 @@ async def here() -> AsyncIterator[Client]:
 
 def hauler(world: World, name: str = "one") -> BulkRunner:
     return BulkRunner(
-        clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkItemActions], holder=name
+        clock=world.clock, store=world.store, feed=world.feed, actions=world.cases[BulkItemActions], holder=name
     )
 
 
@@ -262,7 +262,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
         fill=hands.fill,
         limiter=hands.limiter,
     )
-    one = BulkRunner(clock=world.clock, store=world.store, feed=world.feed, hands=clumsy, holder="one")
+    one = BulkRunner(clock=world.clock, store=world.store, feed=world.feed, actions=clumsy, holder="one")
     await one.run_once()
 
     seen = await read(client, made["id"])

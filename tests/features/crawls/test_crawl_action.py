@@ -19,7 +19,7 @@ from foliot.core.errors import Invalid
 from foliot.engine.model.run import Cancelled, Failed, Outcome, Parked, Succeeded
 from foliot.features.crawls.action.action import CrawlPace
 from foliot.features.crawls.action.scrapy_log import ScrapyLogState
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.net.client import HttpEgress
 from tests.following import PACE, Crawling, Followed, crawling
 from tests.scrapyd_server import TESTBOT, ScrapydServer, a_scrapyd

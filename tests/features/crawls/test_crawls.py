@@ -23,8 +23,8 @@ from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import runs
 from foliot.features.audit_log.usecases import AuditLog
-from foliot.features.crawls.model.job import KnownJob, PendingCrawl
-from foliot.features.crawls.sql.requests import SqlCrawls, forget_expired
+from foliot.features.crawls.model import KnownJob, PendingCrawl
+from foliot.features.crawls.sql import SqlCrawls, forget_expired
 from foliot.features.crawls.tables import crawl_requests
 from foliot.features.crawls.usecases import CACHED_FOR, CrawlAnswer, Crawls
 from foliot.features.jobs.usecases import Jobs

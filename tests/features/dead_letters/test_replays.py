@@ -283,7 +283,7 @@ async def test_a_bulk_action_replays_on_its_terms(world: World, client: Client) 
     made = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "patch": patch})).json
     before = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "as_of": "then"})).json
     hauler = BulkRunner(
-        clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkItemActions], holder="one"
+        clock=world.clock, store=world.store, feed=world.feed, actions=world.cases[BulkItemActions], holder="one"
     )
     for _ in range(6):
         await hauler.run_once()

@@ -135,7 +135,7 @@ async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: St
     assert "attempt 3 of 3" in " ".join(event.message for event in events[1])
     assert [(group.count, group.code) for group in letters] == [(LETTERS, "http_503")]
     assert made["partner-sync"].status is ScheduleStatus.PAUSED
-    assert "away" in made["partner-sync"].paused_reason
+    assert "down" in made["partner-sync"].paused_reason
 
 
 async def test_its_pipeline_says_when_it_runs_in_the_list_as_on_its_page(start: Start) -> None:

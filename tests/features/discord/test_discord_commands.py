@@ -21,7 +21,7 @@ from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest
 from foliot.features.discord import answer, commands, connection, run_messages
 from foliot.features.discord.bot import Bot
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.discord_server import (

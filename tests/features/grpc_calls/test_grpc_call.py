@@ -385,7 +385,7 @@ async def test_a_service_that_stalls_holds_up_neither_a_schedule_nor_a_run(
     monkeypatch: pytest.MonkeyPatch, hostile: dict[str, int]
 ) -> None:
     monkeypatch.setattr("foliot.features.grpc_calls.action.PATIENCE", timedelta(seconds=0.2))
-    monkeypatch.setattr("foliot.features.grpc_calls.service_catalogues.PATIENCE", timedelta(seconds=0.5))
+    monkeypatch.setattr("foliot.features.grpc_calls.service_catalogue.PATIENCE", timedelta(seconds=0.5))
     caller = caller_of(f"scraper-service=127.0.0.1:{hostile['stalled']}")
     assert await caller.examine() == "scraper-service did not say in time what it can do"
     outcome = await caller.call()

@@ -144,7 +144,7 @@ async def test_what_was_due_and_what_was_missed_are_told_apart(world: World) -> 
     assert AttentionKind.LATE not in after
     (missed,) = after[AttentionKind.MISSED]
     assert (missed.count, missed.since) == (3, NOON + HOUR)
-    assert missed.reason == ("missed 3 instants: nobody was there to fire in time, and its catch-up is none")
+    assert missed.reason == ("missed 3 instants: no scheduler was running in time, and its catch-up is none")
     world.clock.advance(timedelta(hours=25))
     assert AttentionKind.MISSED not in await check(world)
 

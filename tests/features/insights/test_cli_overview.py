@@ -116,7 +116,7 @@ def test_a_mistake_is_underlined_and_what_was_meant_is_suggested(server: Script)
         "position": [0, 2],
         "suggestion": "1 2 * * *",
     }
-    problem = {"title": "The request breaks a rule", "detail": "…", "errors": [complaint]}
+    problem = {"title": "The request is invalid", "detail": "…", "errors": [complaint]}
     server.will("POST", "/api/schedules/preview", (422, problem))
 
     shown = invoke("schedule", "preview", "--cron", "61 2 * * *")

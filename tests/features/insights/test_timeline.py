@@ -45,7 +45,7 @@ def test_what_has_room_is_left_as_it_is() -> None:
 def test_the_frequent_are_folded_and_the_rare_are_not() -> None:
     rare, frequent = group("rare", 10), group("frequent", 1440)
 
-    fold([frequent, rare], 60, room=100)
+    fold([frequent, rare], 60, budget=100)
 
     assert (len(rare.marks), rare.folded) == (10, False)
     assert len(frequent.marks) <= 90
@@ -59,7 +59,7 @@ def test_the_frequent_are_folded_and_the_rare_are_not() -> None:
 def test_however_many_marks_there_are_no_run_is_lost_and_there_is_room(counts: list[int], width: int) -> None:
     groups = [group(str(place), count) for place, count in enumerate(counts)]
 
-    fold(groups, width, room=200)
+    fold(groups, width, budget=200)
 
     assert [one.runs for one in groups] == counts
     assert sum(len(one.marks) for one in groups) <= max(200, LEAST * len(groups))

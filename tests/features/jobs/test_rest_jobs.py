@@ -482,7 +482,7 @@ async def test_a_running_job_is_told_to_stop(world: World, client: Client) -> No
     answers = [await client.delete(f"/jobs/{job_id}") for _ in range(2)]
 
     assert [answer.json["message"] for answer in answers] == [
-        "Job cancelled. Removed 0 pending tasks. Told 1 running to stop."
+        "Job cancelled. Removed 0 pending tasks. Asked 1 running to stop."
     ] * 2
     run = (await client.get(f"/api/runs/{job_id}")).json
     assert (run["state"], run["cancel_requested"]) == ("running", True)
@@ -493,7 +493,7 @@ async def test_cancelling_a_schedule_ends_it_and_what_runs_of_it(world: World, c
     await world.claim(run_id)
     answer = await client.delete(f"/jobs/{schedule_id}")
 
-    assert answer.json["message"] == "Job cancelled. Removed 0 pending tasks. Told 1 running to stop."
+    assert answer.json["message"] == "Job cancelled. Removed 0 pending tasks. Asked 1 running to stop."
     assert (await client.get(f"/api/schedules/{schedule_id}")).json["status"] == "deleted"
     assert (await client.get(f"/api/runs/{run_id}")).json["cancel_requested"] is True
     assert (await status(client, schedule_id))["status"] == "running", "it has not stopped yet"

@@ -81,7 +81,7 @@ def test_entries_that_are_not_chained_yet_are_accounted_for(bare: Foliot, databa
 def test_the_plain_form_still_proves_the_ledger(bare: Foliot, database: Path) -> None:  # noqa: F811 -- the fixture
     answered = bare("audit")
 
-    assert (answered.code, answered.out) == (0, "all accounted: 3 schedules, 0 instants\n")
+    assert (answered.code, answered.out) == (0, "all accounted for: 3 schedules, 0 instants\n")
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ async def test_a_deleted_run_is_named(world: World) -> None:
     schedule = await lived(world)
     await world.sql("DELETE FROM runs WHERE scheduled_for = '2027-01-04 12:03:00.000000'")
 
-    assert await hole(world) == "the instant 2027-01-04T12:03:00Z has neither a run nor a line in the ledger"
+    assert await hole(world) == "the instant 2027-01-04T12:03:00Z has neither a run nor a ledger entry"
     assert (await prove(world)).holes[0].schedule_id == schedule.id
 
 
@@ -77,7 +77,7 @@ async def test_several_deleted_runs_are_one_hole(world: World) -> None:
     await world.sql("DELETE FROM runs WHERE scheduled_for BETWEEN '2027-01-04 12:02:00' AND '2027-01-04 12:04:30'")
 
     assert await hole(world) == (
-        "3 instants from 2027-01-04T12:02:00Z to 2027-01-04T12:04:00Z have neither a run nor a line in the ledger"
+        "3 instants from 2027-01-04T12:02:00Z to 2027-01-04T12:04:00Z have neither a run nor a ledger entry"
     )
 
 
@@ -92,7 +92,7 @@ async def test_a_deleted_ledger_line_is_named(world: World) -> None:
     await lived(world)
     await world.sql("DELETE FROM ledger WHERE fate = 'missed'")
 
-    assert "have neither a run nor a line in the ledger" in await hole(world)
+    assert "have neither a run nor a ledger entry" in await hole(world)
 
 
 async def test_a_run_shifted_off_its_instant_is_named(world: World) -> None:

@@ -169,9 +169,9 @@ async def test_whoever_watches_runs_hears_of_mutes_and_discards(world: World, cl
     world.clock.advance(3600)
     assert await stir() == seen[0], "it came back by itself"
     await client.post("/api/bulk", {"action": "discard", "filter": ""})
-    hands = world.cases[BulkItemActions]
+    items = world.cases[BulkItemActions]
     async with world.feed.listen("runs") as waiter:
-        await BulkRunner(clock=world.clock, store=world.store, feed=world.feed, hands=hands, holder="one").run_once()
+        await BulkRunner(clock=world.clock, store=world.store, feed=world.feed, actions=items, holder="one").run_once()
         assert await waiter.wait(0)
     seen.append(await stir())
 

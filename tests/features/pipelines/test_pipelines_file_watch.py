@@ -15,7 +15,7 @@ from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
 

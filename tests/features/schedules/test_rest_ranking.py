@@ -8,8 +8,8 @@ import pytest
 
 from foliot.engine.model.run import RunState
 from foliot.features.schedules import health_schema
-from foliot.features.schedules.model.ranks import ScheduleRecord, flakiest, slowest, two_digits
-from foliot.features.schedules.usecases import ranks
+from foliot.features.schedules.model.health import ScheduleRecord, flakiest, slowest, two_digits
+from foliot.features.schedules.usecases import health
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World
@@ -84,7 +84,7 @@ async def test_of_very_many_runs_the_newest_are_counted_and_the_answer_says_so(
 ) -> None:
     await live(world, client, "before", [1.0] * 3)
     await live(world, client, "after", [1.0] * 3)
-    monkeypatch.setattr(ranks, "MOST_RUNS", 3)
+    monkeypatch.setattr(health, "MOST_RUNS", 3)
 
     found = await rank(client)
 

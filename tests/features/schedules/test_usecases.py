@@ -21,7 +21,7 @@ from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.instants import Instants

@@ -83,7 +83,7 @@ async def test_nobody_chooses_whom_a_link_signs_in(house: House, wish: object) -
     refused = await house.client.post("/api/login-links", wish, Authorization=bearer)
 
     assert refused.status == 422
-    assert "whoever asks for it" in refused.text
+    assert "signs in its caller" in refused.text
 
 
 async def test_a_link_of_a_key_that_was_revoked_meanwhile_signs_nobody_in(house: House) -> None:

@@ -1,4 +1,5 @@
 import { offline, ProblemError, problemOf, type SentRequest } from "./problem";
+import type { Operations } from "./schema";
 
 /** One page of a list; `next_cursor` asks for the next one. */
 export interface CursorPage<T> {
@@ -8,14 +9,49 @@ export interface CursorPage<T> {
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-export interface RequestOptions {
-  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  query?: Query;
-  body?: unknown;
+export type Method = keyof Operations;
+/** The paths of a method, as the API describes them: `/api/runs/{run_id}`. */
+export type Path<M extends Method> = string & keyof Operations[M];
+/** The paths whose answer is JSON, or nothing. */
+export type JsonPath<M extends Method> = {
+  [P in Path<M>]: Operations[M][P] extends { answer: unknown } ? P : never;
+}[Path<M>];
+/** The paths that answer a `CursorPage`, and need no parameter. */
+export type ListPath = {
+  [P in Path<"GET">]: Operations["GET"][P] extends { params: object }
+    ? never
+    : Operations["GET"][P] extends { answer: CursorPage<unknown> }
+      ? P
+      : never;
+}[Path<"GET">];
+/** The paths whose body may ask for a dry run. */
+export type DryRunPath = {
+  [P in Path<"POST">]: Operations["POST"][P] extends { dryRun: unknown } ? P : never;
+}[Path<"POST">];
+
+type Part<O, Name extends string> = O extends { [N in Name]?: infer T } ? T : never;
+
+export type Answer<M extends Method, P extends Path<M>> = Part<Operations[M][P], "answer">;
+export type QueryOf<P extends Path<"GET">> = NonNullable<Part<Operations["GET"][P], "query">>;
+export type DryRunAnswer<P extends DryRunPath> = Part<Operations["POST"][P], "dryRun">;
+export type Row<P extends ListPath> = Answer<"GET", P> extends CursorPage<infer T> ? T : never;
+
+interface Transport {
   headers?: Record<string, string>;
   signal?: AbortSignal;
   /** The `Idempotency-Key` of a POST: a request that is sent again under the same key takes effect once. */
   idempotencyKey?: string;
+}
+
+/** The `params` of the path, the `query` and the `body` of an operation, as far as it has them. */
+export type Options<M extends Method, P extends Path<M>> = Omit<Operations[M][P], "answer" | "dryRun"> & Transport;
+/** The options as the last argument, which is left out when none is required. */
+type OptionsArgument<O> = object extends O ? [options?: O] : [options: O];
+
+interface RequestOptions extends Transport {
+  params?: Record<string, string>;
+  query?: Query;
+  body?: unknown;
 }
 
 let csrf: string | null = null;
@@ -62,13 +98,22 @@ export function newIdempotencyKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export function pathOf(path: string, query?: Query): string {
-  const params = new URLSearchParams();
+/** The address of a GET: its path with the parameters filled in, and the query. */
+export function pathOf<P extends Path<"GET">>(
+  path: P,
+  ...[options]: OptionsArgument<Omit<Operations["GET"][P], "answer">>
+): string {
+  return addressOf(path, options ?? {});
+}
+
+function addressOf(path: string, { params, query }: RequestOptions): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params?.[name] ?? ""));
+  const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== "") params.set(name, String(value));
+    if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
   }
-  const text = params.toString();
-  return text ? `${path}?${text}` : path;
+  const text = search.toString();
+  return text ? `${filled}?${text}` : filled;
 }
 
 declare global {
@@ -86,9 +131,8 @@ function takePrefetched(path: string): Promise<Response> | undefined {
   return answer;
 }
 
-async function send(path: string, options: RequestOptions): Promise<Response> {
-  const method = options.method ?? "GET";
-  const sent: SentRequest = { method, path: pathOf(path, options.query), body: options.body };
+async function responseOf(method: string, path: string, options: RequestOptions): Promise<Response> {
+  const sent: SentRequest = { method, path: addressOf(path, options), body: options.body };
   const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
   if (options.body !== undefined) headers["Content-Type"] ??= "application/json";
   if (method !== "GET") {
@@ -121,18 +165,33 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
   throw new ProblemError(problem, sent, answer.headers.get("X-Request-ID"));
 }
 
-/** Sends a request and returns the JSON of its answer; every refusal is thrown as a `ProblemError`. */
-export async function ask<T>(path: string, options: RequestOptions = {}): Promise<T> {
-  const answer = await send(path, options);
-  if (answer.status === 204) return undefined as T;
-  return (await answer.json()) as T;
+/**
+ * Sends a request to a path that the server has named and returns the JSON of its answer; every refusal is thrown as a
+ * `ProblemError`. Paths that are written here are sent by `ask`, `send` and `dryRun`, which know their types.
+ */
+export async function request(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {
+  const answer = await responseOf(method, path, options);
+  return answer.status === 204 ? undefined : await answer.json();
 }
 
-/** The same, with the `ETag` of the answer. */
-export async function askWithEtag<T>(
-  path: string,
-  options: RequestOptions = {},
-): Promise<{ body: T; etag: string | null }> {
-  const answer = await send(path, options);
-  return { body: (await answer.json()) as T, etag: answer.headers.get("ETag") };
+/** Reads: `ask("/api/runs/{run_id}", { params: { run_id } })`. */
+export function ask<P extends JsonPath<"GET">>(
+  path: P,
+  ...[options]: OptionsArgument<Options<"GET", P>>
+): Promise<Answer<"GET", P>> {
+  return request("GET", path, options) as Promise<Answer<"GET", P>>;
+}
+
+/** Changes: `send("POST", "/api/runs/{run_id}/cancel", { params: { run_id } })`. */
+export function send<M extends Exclude<Method, "GET">, P extends JsonPath<M>>(
+  method: M,
+  path: P,
+  ...[options]: OptionsArgument<Options<M, P>>
+): Promise<Answer<M, P>> {
+  return request(method, path, options) as Promise<Answer<M, P>>;
+}
+
+/** Asks what a change would do, by a body with `dry_run`. */
+export function dryRun<P extends DryRunPath>(path: P, options: Options<"POST", P>): Promise<DryRunAnswer<P>> {
+  return request("POST", path, { ...options, body: { ...options.body, dry_run: true } }) as Promise<DryRunAnswer<P>>;
 }

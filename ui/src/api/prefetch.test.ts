@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 
-import { ask } from "./client";
+import { ask, request } from "./client";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -15,7 +15,7 @@ test("what was prefetched is used once, and only for the same request", async ()
   });
 
   expect(await ask("/api/runs", { query: { limit: 10 } })).toBe("late");
-  expect(await ask("/api/runs", { method: "POST", query: { limit: 50 } })).toBe("late");
+  expect(await request("POST", "/api/runs", { query: { limit: 50 } })).toBe("late");
   expect(await ask("/api/runs", { query: { q: "", limit: 50, cursor: null } })).toBe("early");
   expect(await ask("/api/runs", { query: { limit: 50 } })).toBe("late");
   expect(fetched).toHaveLength(3);

@@ -1490,3 +1490,219 @@ export interface WorkerStatus {
   in_flight: number;
   queues: (string)[] | null;
 }
+
+/** What an operation takes and answers, by its method and path. */
+export interface Operations {
+  GET: {
+    /** attention.list */
+    "/api/attention": { answer: AttentionReport; };
+    /** audit_log.list */
+    "/api/audit": { query?: { limit?: number; cursor?: string | null; from?: string | null; to?: string | null; user?: string | null; thing?: string | null; thing_id?: string | null; verb?: string | null; }; answer: AuditPage; };
+    /** bulk.list */
+    "/api/bulk": { query?: { limit?: number; cursor?: string | null; }; answer: BulkActionPage; };
+    /** bulk.get */
+    "/api/bulk/{bulk_id}": { params: { bulk_id: string; }; answer: BulkAction; };
+    /** calendar.show */
+    "/api/calendar": { query?: { granularity?: Granularity; timezone?: string | null; schedule_id?: string | null; from?: string | null; to?: string | null; }; answer: Calendar; };
+    /** dead_letters.by_error */
+    "/api/dead-letters": { query?: { kind?: string | null; schedule_id?: string | null; code?: string | null; limit?: number; cursor?: string | null; }; answer: DeadLettersByErrorPage; };
+    /** dead_letters.groups */
+    "/api/dead-letters/groups": { query?: { q?: string | null; limit?: number; cursor?: string | null; }; answer: FailureGroupPage; };
+    /** demo.show */
+    "/api/demo": { answer: DemoSummary; };
+    /** endpoints.list */
+    "/api/endpoints": { query?: { limit?: number; cursor?: string | null; }; answer: EndpointPage; };
+    /** api_keys.list */
+    "/api/keys": { query?: { limit?: number; cursor?: string | null; }; answer: ApiKeyPage; };
+    /** limits.show */
+    "/api/limits": { answer: LimitUsage; };
+    /** members.list */
+    "/api/members": { query?: { limit?: number; cursor?: string | null; }; answer: MemberPage; };
+    /** pipelines.list */
+    "/api/pipelines": { query?: { limit?: number; cursor?: string | null; }; answer: PipelinePage; };
+    /** pipelines.get */
+    "/api/pipelines/{pipeline}": { params: { pipeline: string; }; answer: PipelineDetail; };
+    /** presets.list */
+    "/api/presets": { query?: { limit?: number; cursor?: string | null; }; answer: PresetPage; };
+    /** presets.get */
+    "/api/presets/{preset}": { params: { preset: string; }; answer: PresetContents; };
+    /** queues.list */
+    "/api/queues": { query?: { limit?: number; cursor?: string | null; }; answer: QueuePage; };
+    /** runs.list */
+    "/api/runs": { query?: { limit?: number; cursor?: string | null; schedule_id?: string | null; kind?: string | null; queue?: string | null; q?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
+    /** runs.count */
+    "/api/runs/count": { query?: { q?: string | null; }; answer: RunCount; };
+    /** runs.export */
+    "/api/runs/export": { query?: { q?: string | null; format?: "ndjson" | "csv"; }; };
+    /** runs.points */
+    "/api/runs/points": { query?: { q?: string | null; from?: string | null; to?: string | null; limit?: number; }; answer: RunPoints; };
+    /** runs.series */
+    "/api/runs/series": { query?: { q?: string | null; from?: string | null; to?: string | null; bucket_seconds?: number | null; }; answer: RunSeries; };
+    /** runs.get */
+    "/api/runs/{run_id}": { params: { run_id: string; }; answer: Run; };
+    /** runs.events */
+    "/api/runs/{run_id}/events": { params: { run_id: string; }; query?: { limit?: number; ticket?: string | null; after?: number; }; answer: EventPage; };
+    /** runs.log */
+    "/api/runs/{run_id}/logs": { params: { run_id: string; }; query?: { after?: number | null; before?: number | null; around?: number | null; limit?: number; grep?: string | null; level?: "debug" | "info" | "warning" | "error" | "critical" | null; attempt?: number | null; category?: string | null; }; answer: RunLog; };
+    /** runs.log_count */
+    "/api/runs/{run_id}/logs/count": { params: { run_id: string; }; query?: { grep?: string | null; level?: "debug" | "info" | "warning" | "error" | "critical" | null; attempt?: number | null; category?: string | null; }; answer: LogCount; };
+    /** runs.log_text */
+    "/api/runs/{run_id}/logs/raw": { params: { run_id: string; }; };
+    /** runs.neighbours */
+    "/api/runs/{run_id}/neighbours": { params: { run_id: string; }; answer: RunNeighbours; };
+    /** schedules.list */
+    "/api/schedules": { query?: { limit?: number; cursor?: string | null; status?: ScheduleStatus | null; type?: TriggerType | null; kind?: string | null; tag?: string | null; q?: string | null; }; answer: SchedulePage; };
+    /** schedules.count */
+    "/api/schedules/count": { query?: { q?: string | null; }; answer: ScheduleCount; };
+    /** schedules.export */
+    "/api/schedules/export": { query?: { q?: string | null; ids?: string | null; format?: "yaml" | "json"; }; answer: (Record<string, unknown>)[]; };
+    /** schedules.health */
+    "/api/schedules/health": { query: { ids: string; }; answer: ScheduleHealthList; };
+    /** schedules.ranking */
+    "/api/schedules/ranking": { query?: { over?: RankingPeriod; limit?: number; }; answer: ScheduleRanking; };
+    /** schedules.get */
+    "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; answer: Schedule; };
+    /** schedules.instants */
+    "/api/schedules/{schedule_id}/instants": { params: { schedule_id: string; }; query?: { from?: string | null; to?: string | null; limit?: number; cursor?: string | null; }; answer: InstantPage; };
+    /** schedules.runs */
+    "/api/schedules/{schedule_id}/runs": { params: { schedule_id: string; }; query?: { limit?: number; cursor?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
+    /** secrets.list */
+    "/api/secrets": { query?: { limit?: number; cursor?: string | null; }; answer: SecretPage; };
+    /** sessions.show */
+    "/api/session": { answer: SessionInfo; };
+    /** filters.suggest */
+    "/api/suggest": { query?: { field?: SuggestField; prefix?: string; limit?: number; }; answer: SuggestionList; };
+    /** tasks.list */
+    "/api/tasks": { query?: { limit?: number; cursor?: string | null; }; answer: TaskPage; };
+    /** tasks.get */
+    "/api/tasks/{task}": { params: { task: string; }; answer: RegisteredTask; };
+    /** tenants.list */
+    "/api/tenants": { query?: { limit?: number; cursor?: string | null; }; answer: TenantPage; };
+    /** tenants.get */
+    "/api/tenants/{tenant_id}": { params: { tenant_id: string; }; answer: TenantSettings; };
+    /** timeline.show */
+    "/api/timeline": { query?: { group_by?: TimelineGrouping; q?: string | null; from?: string | null; to?: string | null; }; answer: Timeline; };
+    /** workers.list */
+    "/api/workers": { query?: { limit?: number; cursor?: string | null; }; answer: WorkerPage; };
+    /** health.live */
+    "/health": { answer: Liveness; };
+    /** health.detailed */
+    "/health/detailed": { answer: HealthReport; };
+    /** jobs.list */
+    "/jobs": { query?: { status_filter?: string | null; kind?: "crawl" | "articles" | null; limit?: number; skip?: number; }; answer: JobPage; };
+    /** jobs.list_at_slash */
+    "/jobs/": { query?: { status_filter?: string | null; kind?: "crawl" | "articles" | null; limit?: number; skip?: number; }; answer: JobPage; };
+    /** jobs.logs */
+    "/jobs/{job_id}/logs": { params: { job_id: string; }; query?: { format?: "sse" | "text"; ticket?: string | null; }; };
+    /** jobs.results */
+    "/jobs/{job_id}/results": { params: { job_id: string; }; query?: { limit?: number; skip?: number; format?: "json" | "ndjson" | "csv" | null; }; answer: JobResults | ArticleResults; };
+    /** jobs.article */
+    "/jobs/{job_id}/results/{article_id}": { params: { job_id: string; article_id: string; }; answer: ArticleDetail; };
+    /** jobs.status */
+    "/jobs/{job_id}/status": { params: { job_id: string; }; answer: JobDetail; };
+    /** health.metrics */
+    "/metrics": {  };
+  };
+  POST: {
+    /** audit_log.revert */
+    "/api/audit/{entry_id}/revert": { params: { entry_id: string; }; answer: Schedule; };
+    /** bulk.create */
+    "/api/bulk": { body: Omit<NewBulkAction, "dry_run">; answer: BulkAction; dryRun: BulkDryRun; };
+    /** bulk.pause */
+    "/api/bulk/{bulk_id}/pause": { params: { bulk_id: string; }; answer: BulkAction; };
+    /** bulk.resume */
+    "/api/bulk/{bulk_id}/resume": { params: { bulk_id: string; }; answer: BulkAction; };
+    /** bulk.stop */
+    "/api/bulk/{bulk_id}/stop": { params: { bulk_id: string; }; answer: BulkAction; };
+    /** dead_letters.mute */
+    "/api/dead-letters/groups/{fingerprint}/mute": { params: { fingerprint: string; }; body?: MuteRequest; answer: MutedGroup; };
+    /** dead_letters.unmute */
+    "/api/dead-letters/groups/{fingerprint}/unmute": { params: { fingerprint: string; }; answer: UnmutedGroup; };
+    /** dead_letters.replay */
+    "/api/dead-letters/replay": { body: ReplayRequest; answer: ReplayResult; };
+    /** endpoints.send_test */
+    "/api/endpoints/test": { body: EndpointTestRequest; answer: Run; };
+    /** api_keys.create */
+    "/api/keys": { body: ApiKeyRequest; answer: NewApiKey; };
+    /** login_links.create */
+    "/api/login-links": { answer: LoginLink; };
+    /** pipelines.run */
+    "/api/pipelines/{pipeline}/run": { params: { pipeline: string; }; body?: PipelineRunRequest; answer: Run; };
+    /** presets.load */
+    "/api/presets/{preset}/load": { params: { preset: string; }; body?: PresetLoadRequest; answer: PresetResult; };
+    /** presets.unload */
+    "/api/presets/{preset}/unload": { params: { preset: string; }; body?: PresetUnloadRequest; answer: PresetResult; };
+    /** queues.pause */
+    "/api/queues/{queue}/pause": { params: { queue: string; }; body?: PauseRequest; answer: QueueStatus; };
+    /** queues.resume */
+    "/api/queues/{queue}/resume": { params: { queue: string; }; answer: QueueStatus; };
+    /** runs.cancel */
+    "/api/runs/{run_id}/cancel": { params: { run_id: string; }; answer: Run; };
+    /** runs.retry */
+    "/api/runs/{run_id}/retry": { params: { run_id: string; }; answer: Run; };
+    /** schedules.create */
+    "/api/schedules": { body: ScheduleRequest; answer: Schedule; };
+    /** schedules.preview */
+    "/api/schedules/preview": { body: PreviewRequest; answer: SchedulePreview; };
+    /** schedules.realign_all */
+    "/api/schedules/realign": { answer: RealignResult; };
+    /** schedules.backfill */
+    "/api/schedules/{schedule_id}/backfill": { params: { schedule_id: string; }; body: Omit<NewBackfill, "dry_run">; answer: BulkAction; dryRun: BackfillDryRun; };
+    /** schedules.pause */
+    "/api/schedules/{schedule_id}/pause": { params: { schedule_id: string; }; body?: PauseRequest; answer: Schedule; };
+    /** schedules.realign */
+    "/api/schedules/{schedule_id}/realign": { params: { schedule_id: string; }; answer: Schedule; };
+    /** schedules.resume */
+    "/api/schedules/{schedule_id}/resume": { params: { schedule_id: string; }; answer: Schedule; };
+    /** schedules.run_now */
+    "/api/schedules/{schedule_id}/run-now": { params: { schedule_id: string; }; body?: RunNowRequest; answer: Run; };
+    /** schedules.skip_next */
+    "/api/schedules/{schedule_id}/skip-next": { params: { schedule_id: string; }; body?: SkipRequest; answer: Schedule; };
+    /** sessions.begin */
+    "/api/session": { body: SessionRequest; answer: undefined; };
+    /** stream_tickets.create */
+    "/api/stream-tickets": { answer: StreamTicket; };
+    /** tasks.run */
+    "/api/tasks/{task}/run": { params: { task: string; }; body?: TaskRunRequest; answer: Run; };
+    /** workers.ping */
+    "/api/workers/ping": { answer: WorkerPage; };
+    /** workers.drain */
+    "/api/workers/{node_id}/drain": { params: { node_id: string; }; answer: WorkerStatus; };
+    /** workers.restart */
+    "/api/workers/{node_id}/restart": { params: { node_id: string; }; answer: WorkerStatus; };
+    /** crawls.create */
+    "/crawl": { query?: { ignore_cache?: boolean; }; body: NewCrawl; answer: FreshCrawl | CachedCrawl | PlannedCrawl; };
+    /** articles.submit */
+    "/jobs/submit": { body: ArticleJobRequest; answer: ArticleJob; };
+  };
+  PUT: {
+    /** schedules.replace */
+    "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: ScheduleRequest; answer: Schedule; };
+    /** secrets.put */
+    "/api/secrets/{name}": { params: { name: string; }; body: SecretRequest; answer: undefined; };
+    /** tenants.put */
+    "/api/tenants/{tenant_id}": { params: { tenant_id: string; }; body: TenantRequest; answer: TenantSettings; };
+  };
+  PATCH: {
+    /** schedules.patch */
+    "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: SchedulePatch; answer: Schedule; };
+  };
+  DELETE: {
+    /** demo.remove */
+    "/api/demo": { answer: DemoRemoved; };
+    /** api_keys.revoke */
+    "/api/keys/{key_id}": { params: { key_id: string; }; answer: undefined; };
+    /** schedules.delete */
+    "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; answer: undefined; };
+    /** schedules.unskip */
+    "/api/schedules/{schedule_id}/skip-next": { params: { schedule_id: string; }; answer: Schedule; };
+    /** secrets.delete */
+    "/api/secrets/{name}": { params: { name: string; }; answer: undefined; };
+    /** sessions.end */
+    "/api/session": { answer: undefined; };
+    /** sessions.end_all */
+    "/api/sessions": { answer: SessionsEnded; };
+    /** jobs.cancel */
+    "/jobs/{job_id}": { params: { job_id: string; }; answer: CancelledJob; };
+  };
+}

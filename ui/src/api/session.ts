@@ -7,7 +7,7 @@ import type { SessionInfo } from "./schema";
 export const sessionQuery = queryOptions({
   queryKey: queryKeys.session,
   queryFn: async ({ signal }) => {
-    const session = await ask<SessionInfo>("/api/session", { signal });
+    const session = await ask("/api/session", { signal });
     setCsrfToken(session.csrf ?? null);
     return session;
   },

@@ -4,7 +4,6 @@ import { useEffect, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion } from "@/api/schema";
 import { useNavigateTo } from "@/parts/useUrl";
 import { setPrefs, themeNow } from "@/prefs";
 
@@ -48,8 +47,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
   }, [text]);
   const { data, isPlaceholderData } = useQuery({
     queryKey: queryKeys.suggest("any", asked),
-    queryFn: ({ signal }) =>
-      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "any", prefix: asked, limit: 12 }, signal }),
+    queryFn: ({ signal }) => ask("/api/suggest", { query: { field: "any", prefix: asked, limit: 12 }, signal }),
     enabled: open && asked.length > 0,
     placeholderData: (before) => before,
     retry: false,

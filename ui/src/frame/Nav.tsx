@@ -82,7 +82,7 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
             className="flex items-center gap-2 rounded px-2 py-1 hover:bg-bg hover:text-ink"
           >
             {folded ? <PanelLeftOpen size={14} aria-hidden /> : <PanelLeftClose size={14} aria-hidden />}
-            {folded ? <span className="sr-only">Unfold</span> : "Fold"}
+            {folded ? <span className="sr-only">Expand</span> : "Collapse"}
           </button>
         )}
         {folded ? null : <Footer />}
@@ -94,7 +94,7 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
 function useCount(q: string): RunCount | undefined {
   return useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { query: { q }, signal }),
     retry: false,
   }).data;
 }

@@ -1,6 +1,6 @@
 import { CircleHelp, LogOut, Menu as Burger, Moon, Search, Sun } from "lucide-react";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Kbd } from "@/parts/Kbd";
@@ -79,8 +79,7 @@ export function TopBar({
                   <LogOut size={14} aria-hidden /> Sign out
                 </>
               ),
-              onSelect: () =>
-                void ask("/api/session", { method: "DELETE" }).finally(() => window.location.assign("/login")),
+              onSelect: () => void send("DELETE", "/api/session").finally(() => window.location.assign("/login")),
             },
             {
               label: (
@@ -88,8 +87,7 @@ export function TopBar({
                   <LogOut size={14} aria-hidden /> Sign out everywhere
                 </>
               ),
-              onSelect: () =>
-                void ask("/api/sessions", { method: "DELETE" }).finally(() => window.location.assign("/login")),
+              onSelect: () => void send("DELETE", "/api/sessions").finally(() => window.location.assign("/login")),
             },
           ]}
         />

@@ -2,24 +2,37 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import { toast } from "sonner";
 
-import { ask, type RequestOptions } from "@/api/client";
+import { type Answer, type JsonPath, type Method, type Options, request } from "@/api/client";
 import { messageOf } from "@/api/problem";
 
+/** Sends a change; the answer is `true` where the server answers nothing, and null where it refuses. */
+export type Command = <M extends Exclude<Method, "GET">, P extends JsonPath<M>>(
+  method: M,
+  path: P,
+  options: Options<M, P>,
+  done?: string,
+) => Promise<(Answer<M, P> extends undefined ? true : Answer<M, P>) | null>;
+
+/** Sends a change to a path that the server has named. */
+export type NamedCommand = (
+  method: string,
+  path: string,
+  options: { body?: unknown },
+  done?: string,
+) => Promise<unknown>;
+
 /** Sends a change to the server: busy while it lasts, a toast on refusal, queries invalidated on success. */
-export function useCommand(): [
-  act: <T>(path: string, asking?: RequestOptions, done?: string) => Promise<T | null>,
-  busy: boolean,
-] {
+export function useCommand(): [act: Command, busy: boolean, actNamed: NamedCommand] {
   const queries = useQueryClient();
   const [busy, setBusy] = useState(false);
-  const act = useCallback(
-    async <T>(path: string, asking: RequestOptions = {}, done?: string): Promise<T | null> => {
+  const act = useCallback<NamedCommand>(
+    async (method, path, options, done) => {
       setBusy(true);
       try {
-        const answer = await ask<T>(path, { method: "POST", ...asking });
+        const answer = await request(method, path, options);
         if (done) toast.success(done);
         void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "list" });
-        return answer ?? (true as T);
+        return answer ?? true;
       } catch (error) {
         toast.error(messageOf(error));
         return null;
@@ -29,5 +42,5 @@ export function useCommand(): [
     },
     [queries],
   );
-  return [act, busy];
+  return [act as Command, busy, act];
 }

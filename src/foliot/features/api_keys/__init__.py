@@ -1,1 +1,1 @@
-"""Api keys."""
+"""API keys: creation, lookup by digest, revocation, last use."""

@@ -34,7 +34,7 @@ def create(
     role: Annotated[str, typer.Option(help="viewer, operator, admin or system; never above your own.")],
     expires_at: Annotated[
         str | None,
-        typer.Option(help="When it expires: 2028-01-01T00:00:00Z. Default: FOLIOT_MAX_KEY_DAYS after your token."),
+        typer.Option(help="When it expires: 2028-01-01T00:00:00Z. Default: FOLIOT_MAX_KEY_DAYS after your token does."),
     ] = None,
     scope: Annotated[
         list[str] | None, typer.Option(help="Narrows the role, as in schedule:read; may be repeated.")

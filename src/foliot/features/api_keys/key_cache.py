@@ -1,4 +1,4 @@
-"""Who shows an API key, and whether it still counts. What was found is believed for two seconds, in this process."""
+"""Looks API keys up and caches them for two seconds in this process."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from foliot.features.api_keys.last_use import LastUse
 from foliot.features.api_keys.sql import SqlKeys
 
 FRESH = 2.0
-"""How long a revoked key may go on in this process; a stream asks every second, so it ends within four."""
+"""Seconds for which a revoked key may still be accepted here; a stream checks every second, so it ends within four."""
 MOST = 10_000
-"""How many answers are remembered, those of strangers too."""
+"""Cached lookups, including those of unknown keys."""
 
 log = structlog.get_logger("foliot.auth")
 
 
 @dataclass(slots=True, kw_only=True)
 class KeyCache:
-    """Looks keys up by their digest. The text of a key is never kept, not even in memory."""
+    """A cache of keys by their digest. The text of a key is never kept, not even in memory."""
 
     store: Database
     clock: Clock
@@ -38,7 +38,7 @@ class KeyCache:
     _asking: dict[str, asyncio.Task[KeyRecord | None]] = field(init=False, default_factory=dict)
 
     async def caller(self, bearer: str) -> Caller:
-        """Whoever shows this key; unknown, revoked and expired ones are `Unauthenticated` alike."""
+        """The caller of this key; unknown, revoked and expired ones are `Unauthenticated` alike."""
         if not SHAPE.fullmatch(bearer):
             raise Unauthenticated
         prints = [KeyDigest(*made) for made in self.pepper.digests(KEY_PURPOSE, bearer)]
@@ -50,7 +50,7 @@ class KeyCache:
         return key.caller()
 
     async def still(self, caller: Caller) -> bool:
-        """Whether what the caller showed counts now: their key, and their token, which only expires."""
+        """Whether the caller's credential is still valid: the key not revoked, the token not expired."""
         now = self.clock.now()
         if caller.expires_at is not None and caller.expires_at <= now:
             return False
@@ -61,7 +61,7 @@ class KeyCache:
         return key is not None and key.counts(now)
 
     async def _recall(self, name: str, ask: Callable[[], Awaitable[KeyRecord | None]]) -> KeyRecord | None:
-        """What was found a moment ago, or what is found now; however many ask at once, the store is asked once."""
+        """The cached record, or a fresh one; concurrent lookups of one key share one query."""
         at = self.clock.monotonic()
         known = self._found.get(name)
         if known is not None and 0 <= at - known[0] < FRESH:
@@ -69,7 +69,7 @@ class KeyCache:
         task = self._asking.get(name)
         if task is None:
             task = self._asking[name] = asyncio.ensure_future(self._ask(name, at, ask))
-        # Whoever hangs up must not take the answer from the others.
+        # A client that disconnects must not cancel the lookup that others wait for.
         return await asyncio.shield(task)
 
     async def _ask(self, name: str, at: float, ask: Callable[[], Awaitable[KeyRecord | None]]) -> KeyRecord | None:
@@ -80,7 +80,7 @@ class KeyCache:
         self._found.pop(name, None)
         while len(self._found) >= MOST:
             del self._found[next(iter(self._found))]
-        # Its age counts from before the question: what happened since may be missing from the answer.
+        # Its age counts from before the query: a later change may be missing from the result.
         self._found[name] = at, key
         return key
 
@@ -100,7 +100,7 @@ class KeyCache:
         return None
 
     async def _reprint(self, key: KeyRecord, old: KeyDigest, new: KeyDigest) -> None:
-        """So that the old pepper can go once every key in use was seen."""
+        """Digest with the newest pepper, so that the old one can be dropped once all keys were used."""
         try:
             async with self.store.begin() as tx:
                 await SqlKeys(tx).reprint(key.id, old, new)

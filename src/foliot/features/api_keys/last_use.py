@@ -1,4 +1,4 @@
-"""Writes down when keys were last shown: in batches, and each at most once a minute."""
+"""Records when keys were last used: in batches, and each key at most once a minute."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from foliot.features.api_keys.sql import SqlKeys
 
 EVERY = timedelta(minutes=1)
 MOST = 10_000
-"""How many keys are remembered between two rounds."""
+"""Keys that are buffered between two rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsesWritten:
-    """What one round did."""
+    """The result of one round."""
 
     keys: int
     rest: float
@@ -24,7 +24,7 @@ class UsesWritten:
 
 @dataclass(slots=True, kw_only=True)
 class LastUse:
-    """An actor: requests note in memory, a round writes."""
+    """An actor: requests record in memory, a round writes to the database."""
 
     store: Database
     period: float = 10.0
@@ -34,13 +34,13 @@ class LastUse:
     _written: dict[str, datetime] = field(init=False, default_factory=dict)
 
     def note(self, key_id: str, now: datetime) -> None:
-        """It was shown now. Costs no I/O."""
+        """Record a use. No I/O."""
         written = self._written.get(key_id)
         if (written is None or now - written >= EVERY) and (key_id in self._used or len(self._used) < MOST):
             self._used[key_id] = now
 
     async def run_once(self) -> UsesWritten:
-        """Write what was noted since the last round; when that fails, the next round has it too."""
+        """Write the uses since the last round; after a failure the next round has them too."""
         used = dict(self._used)
         if used:
             async with self.store.begin() as tx:

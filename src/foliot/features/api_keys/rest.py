@@ -27,9 +27,9 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
     summary="Create an API key",
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
-    """`key` is shown this once and kept nowhere. Nobody hands out more than they have."""
-    made = await cases[ApiKeys].create(caller, asked.document, asked.once(201, _shown, secret=True))
-    return encode.answer(_shown(made), 201, NO_STORE)
+    """`key` is shown only in this answer and is not stored. A key cannot exceed the rights of its creator."""
+    key = await cases[ApiKeys].create(caller, asked.document, asked.once(201, _shown, secret=True))
+    return encode.answer(_shown(key), 201, NO_STORE)
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about keys, tickets and secrets."""
+"""Request and response schemas of API keys."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from foliot.core.access import Role
 from foliot.servers.http.schema import Name, declared
 
 NO_STORE = {"Cache-Control": "no-store"}
-"""For answers that hold something secret."""
+"""For responses that hold a secret."""
 
 Scopes = Annotated[list[str], Field(min_length=1, examples=[["schedule:read", "run:read"]])]
 
 
 @declared(example={"name": "deploys", "role": "operator"})
 class ApiKeyRequest:
-    """An API key as somebody wants it."""
+    """The API key to create."""
 
     name: Name
     role: Role
@@ -26,12 +26,12 @@ class ApiKeyRequest:
     scopes: Scopes | None = None
     """Narrows the role; without it, everything that the role allows."""
     expires_at: datetime | None = None
-    """In the future; without it, the key counts until it is revoked."""
+    """In the future; without it, the key is valid until it is revoked."""
 
 
 @declared
 class ApiKey:
-    """An API key, without the key."""
+    """An API key, without its secret text."""
 
     id: str
     name: str
@@ -50,7 +50,7 @@ class ApiKey:
 
 @declared
 class NewApiKey(ApiKey):
-    """An API key, with the key, which is shown this once."""
+    """A new API key, with its secret text, which is shown only once."""
 
     key: str
 

@@ -1,4 +1,4 @@
-"""API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
+"""Statements of API keys, stream tickets and browser sessions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from foliot.features.api_keys.tables import api_keys, sessions, tickets
 
 @dataclass(frozen=True, slots=True)
 class SqlKeys(Statements):
-    """API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
+    """Reads and writes API keys, stream tickets and browser sessions."""
 
     async def add(self, key: KeyRecord, made: KeyDigest) -> None:
         await self.conn.execute(
@@ -52,38 +52,38 @@ class SqlKeys(Statements):
         return None if row is None else _key(row)
 
     async def lock_live(self, tenant_id: str, now: datetime) -> int:
-        """How many of the tenant's keys count now; whoever else wants to know this in order to add one waits."""
+        """How many of the tenant's keys are valid now; locks the count, so that two creations cannot pass the limit."""
         live = (api_keys.c.tenant_id == tenant_id, _counts(now))
         await self.conn.execute(self.dialect.lock(select(api_keys.c.id).where(*live).order_by(api_keys.c.id)))
-        # A second statement, for the first does not see what was added while it waited for a lock.
+        # A second statement, for the first does not see what was inserted while it waited for the lock.
         return (await self.conn.execute(select(func.count()).select_from(api_keys).where(*live))).scalar_one()
 
     async def by_digests(self, digests: Sequence[str]) -> list[tuple[KeyRecord, KeyDigest]]:
-        """Of any tenant, for who asks is what the digest has yet to tell."""
+        """Of any tenant, for the tenant is known only once the digest has matched."""
         query = select(api_keys).where(self.dialect.among(api_keys.c.digest, digests))
         return [(_key(row), KeyDigest(row.pepper, row.digest)) for row in await self.conn.execute(query)]
 
     async def by_id(self, key_id: str) -> KeyRecord | None:
-        """Of any tenant, for a caller who showed it before."""
+        """Of any tenant, for a caller who was authenticated by it."""
         row = (await self.conn.execute(select(api_keys).where(api_keys.c.id == key_id))).first()
         return None if row is None else _key(row)
 
     async def reprint(self, key_id: str, old: KeyDigest, new: KeyDigest) -> None:
-        """Keep the digest by the newest pepper, unless somebody else did."""
+        """Store the digest by the newest pepper, unless another process did."""
         where = (api_keys.c.id == key_id, api_keys.c.digest == old.digest)
         await self.conn.execute(update(api_keys).where(*where).values(digest=new.digest, pepper=new.pepper))
 
     async def revoke(self, tenant_id: str, key_id: str, now: datetime, user_id: str) -> bool:
-        # No row: it is not the tenant's, or somebody revoked it first.
+        # No row: it is not the tenant's, or was revoked concurrently.
         """Whether this revoked it; False when it was revoked before, or is no key of the tenant."""
         where = (api_keys.c.id == key_id, api_keys.c.tenant_id == tenant_id, api_keys.c.revoked_at.is_(None))
         done = await self.conn.execute(update(api_keys).where(*where).values(revoked_at=now, revoked_by=user_id))
         return done.rowcount == 1
 
     async def note_use(self, used: Mapping[str, datetime]) -> None:
-        """When each was last shown; never back."""
+        """When each was last used; never moves back."""
         if used:
-            # In order of id, so that two processes do not wait for each other.
+            # In order of id, so that two processes cannot deadlock.
             await self.conn.execute(_NOTE_USE, [{"b_id": key_id, "b_at": used[key_id]} for key_id in sorted(used)])
 
     async def put_ticket(self, digest: str, ticket: StoredTicket) -> None:
@@ -91,18 +91,18 @@ class SqlKeys(Statements):
         await self.conn.execute(insert(tickets).values(digest=digest, **values))
 
     async def take_ticket(self, digests: Sequence[str]) -> StoredTicket | None:
-        """The ticket, which is then gone: of all who ask, one gets it."""
+        """Deletes and returns the ticket: of concurrent requests, one gets it."""
         row = (await self.conn.execute(select(tickets).where(self.dialect.among(tickets.c.digest, digests)))).first()
         if row is None:
             return None
         taken = await self.conn.execute(delete(tickets).where(tickets.c.digest == row.digest))
         if taken.rowcount != 1:
-            # Somebody else took it between our two statements.
+            # Another request took it between our two statements.
             return None
         return StoredTicket(tenant_id=row.tenant_id, caller=row.caller, expires_at=row.expires_at)
 
     async def prune_tickets(self, before: datetime, limit: int) -> int:
-        """Forget tickets that expired before this moment and that nobody took."""
+        """Delete unused tickets that expired before this moment."""
         query = select(tickets.c.digest).where(tickets.c.expires_at < before).order_by(tickets.c.expires_at)
         old = (await self.conn.execute(self.dialect.lock(query.limit(limit), skip=True))).scalars().all()
         if old:
@@ -117,17 +117,17 @@ class SqlKeys(Statements):
         return (await self.conn.execute(query)).first() is not None
 
     async def end_session(self, tenant_id: str, session_id: str) -> bool:
-        """Whether this ended it; False when it was over before, or is none of the tenant's."""
+        """Whether this ended it; False when it had ended before, or is none of the tenant's."""
         where = (sessions.c.id == session_id, sessions.c.tenant_id == tenant_id)
         return (await self.conn.execute(delete(sessions).where(*where))).rowcount == 1
 
     async def end_sessions(self, tenant_id: str, user_id: str) -> int:
-        """How many of this person's there were."""
+        """How many sessions of this user there were."""
         where = (sessions.c.tenant_id == tenant_id, sessions.c.user_id == user_id)
         return (await self.conn.execute(delete(sessions).where(*where))).rowcount
 
     async def prune_sessions(self, before: datetime, limit: int) -> int:
-        """Forget sessions that expired before this moment."""
+        """Delete sessions that expired before this moment."""
         query = select(sessions.c.id).where(sessions.c.expires_at < before).order_by(sessions.c.expires_at)
         old = (await self.conn.execute(self.dialect.lock(query.limit(limit), skip=True))).scalars().all()
         if old:
@@ -168,7 +168,7 @@ def _key(row: Any) -> KeyRecord:
 
 
 def _scopes(document: Any) -> frozenset[str] | None:
-    """A damaged document allows nothing."""
+    """A damaged document grants nothing."""
     if document is None:
         return None
     return frozenset(map(str, document)) if isinstance(document, list) else frozenset()

@@ -17,11 +17,11 @@ api_keys = Table(
     Column("role", key(16), nullable=False),
     # Null: everything that the role allows.
     Column("scopes", Document),
-    # HMAC of the key; the key itself is shown once and kept nowhere.
+    # HMAC of the key; the key itself is shown once and not stored.
     Column("digest", key(64), nullable=False, unique=True),
-    # Which pepper made the digest.
+    # The id of the pepper of the digest.
     Column("pepper", key(16), nullable=False),
-    # The first characters of the key, for people who look for the one that leaked.
+    # The first characters of the key, by which a leaked one can be identified.
     Column("hint", key(16), nullable=False),
     Column("created_by", key(200), nullable=False),
     Column("created_at", Moment, nullable=False),
@@ -40,7 +40,7 @@ tickets = Table(
     metadata,
     Column("digest", key(64), primary_key=True),
     tenant(),
-    # Who the ticket stands for.
+    # The caller whom the ticket authenticates.
     Column("caller", Document, nullable=False),
     Column("expires_at", Moment, nullable=False),
     CheckConstraint("tenant_id <> ''", name="tenant"),

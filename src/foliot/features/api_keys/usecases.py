@@ -1,4 +1,4 @@
-"""Everything that may be asked of API keys."""
+"""Use cases of API keys: create, list, revoke."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from foliot.features.api_keys.sql import SqlKeys
 from foliot.wakeups.feed import Feed
 
 MOST = 100
-"""Keys of one tenant that count at the same time."""
+"""Valid keys of one tenant at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A key, this once with the text that is shown and kept nowhere."""
+    """A new key with its secret text, which is shown once and not stored."""
 
     key: KeyRecord
     text: str
@@ -40,7 +40,7 @@ class IssuedKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKeys:
-    """Create, list, revoke."""
+    """Create, list and revoke API keys."""
 
     store: Database
     clock: Clock
@@ -48,11 +48,11 @@ class ApiKeys:
     new_id: Callable[[str], str]
     pepper: Pepper | None
     longer: timedelta = LONGER
-    """By how much a key may outlive the token that made it."""
+    """By how much a key may outlive the token that created it."""
 
     @command(Verb.WRITE, Thing.KEY)
     async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> IssuedKey:
-        """Nobody hands out more than they have: not a higher role, not other scopes, not a longer life of a key."""
+        """A key cannot exceed its creator's rights: no higher role, no other scopes, no later expiry than their key."""
         pepper = needed(self.pepper)
         tx = await ctx.begin()
         draft = read_key(raw, ctx.caller, ctx.now, self.longer)
@@ -95,7 +95,7 @@ class ApiKeys:
 
 
 def _portrait(key: KeyRecord) -> dict[str, Any]:
-    """A key as the trail shows it."""
+    """A key as the audit log shows it."""
     return {
         "name": key.name,
         "role": key.role.value,
@@ -106,7 +106,7 @@ def _portrait(key: KeyRecord) -> dict[str, Any]:
 
 
 def needed(pepper: Pepper | None) -> Pepper:
-    """What digests are made with; a server may have been started without."""
+    """The pepper of digests; `Conflict` on a server that was started without one."""
     if pepper is None:
         raise Conflict("this server has no master key to keep keys and tickets by: set FOLIOT_SECRET_KEY")
     return pepper

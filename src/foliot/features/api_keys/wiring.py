@@ -1,4 +1,4 @@
-"""Wires authentication: tokens, API keys, and the keys of an identity provider."""
+"""Wires authentication: JWT verification, API keys, and the identity provider's JWKS."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from foliot.auth.verification_keys import VerificationKeys as TokenKeys
 
 FIRST_FETCH = 2.0
-"""Seconds for which the start waits for the keys of an identity provider; until they arrive, tokens are refused."""
+"""Seconds for which the start waits for the identity provider's keys; until they arrive, tokens are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
-    """What checks tokens and keys, and the actors that keep them fresh. Local mode has none."""
+    """The verifiers of tokens and keys, and the actors that refresh them. Local mode has none."""
 
     identity: CredentialCheck
     actors: Sequence[Actor]
     jwks: Jwks | None = None
     egress: HttpEgress | None = None
-    """Leads to the identity provider, and nothing but its keys is fetched by it."""
+    """An HTTP client that reaches the identity provider only, to fetch its keys."""
 
     async def start(self, loop: Loop) -> None:
         if self.egress is not None:
@@ -47,7 +47,7 @@ class Authentication:
         loop.start(self.actors)
 
     def problems(self) -> Sequence[str]:
-        """What is wrong with the keys of the identity provider."""
+        """Problems with the identity provider's keys."""
         return () if self.jwks is None else self.jwks.problems()
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ class Authentication:
 
 
 def expectations(settings: Settings) -> Expectations:
-    """What a token must say."""
+    """The claims that a token must have."""
     from foliot.auth.claims import Expectations
 
     return Expectations(
@@ -67,7 +67,7 @@ def expectations(settings: Settings) -> Expectations:
 
 
 def provider(settings: Settings, clock: Clock) -> tuple[Jwks, HttpEgress]:
-    """The keys of the identity provider, and a way out that leads nowhere else."""
+    """The identity provider's JWKS, and an HTTP client that reaches nothing else."""
     from foliot.auth.jwks import Jwks
     from foliot.net.url import read_url
 
@@ -81,8 +81,8 @@ def provider(settings: Settings, clock: Clock) -> tuple[Jwks, HttpEgress]:
 def build_authentication(
     settings: Settings, store: Database, clock: Clock, vault: LazyKeyring | None
 ) -> Authentication:
-    """Tokens, keys, and what keeps them fresh."""
-    # Cryptography takes its time to import, and local mode checks no token.
+    """The verifiers of tokens and keys, and the actors that refresh them."""
+    # Importing cryptography is slow, and local mode checks no token.
     from foliot.auth.identity import CredentialCheck
     from foliot.auth.tokens import Tokens
     from foliot.auth.verification_keys import hs256, key_file

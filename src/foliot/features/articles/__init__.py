@@ -1,1 +1,1 @@
-"""Fetches articles, each once for everybody who wants it, politely, and reads them."""
+"""Fetches and extracts articles: each page once for all jobs that want it, within the rate limits of its host."""

@@ -1,4 +1,4 @@
-"""The articles action: what a batch of pages may ask for. Its items are fetched by their own actors."""
+"""The articles action: checks the configuration of a batch. The items of a batch are fetched by their own actors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what a job of articles wants, and says exactly what is wrong with it: every bad and every repeated URL."""
+"""Validates the configuration of a batch of articles; the error names every bad and every repeated URL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNLABELLED: Mapping[str, Any] = {"source": "", "category": "", "priority": DEFA
 
 
 class ArticleTargets(Protocol):
-    """Who says where requests may go."""
+    """The SSRF guard: which URLs may be requested."""
 
     def check(self, url: str) -> None: ...
 

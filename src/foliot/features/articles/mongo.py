@@ -1,4 +1,4 @@
-"""Writes articles, jobs and items to MongoDB, each as a whole document; remembers there how far it came."""
+"""Writes articles, jobs and items to MongoDB, each as a whole document, and the position of the copy."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ COLLECTION = "articles"
 MARKS = "foliot_marks"
 MARK, JOBS = "articles", "jobs"
 SAME = ("user_id", "spider", "start_urls", "depth", "params")
-"""What makes two requests for a crawl the same."""
+"""Fields that make two requests for a crawl equal."""
 PATIENCE = 5_000
-"""Milliseconds for which a server is looked for."""
+"""Server selection timeout in milliseconds."""
 ANSWER = 15_000
-"""And for which it may take its time."""
+"""Socket timeout in milliseconds."""
 LARGEST = 16 * 1024 * 1024
-"""Bytes of a document: more is refused by the server, and with it everything that came along."""
+"""Maximum bytes of a document: the server refuses a larger one, and with it the whole batch."""
 SHORT = LARGEST // 8
-"""Characters of a text that cannot make a document too large, whatever they are."""
+"""A text of fewer characters cannot make a document too large, whatever they are."""
 _VALIDATORS = frozenset({"etag", "last_modified"})
 _UNWRITABLE = (WriteError, BSONError, UnicodeError, OverflowError)
-"""This document cannot be written, and others can."""
+"""Errors of a single document; others of the batch can be written."""
 
 Collection = AsyncCollection[dict[str, Any]]
 
@@ -40,7 +40,7 @@ log = structlog.get_logger("foliot.pipelines")
 
 
 class SinkUnavailable(Unavailable):
-    """The sink takes nothing now; what it should take waits."""
+    """MongoDB cannot be written to now; the copy continues later."""
 
 
 class MongoArticles:
@@ -57,25 +57,25 @@ class MongoArticles:
                 socketTimeoutMS=ANSWER,
             )
         except (ConfigurationError, ValueError) as wrong:
-            # What it says of a wrong URL names the rule, and no password.
+            # The driver's message about a wrong URL names the rule, and no password.
             raise Invalid("MONGO_URI", f"cannot be used by the driver of MongoDB ({wrong})") from None
         self.database = self._client[database]
         self._articles = self.database[COLLECTION]
         self.marks = self.database[MARKS]
 
     async def mark(self) -> datetime | None:
-        """Everything that changed before this moment is here; None when nobody has been here yet."""
+        """Everything that changed before this moment has been copied; None before the first copy."""
         return await _mark(self.marks, MARK)
 
     async def remember(self, at: datetime) -> None:
         await _remember(self.marks, MARK, at)
 
     async def write(self, views: Sequence[ArticleView]) -> int:
-        """Replace what is there; says how many could not be written, which nobody tries again."""
+        """Replaces the documents; returns how many could not be written, which are not retried."""
         return await replace_all(self._articles, [document(view) for view in views])
 
     async def check(self) -> None:
-        """`SinkUnavailable` when the server does not answer, or does not let us in."""
+        """`SinkUnavailable` when the server does not answer or refuses the credentials."""
         try:
             await self.database.command("ping")
             await self.marks.find_one({"_id": MARK})
@@ -110,7 +110,7 @@ class MongoJobs:
         return await replace_all(self._items, documents)
 
     async def _index(self) -> None:
-        """By what makes two requests for a crawl the same, and items by their job; a server may know better."""
+        """Indexes on the fields of equal crawl requests and on the job of items; not fatal where the server refuses."""
         self._indexed = True
         try:
             await self._jobs.create_index([(name, 1) for name in SAME])
@@ -139,7 +139,7 @@ async def _remember(marks: Collection, name: str, at: datetime) -> None:
 
 
 async def replace_all(collection: Collection, whole: Sequence[Mapping[str, Any]]) -> int:
-    """Each document in place of the one with its id; says how many could not be written."""
+    """Replaces each document by its id; returns how many could not be written."""
     made = [dict(one) for one in whole if _fits(one)]
     return len(whole) - len(made) + (await _write(collection, made) if made else 0)
 
@@ -168,7 +168,7 @@ async def _one_by_one(collection: Collection, made: Sequence[dict[str, Any]]) ->
 
 
 def document(view: ArticleView) -> dict[str, Any]:
-    """An article as it is kept there."""
+    """The MongoDB document of an article."""
     page = {name: value for name, value in asdict(view.page).items() if name not in _VALIDATORS}
     return {
         "_id": view.id,
@@ -203,7 +203,7 @@ def _refuse(one: Mapping[str, Any], why: str) -> None:
 
 
 def _away(error: PyMongoError) -> SinkUnavailable:
-    """In words without an address: those of the driver name every server it tried."""
+    """An error without addresses: the driver's message names every server it tried."""
     if isinstance(error, OperationFailure):
         named = (error.details or {}).get("codeName") or error.code
         return SinkUnavailable(f"MongoDB refuses to take documents ({named})")

@@ -1,4 +1,4 @@
-"""Copies every article that was read to a sink, behind the back of those who read it."""
+"""Copies scraped articles to MongoDB asynchronously, in the order of their last change."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from foliot.features.articles.sql.articles import SqlArticles
 
 PERIOD = 2.0
 LOOK = 2000
-"""Articles whose change is looked at at once."""
+"""Changed articles that one query lists."""
 GROUP = 50
-"""Articles that are written at once: each can be as long as a book."""
+"""Articles of one write: each can be as long as a book."""
 OVERLAP = timedelta(seconds=30)
-"""A change is stamped before it is committed, and may show up behind a younger one: so far we look back each time."""
+"""How far each round rereads: a change is stamped before its commit, and may become visible after a later one."""
 MOST_KNOWN = 100_000
-"""Articles that are remembered as written, at most: one that is forgotten too early is written once more."""
+"""Maximum number of articles remembered as written; one that is dropped too early is written once more."""
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ArticleSink(Protocol):
-    """Takes articles."""
+    """Where articles are copied to; stores the position of the copy too."""
 
     async def mark(self) -> datetime | None: ...
 
@@ -37,7 +37,7 @@ class ArticleSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArticlesCopied:
-    """What one round did."""
+    """How many articles one round wrote."""
 
     written: int
     rest: float
@@ -45,7 +45,7 @@ class ArticlesCopied:
 
 @dataclass(slots=True, kw_only=True)
 class ArticleCopier:
-    """One in a house is enough, and any number is harmless: each writes the same documents."""
+    """Copies articles from a cursor on `updated_at`. Idempotent: several copiers write the same documents."""
 
     clock: Clock
     store: Database
@@ -59,11 +59,11 @@ class ArticleCopier:
     written: int = 0
     refused: int = 0
     away: str | None = None
-    """Why the sink takes nothing now."""
+    """Why the sink is unavailable."""
     _from: ChangeCursor | None = None
     _reached: datetime = BEGINNING
     _known: dict[str, ChangedArticle] = field(default_factory=dict)
-    """What was written as it stood there, for as long as we may come across it again."""
+    """What was written, for as long as the overlap may list it again."""
 
     async def run_once(self) -> ArticlesCopied:
         try:
@@ -82,26 +82,26 @@ class ArticleCopier:
             self._from = ChangeCursor(await self.sink.mark() or BEGINNING)
             self._reached = self._from.at + self.overlap
         async with self.store.read() as tx:
-            found = await SqlArticles(tx).changed(self._from, self.look)
-        new = [one for one in found if self._is_new(one)]
+            changes = await SqlArticles(tx).changed(self._from, self.look)
+        new = [change for change in changes if self._is_new(change)]
         for start in range(0, len(new), GROUP):
-            await self._write([one.mark.article_id for one in new[start : start + GROUP]])
-        # The latest last: those that are forgotten first.
-        for one in found:
-            self._known.pop(one.mark.article_id, None)
-            self._known[one.mark.article_id] = one
-        if found:
-            self._reached = max(self._reached, found[-1].mark.at)
-        if len(found) == self.look:
-            self._from = found[-1].mark
+            await self._write([change.mark.article_id for change in new[start : start + GROUP]])
+        # The latest last: `_forget` drops the oldest.
+        for change in changes:
+            self._known.pop(change.mark.article_id, None)
+            self._known[change.mark.article_id] = change
+        if changes:
+            self._reached = max(self._reached, changes[-1].mark.at)
+        if len(changes) == self.look:
+            self._from = changes[-1].mark
             self._forget(self._reached - self.overlap)
             return ArticlesCopied(len(new), 0.0)
         await self._go_back()
         return ArticlesCopied(len(new), self.period)
 
-    def _is_new(self, one: ChangedArticle) -> bool:
-        known = self._known.get(one.mark.article_id)
-        return known is None or known.scraped_at != one.scraped_at
+    def _is_new(self, change: ChangedArticle) -> bool:
+        known = self._known.get(change.mark.article_id)
+        return known is None or known.scraped_at != change.scraped_at
 
     async def _write(self, ids: Sequence[str]) -> None:
         async with self.store.read() as tx:
@@ -112,8 +112,8 @@ class ArticleCopier:
             self.written += len(views) - refused
 
     async def _go_back(self) -> None:
-        """Everything is written: look once more at the last of it, and let the sink remember where that begins."""
-        # A clock that was put back stamps what is new with moments that have been.
+        """All is written: moves the cursor back by the overlap, and stores that position in the sink."""
+        # After the clock was set back, new changes have earlier stamps.
         back = max(min(self._reached, self.clock.now()) - self.overlap, BEGINNING)
         if self._from != ChangeCursor(back):
             await self.sink.remember(back)
@@ -121,6 +121,6 @@ class ArticleCopier:
         self._forget(back)
 
     def _forget(self, before: datetime) -> None:
-        """What changed before that moment is not come across again; nor is there room for any number of the others."""
-        known = [one for one in self._known.values() if one.mark.at >= before]
-        self._known = {one.mark.article_id: one for one in known[-self.most_known :]}
+        """Drops what changed before that moment, which is not listed again, and the oldest above `most_known`."""
+        known = [change for change in self._known.values() if change.mark.at >= before]
+        self._known = {change.mark.article_id: change for change in known[-self.most_known :]}

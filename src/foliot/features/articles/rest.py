@@ -1,4 +1,4 @@
-"""The route that asks for articles."""
+"""The route that submits articles."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=FastRoute)
     summary="Have articles scraped",
 )
 async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
-    """Up to 10,000 pages, the most urgent first, each fetched once for everybody who wants it at the same time.
+    """Up to 10,000 pages, the most urgent first; a page that several jobs want at the same time is fetched once.
 
-    What was scraped within `max_age_seconds` (else `ARTICLE_CACHE_TTL`) is there at once; `ignore_cache` fetches anew.
+    Pages scraped within `max_age_seconds` (by default `ARTICLE_CACHE_TTL`) are not fetched again, unless
+    `ignore_cache` is set.
     """
     made = await cases[Articles].submit(caller, asked.document, asked.once(201, submitted, _located))
     return encode.answer(submitted(made), 201, _located(made))

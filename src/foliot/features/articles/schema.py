@@ -1,4 +1,4 @@
-"""How articles look in JSON, for the OpenAPI document."""
+"""Requests and answers of articles, as OpenAPI describes them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ArticleResult:
     retry_count: Annotated[int, Field(description="How often it was tried again, for whichever job.")]
     previous_scraped_at: Annotated[
         datetime | None,
-        Field(description="When it was last read as it was before it changed; null when nobody has seen it change."),
+        Field(description="When the version before the last change was last read; null when no change is known."),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The tables of articles, of the jobs that want them, and of the hosts they are fetched from."""
+"""Tables of articles, of jobs and their items, and of the hosts that articles are fetched from."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ articles = Table(
     Column("url", prose(), nullable=False),
     Column("url_hash", key(64), nullable=False),
     Column("host", key(255), nullable=False),
-    # Where the page was said to be, while it has its turn there, and how often; `host` is that place's meanwhile.
+    # Target of a redirect that is being followed, and how many were; `host` is the target's meanwhile.
     Column("moved_to", prose()),
     Column("moves", SmallInteger, nullable=False, server_default="0"),
     Column("status", key(16), nullable=False),
-    # What the page said when it was last read.
+    # The page as it was last read.
     Column("title", prose()),
     Column("content", prose()),
     Column("about", Document),
     Column("error", Document),
     Column("scraped_at", Moment),
-    # What it said before that changed, and when it was last read that way; the statement that changes it keeps this.
+    # The version before the last change, and when it was last read; kept by the statement that changes the page.
     Column("previous_title", prose()),
     Column("previous_content", prose()),
     Column("previous_scraped_at", Moment),
     Column("attempted_at", Moment),
     Column("etag", prose()),
     Column("last_modified", key(64)),
-    # How many jobs have asked for it, and how often it was tried again.
+    # How many jobs have referred to it, and how often it was retried.
     Column("reference_count", Integer, nullable=False),
     Column("retry_count", Integer, nullable=False),
-    # That of its most urgent waiter.
+    # That of its most urgent waiting item.
     Column("priority", SmallInteger, nullable=False),
     Column("ready_at", Moment, nullable=False),
     Column("order_key", Moment, nullable=False),
-    # The queue while the article can be taken.
+    # The queue while the article can be claimed.
     Column("lane", key(64)),
     Column("attempt", Integer, nullable=False),
     Column("epoch", Integer, nullable=False),
@@ -81,7 +81,7 @@ items = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     tenant(),
     Column("article_id", key(40), nullable=False),
-    # The article's id while the item is pending, so that its waiters are found without reading history.
+    # The article's id while the item is pending, so that waiting items are found without reading history.
     Column("waits_for", key(40)),
     Column("source", prose(), nullable=False),
     Column("category", prose(), nullable=False),
@@ -110,14 +110,14 @@ article_jobs = Table(
     info=WITH_RUN,
 )
 
-# Politeness belongs to the house: a host is never hit harder than its limit, whoever asks.
+# Rate limits are shared by all tenants: together they never exceed the limit of a host.
 hosts = Table(
     "hosts",
     metadata,
     Column("host", key(255), primary_key=True),
-    # Nobody asks this host for anything before this moment.
+    # No request to this host starts before this moment.
     Column("next_at", Moment, nullable=False),
-    # What was learnt from its answers, and what it asks for itself; in milliseconds.
+    # Interval learnt from its answers, and crawl delay of its robots.txt; in milliseconds.
     Column("interval_ms", Integer, nullable=False, server_default="0"),
     Column("crawl_delay_ms", Integer, nullable=False, server_default="0"),
     Column("robots", prose()),
@@ -125,7 +125,7 @@ hosts = Table(
     Index(None, "next_at"),
 )
 
-# What one tenant was told by its answers; it becomes the host's own when another tenant is told so too.
+# Pauses that answers caused for one tenant; they hold for all once another tenant is paused too.
 host_pauses = Table(
     "host_pauses",
     metadata,

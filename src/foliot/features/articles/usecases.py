@@ -1,4 +1,4 @@
-"""Asks for articles: a list of pages, each fetched once for everybody who wants it."""
+"""Use cases of articles: submit a list of pages, and read the results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_AGE = 365 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class SubmittedArticles:
-    """A job, and what it found when it was made."""
+    """A new job, and its counters after the lookup in the cache."""
 
     run: RunView
     counts: ArticleCounts
@@ -42,7 +42,7 @@ class SubmittedArticles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Articles:
-    """Submit, and read what came of it."""
+    """Submits jobs of articles, and reads their items."""
 
     store: Database
     clock: Clock
@@ -51,21 +51,21 @@ class Articles:
     schedules: Schedules
     new_id: Callable[[str], str]
     fresh: timedelta = FRESH
-    """How old a page may be that is given without fetching it again, when the request says nothing."""
+    """Default of `max_age_seconds`: a page that was scraped within it is not fetched again."""
 
     @requires(Verb.RUN, Thing.ARTICLE)
     async def submit(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> SubmittedArticles:
-        """A new batch with its items, parked from the start; one whose pages are all fresh has ended."""
+        """Creates a batch with its items, parked from the start; with all pages cached, it ends at once."""
         fields = Fields.of("", raw)
         ignore_cache = fields.flag("ignore_cache", default=False)
         max_age = self._max_age(fields, ignore_cache=ignore_cache)
         articles = fields.value("articles")
         fields.finish()
         check_depth("articles", articles)
-        # Ten thousand URLs are read in half a second, in which others want to be answered.
+        # Validating ten thousand URLs takes half a second: in a thread, so that the event loop serves other requests.
         config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
-        wanted = [WantedArticle.of(one) for one in config["articles"]]
-        # A retry on conflict does not read them again.
+        wanted = [WantedArticle.of(article) for article in config["articles"]]
+        # Apart from the validation, which a retry on conflict does not repeat.
         return await self._submit(caller, wanted, max_age, once)
 
     def _max_age(self, fields: Fields, *, ignore_cache: bool) -> timedelta:
@@ -90,7 +90,7 @@ class Articles:
             kind=KIND,
             origin=Origin.MANUAL,
             queue=QUEUE,
-            priority=min((wish.priority for wish in wanted), default=DEFAULT_PRIORITY),
+            priority=min((article.priority for article in wanted), default=DEFAULT_PRIORITY),
             max_attempts=1,
             timeout_seconds=None,
             action={"max_age_seconds": int(max_age.total_seconds())},
@@ -106,21 +106,21 @@ class Articles:
 
     @query(Verb.READ, Thing.RUN)
     async def counts(self, ctx: QueryContext, run_ids: Sequence[str]) -> Mapping[str, ArticleCounts]:
-        """How far these jobs have come; those that are not the caller's are left out."""
+        """The counters of these jobs; those of other tenants are left out."""
         async with ctx.read() as tx:
             ours = await SqlRuns(tx).several(ctx.tenant_id, run_ids)
             return await SqlArticles(tx).counts([run.id for run in ours]) if ours else {}
 
     @query(Verb.READ, Thing.RUN)
     async def page(self, ctx: QueryContext, run_id: str, *, skip: int, limit: int, failed: bool) -> Sequence[ItemView]:
-        """So many of those that were read, or of those that failed, after so many."""
+        """A page of the items that were read, or of those that failed."""
         async with ctx.read() as tx:
             run = await find_run(tx, ctx.caller, run_id)
             return await SqlArticles(tx).items(run.id, skip=skip, limit=limit, failed=failed)
 
     @query(Verb.READ, Thing.RUN)
     async def item(self, ctx: QueryContext, run_id: str, article_id: str) -> tuple[ItemView, PreviousContent | None]:
-        """One article of a job, and what it said before it changed."""
+        """One article of a job, and its previous version."""
         async with ctx.read() as tx:
             run = await find_run(tx, ctx.caller, run_id)
             found = await SqlArticles(tx).item(run.id, article_id)
@@ -132,7 +132,7 @@ class Articles:
     async def items(
         self, ctx: QueryContext, run_id: str, *, after: int, limit: int, failed: bool | None = None
     ) -> Sequence[ItemView]:
-        """What came of a job's articles, in the order they were asked for, after this position."""
+        """The items of a job after this position, in the order of the request."""
         async with ctx.read() as tx:
             run = await find_run(tx, ctx.caller, run_id)
             return await SqlArticles(tx).items(run.id, after=after, limit=limit, failed=failed)

@@ -1,4 +1,4 @@
-"""Wires the fetching of articles: what fetches them, who reads them, how politely, and where else they are written."""
+"""Builds the fetcher of articles, the pool of extractor processes, and the copy to MongoDB from the settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ArticleParts:
-    """How this process fetches articles, and the processes that read them."""
+    """The settings of the fetcher, and the pool of extractor processes."""
 
     how: FetcherSettings
     readers: ExtractorPool
@@ -40,8 +40,8 @@ class ArticleParts:
 
 
 def build_articles(settings: Settings, egress: HttpEgress, clock: Clock) -> ArticleParts:
-    """Nothing is started before the first page."""
-    # Of its own: a heavy task must not keep pages waiting. As many as can compute: each is handed several at a time.
+    """No process is started before the first page."""
+    # A pool of its own: a heavy task must not delay pages. As many processes as CPUs: each call has several pages.
     here = machine.ReaderCapacity.here()
     pool = reader_pool(here)
     readers = ExtractorPool(pool=pool, many=here.many)
@@ -62,7 +62,7 @@ def build_articles(settings: Settings, egress: HttpEgress, clock: Clock) -> Arti
 
 @dataclass(frozen=True, slots=True)
 class MongoCopy:
-    """What brings articles, jobs and items to MongoDB."""
+    """The writers of articles, jobs and items to MongoDB."""
 
     copier: ArticleCopier
     jobs: JobCopier
@@ -76,10 +76,10 @@ class MongoCopy:
 
 
 def build_mongo_copy(settings: Settings, store: Database, clock: Clock) -> MongoCopy | None:
-    """None where no MongoDB is named. Nothing is opened before the first document."""
+    """None without MONGO_URI. No connection is opened before the first document."""
     if settings.mongo_uri is None:
         return None
-    # The driver takes its time to import.
+    # The driver is slow to import.
     from foliot.features.articles.mongo import MongoArticles, MongoJobs
     from foliot.features.articles.mongo_copier import ArticleCopier
     from foliot.features.jobs.mongo_copier import JobCopier

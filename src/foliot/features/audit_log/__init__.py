@@ -1,1 +1,1 @@
-"""Audit log."""
+"""The audit log: a hash chain per tenant, its verification, and its routes."""

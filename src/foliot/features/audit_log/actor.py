@@ -1,4 +1,4 @@
-"""Gives new entries of the trail their places in the chains."""
+"""Appends new audit log entries to the hash chain of their tenant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(frozen=True, slots=True)
 class EntriesChained:
-    """What one round did."""
+    """The result of one round."""
 
     entries: int
     rest: float
@@ -30,7 +30,7 @@ class EntriesChained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditChainer:
-    """Safe on every node: a tenant's head is locked by one, and the others leave that tenant alone."""
+    """Safe on every node: the row lock on a tenant's chain head admits one node, and the others skip that tenant."""
 
     store: Database
     period: float
@@ -47,7 +47,7 @@ class AuditChainer:
         return EntriesChained(entries, 0 if entries == self.batch else self.period)
 
     async def chain_all(self) -> None:
-        """What was logged in the last second has its place before the process ends."""
+        """Chain what was logged in the last second before the process ends."""
         try:
             while (await self.run_once()).entries == self.batch:
                 pass
@@ -56,7 +56,7 @@ class AuditChainer:
 
 
 class AuditChaining(EngineExtension):
-    """Chains the audit log wherever schedules fire; a clean stop leaves no entry without its place."""
+    """Runs the chainer on every node that fires schedules; a clean stop leaves no entry unchained."""
 
     def __init__(self, engine: EngineContext) -> None:
         self._chainer = AuditChainer(store=engine.store, period=PERIOD * engine.pace.scale)
@@ -69,5 +69,5 @@ class AuditChaining(EngineExtension):
 
 
 def audit_chaining(engine: EngineContext) -> EngineExtension:
-    """A worker chains nothing: the schedulers do."""
+    """Workers chain nothing: the schedulers do."""
     return EngineExtension() if engine.role is NodeRole.WORKER else AuditChaining(engine)

@@ -1,4 +1,4 @@
-"""Proves the trail: every tenant's entries are as they were chained, all there, and in their order."""
+"""Verifies the audit log's hash chains: every tenant's entries are unaltered, complete and in order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from foliot.db.transaction import Transaction
 
 PAGE = 1000
 PATIENCE = timedelta(minutes=1)
-"""How long an entry may wait for its place before nobody seems to give any."""
+"""How long an entry may stay unchained before that is reported: then no chainer seems to be running."""
 _FIRST = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """Where a tenant's chain first breaks.
+    """The first break of a tenant's chain.
 
     `kind`: `altered`, `missing`, `reordered`, `truncated`, `rewritten`, `head` or `waiting`.
     """
@@ -37,14 +37,14 @@ class ChainBreak:
 
 @dataclass(frozen=True, slots=True)
 class ChainsVerified:
-    """What the walk saw. Heads kept elsewhere show a later walk that nobody wrote a whole chain anew."""
+    """The result of a verification. Heads kept elsewhere let a later one detect a chain that was rewritten whole."""
 
     tenants: int
     entries: int
     breaks: Sequence[ChainBreak]
     heads: Sequence[ChainHead]
     waiting: int = 0
-    """Entries that are not chained yet, and so not proved: they get their places within a second."""
+    """Entries that are not chained yet, and so not verified: they are chained within a second."""
 
 
 class _ChainBroken(Exception):
@@ -55,14 +55,14 @@ class _ChainBroken(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainVerifier:
-    """Reads each tenant's chain at one moment, a page at a time, so whoever chains does not disturb the proof."""
+    """Reads each tenant's chain in one snapshot, a page at a time, so that a running chainer does not disturb it."""
 
     store: Database
     clock: Clock
 
     @query(Verb.READ, Thing.INSTALLATION)
     async def length(self, ctx: QueryContext) -> int:
-        """How many entries there are to walk, by their heads."""
+        """The number of chained entries, by the heads."""
         async with ctx.read(across_tenants=True) as tx:
             return await SqlAuditLog(tx).length()
 
@@ -74,7 +74,7 @@ class ChainVerifier:
         earlier: Sequence[ChainHead] = (),
         progress: Callable[[int], None] | None = None,
     ) -> ChainsVerified:
-        """Every tenant, and of each the first break. `earlier` heads must still be links of their chains."""
+        """Verify all tenants, and report the first break of each. `earlier` heads must still be in their chains."""
         known = {head.tenant_id: head for head in earlier if head.seq > 0}
         breaks: list[ChainBreak] = []
         heads: list[ChainHead] = []
@@ -116,7 +116,7 @@ class ChainVerifier:
 
 @dataclass(slots=True)
 class _ChainWalk:
-    """One tenant's chain, link by link: `seq` and `digest` are those of the last sound one."""
+    """Verifies one tenant's chain, link by link: `seq` and `digest` are those of the last intact one."""
 
     tx: Transaction
     tenant_id: str
@@ -126,7 +126,7 @@ class _ChainWalk:
     seen: int = 0
 
     async def pages(self) -> AsyncIterator[int]:
-        """How many links were seen, after each page; `_ChainBroken` at the first that is wrong."""
+        """The number of links verified, after each page; `_ChainBroken` at the first that is wrong."""
         after = _FIRST
         while links := await SqlAuditLog(self.tx).walk(self.tenant_id, after, PAGE):
             for place, link in enumerate(links):
@@ -161,7 +161,7 @@ class _ChainWalk:
         )
 
     def _compare(self) -> None:
-        """A chain that was made anew is sound in itself; only what was seen earlier shows it."""
+        """A chain that was rewritten as a whole is consistent in itself; only an earlier head shows it."""
         if self.known is not None and self.seq == self.known.seq and self.digest != self.known.digest:
             raise _ChainBroken("rewritten", f"rewritten: seq {self.seq} or one before it is not what it was", self.seq)
 

@@ -1,4 +1,4 @@
-"""Routes of the trail; at this door it is called the audit log."""
+"""Routes of the audit log: list entries, and revert an edit of a schedule."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ THINGS = sorted(word(thing) for thing in Thing)
 
 @dataclass(frozen=True, slots=True)
 class AuditPeriod:
-    """From when to when."""
+    """The period that is asked for."""
 
     start: datetime | None
     end: datetime | None
@@ -78,7 +78,7 @@ async def list_(
     stretch: Annotated[AuditPeriod, Depends(_stretch)],
     filters: Annotated[Filters, Depends(_filters)],
 ) -> Response:
-    """`seq` and `digest` are the entry's place in the tenant's chain; it gets them within seconds."""
+    """`seq` and `digest` are the entry's link in the tenant's hash chain; it gets them within seconds."""
     found = await cases[AuditLog].list(caller, page.more(), start=stretch.start, end=stretch.end, **filters)
     names = await cases[AuditLog].names(caller, found)
     shown, following = page.of(found, lambda one: one.id)
@@ -99,8 +99,8 @@ async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `a
     summary="Take an edit of a schedule back",
 )
 async def revert(cases: Cases, caller: Who, entry_id: Annotated[str, Depends(_entry_id)], asked: Body) -> Response:
-    """What stood before it stands again, as a new version; headers with their values. Also asks for the permission to
-    read the audit log. Refused (409) where somebody has edited the schedule since, or deleted it."""
+    """Restores what was there before it, as a new version; headers with their values. Also needs the permission to
+    read the audit log. Refused (409) if the schedule was edited since, or deleted."""
     made = await cases[Reverts].revert(
         caller, entry_id, asked.once(200, schedules_schema.Schedule.of, schedules_schema.etag)
     )

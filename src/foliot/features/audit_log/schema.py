@@ -1,4 +1,4 @@
-"""Requests and answers of audit log."""
+"""Answers about the audit log."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class AuditLogEntry:
     at: datetime
     user_id: str
     key_id: str | None
-    """The API key that was shown, when one was."""
+    """The API key that was used, if one was."""
     door: str
     verb: str
     thing: str
     thing_id: str
     thing_name: str | None
-    """What a schedule is called now; of other things none."""
+    """The present name of a schedule; null for other things."""
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
     seq: int | None
-    """Its number in the tenant's chain, from 1 without gaps; none for the first seconds."""
+    """Its number in the tenant's hash chain, from 1 without gaps; null for the first seconds."""
     digest: str | None
 
 

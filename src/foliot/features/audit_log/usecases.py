@@ -1,4 +1,4 @@
-"""Who changed what: written with each change, and read by whoever may."""
+"""Reads the audit log: who changed what, written in the transaction of each change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLog:
-    """Read what was written."""
+    """Lists entries."""
 
     store: Database
 
@@ -39,7 +39,7 @@ class AuditLog:
 
     @query(Verb.READ, Thing.AUDIT_LOG)
     async def names(self, ctx: QueryContext, entries: Sequence[AuditEntry]) -> Mapping[str, str]:
-        """What the schedules are called now that entries are about, by their ids; deleted ones too. One question."""
+        """The present names of the schedules that entries are about, by their ids; deleted ones too. One query."""
         ids = sorted({one.thing_id for one in entries if one.thing == word(Thing.SCHEDULE)})
         if not ids:
             return {}

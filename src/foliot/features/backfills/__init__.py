@@ -1,1 +1,1 @@
-"""Backfills."""
+"""Backfills: runs for past instants, as a bulk action."""

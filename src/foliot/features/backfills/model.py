@@ -1,4 +1,4 @@
-"""Runs for instants that lie behind: which of them get one, so that none gets two however often somebody asks."""
+"""Selects the past instants that a backfill creates runs for, so that none gets two however often it is repeated."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import OPEN, Origin, RunState
-from foliot.features.bulk.model.bulk import MOST_ITEMS, RATES, USUAL_RATE, BulkOrder
+from foliot.features.bulk.model import MOST_ITEMS, RATES, USUAL_RATE, BulkOrder
 from foliot.features.schedules.model.health import GOOD
 
 USUAL_RUNS = 1000
 MOST_RUNS = 10_000
 MOST_NAMED = 20_000
-"""Instants that one backfill looks at."""
+"""Instants that one backfill considers."""
 
 
 class InstantSelection(StrEnum):
-    """Which instants of the stretch get a run."""
+    """Which instants of the period get a run."""
 
     MISSING = "missing"
-    """Those without success: of their own run, of one that repeated it, or of an earlier backfill. What somebody
-    skipped on purpose misses nothing."""
+    """Those without success: of their own run, of one that repeated it, or of an earlier backfill. Instants that a user
+    skipped on purpose are not missing."""
     ALL = "all"
-    """Those too; but for an instant that a backfill has made up for there is no second one."""
+    """Also those that succeeded or were skipped; but none that a backfill has already made up for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillSpec:
-    """What somebody asks for."""
+    """A validated request for a backfill."""
 
     start: datetime
     end: datetime | None
@@ -47,7 +47,7 @@ class BackfillSpec:
 
 
 def read_backfill(raw: object) -> BackfillSpec:
-    """`Invalid` names what is wrong with it."""
+    """Parse a request; `Invalid` names what is wrong with it."""
     fields = Fields.of("", raw)
     start = fields.moment("from")
     if start is None:
@@ -71,17 +71,17 @@ def read_backfill(raw: object) -> BackfillSpec:
 
 @dataclass(frozen=True, slots=True)
 class InstantStatus:
-    """An instant as it stands in the account."""
+    """An instant, and its outcome in the ledger."""
 
     at: datetime
     outcome: str = ""
     on_purpose: bool = False
-    """Whether somebody wanted this very instant skipped."""
+    """Whether a user asked to skip this instant."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstantRun:
-    """A run that was made for an instant: its own, one that repeated that, or a backfill's."""
+    """A run for an instant: its own, one that repeated that, or a backfill's."""
 
     run_id: str
     state: RunState
@@ -91,12 +91,12 @@ class InstantRun:
 def objection(
     which: InstantSelection, made: Iterable[InstantRun], look: InstantStatus | None = None
 ) -> tuple[str, InstantRun | None] | None:
-    """Why an instant gets no run, with the run that is in the way; None when it gets one."""
+    """Why an instant gets no run, with the run that prevents it; None when it gets one."""
     runs = list(made)
     for run in runs:
         if run.state in OPEN:
             return "under way", run
-    # Runs that somebody asked for stand here only if a backfill made them; what repeated one may have mended it.
+    # Manual runs are among these only if a backfill created them; a run that repeated one may have succeeded since.
     filled = any(run.origin is Origin.MANUAL for run in runs)
     for run in runs:
         if run.state in GOOD and which is InstantSelection.MISSING:
@@ -106,7 +106,7 @@ def objection(
     if which is InstantSelection.MISSING and look is not None:
         if look.outcome == LedgerKind.PRUNED:
             return "pruned", None
-        # Unless somebody asked for it since: then it may miss its success after all.
+        # Unless a run was asked for since: then a success may be missing after all.
         if look.on_purpose and not runs:
             return "skipped on purpose", None
     return None
@@ -115,15 +115,15 @@ def objection(
 def chosen(
     which: InstantSelection, instants: Sequence[InstantStatus], made: Mapping[datetime, Sequence[InstantRun]]
 ) -> tuple[list[datetime], Counter[str]]:
-    """Of the instants, those that get a run; and why the others get none."""
-    found, left_out = [], Counter[str]()
+    """The instants that get a run; and why the others get none."""
+    instants_to_run, left_out = [], Counter[str]()
     for look in instants:
         refused = objection(which, made.get(look.at, ()), look)
         if refused is None:
-            found.append(look.at)
+            instants_to_run.append(look.at)
         else:
             left_out[refused[0]] += 1
-    return found, left_out
+    return instants_to_run, left_out
 
 
 def item_of(instant: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Requests and answers of backfills."""
+"""Requests and answers about backfills."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Annotated
 from pydantic import Field
 
 from foliot.features.backfills.model import MOST_RUNS, USUAL_RUNS, InstantSelection
-from foliot.features.bulk.model.bulk import BulkOrder
+from foliot.features.bulk.model import BulkOrder
 from foliot.features.schedules.schema import ScheduleInstant
 from foliot.servers.http.schema import declared
 
 
 @declared
 class NewBackfill:
-    """Which instants to make up for, and how fast."""
+    """A request for a backfill: which instants, and at what rate."""
 
     from_: Annotated[datetime, Field(alias="from")]
     to: datetime | None = None
@@ -37,11 +37,11 @@ class BackfillDryRun:
 
     dry_run: bool
     count: int
-    """Runs that it would make."""
+    """Runs that it would create."""
     named: int
-    """Instants of the stretch."""
+    """Instants of the period."""
     left_out: dict[str, int]
-    """How many of them get no run, by why."""
+    """How many of them get no run, by reason."""
     first: datetime | None
     last: datetime | None
     sample: list[ScheduleInstant]

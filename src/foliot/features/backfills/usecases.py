@@ -1,6 +1,6 @@
-"""Makes up for instants that lie behind: one run each, as a bulk action that can be followed, paused and stopped.
+"""Creates runs for past instants, one each, as a bulk action that can be followed, paused and stopped.
 
-Like run-now, such a run ignores overlap and counts as open while it goes on.
+Like run-now, such a run ignores the overlap policy and counts as open while it runs.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ from foliot.features.backfills.model import (
     objection,
     read_backfill,
 )
-from foliot.features.bulk.model.bulk import BULK, Bulk, BulkOperation
-from foliot.features.bulk.model.item import BULKS_TOPIC
+from foliot.features.bulk.model import BULK, BULKS_TOPIC, Bulk, BulkOperation
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import BulkView, begun
 from foliot.features.schedules.usecases.instants import NOT_YET, TICK, InstantRecord, named, outcomes
@@ -56,7 +55,7 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class BackfillEstimate:
-    """What a backfill would do, if it were made now."""
+    """What a backfill would do now."""
 
     instants: Sequence[datetime]
     named: int
@@ -68,7 +67,7 @@ class BackfillEstimate:
 
 @dataclass(frozen=True, slots=True)
 class _MissingInstants:
-    """What there is to make up for."""
+    """The instants to make up for."""
 
     schedule: Schedule
     seen: Sequence[InstantRecord]
@@ -78,7 +77,7 @@ class _MissingInstants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfills:
-    """Whoever may run a schedule may run it for instants that lie behind, if they may make bulk actions at all."""
+    """Needs the permission to run a schedule, and the one to create bulk actions."""
 
     store: Database
     clock: Clock
@@ -90,7 +89,7 @@ class Backfills:
     async def create(
         self, ctx: CommandContext, schedule_id: str, raw: object, once: IdempotentRequest = EACH_TIME
     ) -> BulkView | BackfillEstimate:
-        """Fix which instants get a run; with `dry_run`, only say which those would be."""
+        """Fix which instants get a run; with `dry_run`, only report which those would be."""
         request = read_backfill(raw)
         if request.dry_run:
             async with ctx.read() as tx:
@@ -100,7 +99,7 @@ class Backfills:
         return BulkView(await self._make(ctx, gap, request))
 
     async def fill(self, ctx: CommandContext, bulk: Bulk, item: str) -> str:
-        """One run for one instant. The schedule's row is locked: of two backfills, one makes it."""
+        """Create the run of one instant. The schedule's row is locked: of two concurrent backfills, one creates it."""
         tx, caller = ctx.tx, ctx.caller
         details, at, now = bulk.details or {}, instant_of(item), self.clock.now()
         schedule = await find_schedule(tx, caller, str(details.get("schedule_id", "")), lock=True)
@@ -142,10 +141,10 @@ class Backfills:
         end = min(end, schedule.next_at or end)
         spans = await SqlSchedules(tx).spans(schedule_id)
         born = spans[0].start if spans else now
-        # An interval counts from the moment it was made, which is no instant that it fires at.
+        # An interval counts from the moment it was created, at which it does not fire.
         spans = [VersionSpan(_FIRST, born - TICK, schedule.version, active=False, reason=NOT_YET), *spans]
         specs = await SqlSchedules(tx).specs(schedule_id)
-        # Thousands of instants take a while, and others must not wait for them.
+        # Thousands of instants take a while: computed in a thread, so that other requests need not wait.
         there = await REQUESTS.run(_look, spans, specs, request.start, end)
         seen = await outcomes(tx, schedule, there)
         made = await _made(tx, schedule_id, request.start, end, len(there))
@@ -188,7 +187,7 @@ def _usable(schedule: Schedule) -> None:
 def _look(
     spans: Sequence[VersionSpan], specs: Mapping[int, ScheduleSpec | str], start: datetime, end: datetime
 ) -> Sequence[tuple[VersionSpan, datetime]]:
-    """The instants of [start, end), each with the span in which it lies; before the first, by the present trigger."""
+    """The instants of [start, end), each with its span; before the first span, by the present trigger."""
     count = 0
     for span in spans:
         spec = specs.get(span.version)
@@ -196,8 +195,8 @@ def _look(
             low, high = max(start, span.start + TICK), end if span.end is None else min(end, span.end + TICK)
             count += spec.trigger.count(low, high) if low < high else 0
     if count > MOST_NAMED:
-        told = f"names {count} instants up to 'to'; one backfill looks at {MOST_NAMED} at most: take a shorter stretch"
-        raise Invalid("from", told, got=rfc3339(start))
+        wrong = f"names {count} instants up to 'to'; one backfill looks at {MOST_NAMED} at most: take a shorter stretch"
+        raise Invalid("from", wrong, got=rfc3339(start))
     return list(named(spans, specs, start, end))
 
 
@@ -214,8 +213,8 @@ async def _made(
 
 def _bounded(count: int, request: BackfillSpec) -> None:
     if count > request.limit:
-        told = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
-        raise Invalid("limit", f"{told} (to {MOST_RUNS} at most)", got=request.limit)
+        wrong = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
+        raise Invalid("limit", f"{wrong} (to {MOST_RUNS} at most)", got=request.limit)
     if request.expect is not None and request.expect != count:
         raise Conflict(f"it would make {count} runs now, and not {request.expect}: look again before you backfill")
 
@@ -230,17 +229,17 @@ def _trial(gap: _MissingInstants, request: BackfillSpec) -> BackfillEstimate:
 
 
 def _warnings(gap: _MissingInstants, request: BackfillSpec) -> Sequence[str]:
-    found, count = [], len(gap.instants)
+    warnings, count = [], len(gap.instants)
     if count > request.limit:
-        found.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
+        warnings.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
     if count and gap.schedule.status is ScheduleStatus.ACTIVE and gap.schedule.spec.overlap is not Overlap.ALLOW_ALL:
         policy = gap.schedule.spec.overlap.value
-        found.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
+        warnings.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
     if count > 1:
         lasts = timedelta(seconds=count // request.rate)
-        found += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
+        warnings += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
     if gap.left_out["pruned"]:
-        found.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
+        warnings.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
     if skipped := gap.left_out["skipped on purpose"]:
-        found.append(f"somebody skipped {skipped} on purpose: `all` includes them")
-    return found
+        warnings.append(f"{skipped} skipped on purpose: `all` includes them")
+    return warnings

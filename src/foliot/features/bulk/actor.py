@@ -1,4 +1,4 @@
-"""Carries out bulk actions: so many items a second, each in a transaction that does it and marks it done."""
+"""Carries out bulk actions at their rate: each item in a transaction that performs it and marks it done."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
-from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
-from foliot.features.bulk.model.item import BULKS_TOPIC, BulkItem, bulk_topic
+from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, turn
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.item_actions import BulkItemAction, BulkItemActions
 from foliot.wakeups.feed import Feed
 
 LEASE = timedelta(seconds=15)
 AT_ONCE = 5
-"""Bulk actions that one process has under way."""
+"""Bulk actions that one process works on at a time."""
 JUDGED = timedelta(seconds=1)
-"""So often what became of the runs it made is counted, where somebody wants it to stop after failures."""
+"""How often the outcomes of the created runs are counted, when a bulk action is to stop after failures."""
 
 log = structlog.get_logger("foliot.engine")
 
 
 class _LostBulk(Exception):
-    """Somebody paused or stopped it, or another process has it: nothing of this item has happened."""
+    """Raised when the bulk action was paused or stopped, or another process holds it: the item is rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemsProcessed:
-    """What one round did."""
+    """The result of one round."""
 
     items: int
     rest: float
@@ -44,12 +43,12 @@ class ItemsProcessed:
 
 @dataclass(slots=True, kw_only=True)
 class BulkRunner:
-    """Safe on every node: a bulk action is held by one, and an item that is done is done for all."""
+    """Safe on every node: one of them holds the lease of a bulk action, and a settled item is settled for all."""
 
     clock: Clock
     store: Database
     feed: Feed
-    hands: BulkItemActions
+    actions: BulkItemActions
     holder: str
     period: float = 1.0
     name: str = "hauler"
@@ -68,23 +67,23 @@ class BulkRunner:
         async with self.store.begin() as tx:
             held = await SqlBulks(tx).claim(self.holder, now, LEASE, AT_ONCE)
         if not held:
-            # Another process sees to it; should that one vanish, its lease ends.
+            # Another process holds it; if that one crashes, its lease expires.
             return ItemsProcessed(0, self.period)
         return ItemsProcessed(sum([await self._turn(bulk) for bulk in held]), 0)
 
     async def _turn(self, bulk: Bulk) -> int:
-        """As many items as are due at its rate."""
-        errand = self.hands.take(bulk)
+        """Process as many items as are due at its rate."""
+        action = self.actions.take(bulk)
         count, seconds = turn(bulk.rate)
         began, done = self.clock.now(), 0
         async with self.store.glance() as look:
             items = await SqlBulks(look).items(bulk.id, count)
         try:
             for item in items:
-                await self._act(errand, bulk, item)
+                await self._act(action, bulk, item)
                 done += 1
         except TooMany as refused:
-            # The tenant has had its share for now: the item keeps its place.
+            # The tenant's rate limit is reached for now: the item stays pending.
             seconds = max(seconds, refused.retry_after or 1.0)
         except _LostBulk:
             self.feed.wake(bulk_topic(bulk.id))
@@ -93,15 +92,15 @@ class BulkRunner:
         self.feed.wake(bulk_topic(bulk.id))
         return done
 
-    async def _act(self, errand: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
+    async def _act(self, action: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
         try:
-            await self._do(errand.caller, errand, bulk, item)
+            await self._do(action.caller, action, bulk, item)
         except (_LostBulk, TooMany, Unavailable):
             raise
         except FoliotError as error:
             failure = str(error)
         except Exception:
-            # One item must not stop the others, nor be tried for ever.
+            # One item must not stop the others, nor be retried for ever.
             log.exception(
                 "a bulk action failed at one item", action="bulk_item_failed", bulk=bulk.id, item=item.thing_id
             )
@@ -112,10 +111,10 @@ class BulkRunner:
             await self._settle(tx, bulk, item, failure)
 
     @unchecked_command
-    async def _do(self, ctx: CommandContext, errand: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
-        tx = await ctx.begin(errand.limiter)
+    async def _do(self, ctx: CommandContext, action: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
+        tx = await ctx.begin(action.limiter)
         await self._settle(tx, bulk, item, None)
-        run_id = await errand.do(ctx, item.thing_id)
+        run_id = await action.do(ctx, item.thing_id)
         if run_id is not None:
             await SqlBulks(tx).made(bulk, item, run_id)
 
@@ -124,7 +123,7 @@ class BulkRunner:
             raise _LostBulk
 
     async def _go_on(self, bulk: Bulk, until: datetime) -> None:
-        """Its next turn, or its end."""
+        """Schedule its next turn, or finish it."""
         failures = await self._failures(bulk)
         async with self.store.begin(bulk.tenant_id) as tx:
             now = self.clock.now()
@@ -140,7 +139,7 @@ class BulkRunner:
                 await SqlBulks(tx).rest(bulk.id, self.holder, until)
 
     async def _failures(self, bulk: Bulk) -> int:
-        """Of the runs that it made; those of items are counted with the bulk action itself."""
+        """Failed runs that it created; failed items are counted with the bulk action itself."""
         now = self.clock.now()
         judged = self._judged.get(bulk.id)
         if bulk.stop_after is None or (judged is not None and now - judged < JUDGED):

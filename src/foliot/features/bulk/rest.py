@@ -1,4 +1,4 @@
-"""Routes of bulk actions."""
+"""Routes of bulk actions: create, list, read, pause, resume, stop."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def pause(cases: Cases, caller: Who, bulk_id: BulkId, asked: Body) -> Resp
     summary="Resume",
 )
 async def resume(cases: Cases, caller: Who, bulk_id: BulkId, asked: Body) -> Response:
-    """Goes on where it was paused."""
+    """Continues where it was paused."""
     return encode.answer(view(await cases[Bulks].resume(caller, bulk_id, asked.once(200, view))))
 
 

@@ -1,4 +1,4 @@
-"""What bulk actions take and answer."""
+"""Requests and answers about bulk actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from foliot.engine.model.run import RunState
-from foliot.features.bulk.model.bulk import MOST_IDS, BulkOperation, BulkOrder, BulkState
+from foliot.features.bulk.model import MOST_IDS, BulkOperation, BulkOrder, BulkState
 from foliot.features.runs.model.replay import ReplayVersion
 from foliot.features.runs.schema import AS_OF, PATCH
 from foliot.servers.http.schema import CLOSED, Tags, declared
@@ -36,7 +36,7 @@ class NewBulkAction:
 
 @declared
 class BulkFailure:
-    """A thing on which it could not act, and why."""
+    """An item on which it could not act, and why."""
 
     id: str
     message: str
@@ -44,7 +44,7 @@ class BulkFailure:
 
 @declared
 class BulkAction:
-    """A bulk action as it stands. What it acts on was fixed when it was made."""
+    """A bulk action with its progress. What it acts on was fixed when it was created."""
 
     id: str
     action: BulkOperation
@@ -62,7 +62,7 @@ class BulkAction:
     failures: list[BulkFailure]
     """The first 20."""
     outcomes: dict[RunState, int]
-    """Where the runs are that it made."""
+    """The number of runs that it created, by state."""
     user_id: str
     created_at: datetime
     updated_at: datetime
@@ -70,7 +70,7 @@ class BulkAction:
     reason: str
     """Why it is paused or was stopped."""
     details: dict[str, Any] | None
-    """What the action needs to know besides, such as `as_of` and `patch` of a replay."""
+    """Further parameters of the operation, such as `as_of` and `patch` of a replay."""
 
 
 @declared
@@ -83,7 +83,7 @@ class BulkActionPage:
 
 @with_config(CLOSED)
 class BulkSample(TypedDict):
-    """One of those that it would act on."""
+    """One of the things that it would act on."""
 
     id: str
     kind: str
@@ -91,7 +91,7 @@ class BulkSample(TypedDict):
     state: str
     message: str
     version: NotRequired[int | None]
-    """Of its schedule, which it followed."""
+    """The version of its schedule that it followed."""
     follows: NotRequired[int | None]
     """The version that its replay would follow."""
     replays: NotRequired[int | None]
@@ -108,15 +108,15 @@ class BulkRefusal:
 
 @declared
 class ReplayDryRun:
-    """What a replay would do, as far as the first 500 tell."""
+    """What a replay would do, judged by the first 500."""
 
     looked_at: int
     duplicates: int
     """How many would do exactly what another of them does."""
     changed: int
-    """How many would be told something else than they were then, because their schedule has changed."""
+    """How many would do something else than they did then, because their schedule has changed."""
     stay: int
-    """How many would do what they did then, though the settings of now were wanted; `warnings` say why."""
+    """How many would follow their old settings, though the present ones were asked for; `warnings` say why."""
     edited: int
     """How many the patch would change."""
     refused: int
@@ -125,7 +125,7 @@ class ReplayDryRun:
     replays_most: int
     """How often one of them was replayed before, at most."""
     replays_cap: int
-    """So often one is replayed; then it is refused."""
+    """A dead letter is replayed this many times at most; then it is refused."""
 
 
 @declared
@@ -136,7 +136,7 @@ class BulkDryRun:
     count: int
     sample: list[BulkSample]
     hosts: list[str]
-    """To which something would be sent, as far as the first 500 tell."""
+    """Hosts to which something would be sent, judged by the first 500."""
     warnings: list[str]
     rehearsal: ReplayDryRun | None
-    """Of a replay."""
+    """For a replay."""

@@ -1,4 +1,4 @@
-"""Bulk actions and their items. An item's row flips with its effect, in one transaction: so each is done once."""
+"""Rows of bulk actions and their items. An item is settled in the transaction of its effect, so each is done once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.bulk.model.bulk import OVER, Bulk, BulkOperation, BulkOrder, BulkState
-from foliot.features.bulk.model.item import BulkItem
+from foliot.features.bulk.model import OVER, Bulk, BulkItem, BulkOperation, BulkOrder, BulkState
 from foliot.features.bulk.tables import bulk_items, bulks
 from foliot.features.filters.model.query import FilterQuery
 from foliot.features.filters.sql import schedules as schedule_sieve
@@ -26,7 +25,7 @@ MESSAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class SqlBulks(Statements):
-    """What is asked of bulk actions."""
+    """Reads and writes bulk actions and their items."""
 
     async def add(self, bulk: Bulk, now: datetime) -> None:
         await self.conn.execute(
@@ -67,7 +66,7 @@ class SqlBulks(Statements):
         return replace(bulk, details=self._opened(bulk.tenant_id, bulk.details))
 
     async def fix_runs(self, bulk: Bulk, query: FilterQuery, now: datetime) -> int:
-        """These runs are its items from now on, whatever becomes of them; with one statement. Says how many."""
+        """Store these runs as its items, with one statement; returns how many."""
         sieve = await RunConditions.of(self.conn, self.dialect, bulk.tenant_id, query, now)
         return await self._fix(bulk, runs.c.id, sieve.where())
 
@@ -106,7 +105,7 @@ class SqlBulks(Statements):
         return [self._bulk(row) for row in await self.conn.execute(query)]
 
     async def failures(self, bulk_ids: Sequence[str], limit: int) -> dict[str, list[tuple[str, str]]]:
-        """(id, message) of the first items of each that failed."""
+        """(id, message) of the first failed items of each."""
         found: dict[str, list[tuple[str, str]]] = {}
         for bulk_id in bulk_ids:
             mine = (bulk_items.c.bulk_id == bulk_id, bulk_items.c.state == "failed")
@@ -116,7 +115,7 @@ class SqlBulks(Statements):
         return found
 
     async def outcomes(self, bulk_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-        """The states of the runs that each has made so far."""
+        """The states of the runs that each has created so far."""
         query = (
             select(bulk_items.c.bulk_id, runs.c.state, func.count())
             .select_from(bulk_items.join(runs, runs.c.id == bulk_items.c.run_id))
@@ -129,7 +128,7 @@ class SqlBulks(Statements):
         return found
 
     async def turn(self, bulk_id: str, state: BulkState, reason: str, now: datetime) -> None:
-        """Let it be in this state; `reason` says why."""
+        """Set its state; `reason` says why."""
         values: dict[str, Any] = {
             "state": state.value,
             "reason": reason[:MESSAGE],
@@ -147,7 +146,7 @@ class SqlBulks(Statements):
         return await self.conn.scalar(query)
 
     async def claim(self, holder: str, now: datetime, lease: timedelta, limit: int) -> list[Bulk]:
-        """Running ones whose turn has come and that nobody else holds: ours for the length of the lease."""
+        """Claim running ones whose turn has come and whose lease is free or expired, for the length of the lease."""
         leases = Leases(self.tx, bulks)
         free = or_(bulks.c.lease_until.is_(None), leases.expired(now, longest(lease)), bulks.c.holder == holder)
         query = select(bulks).where(bulks.c.next_at <= now, free).order_by(bulks.c.next_at).limit(limit)
@@ -159,14 +158,14 @@ class SqlBulks(Statements):
         return found
 
     async def items(self, bulk_id: str, limit: int) -> list[BulkItem]:
-        """The next ones that nobody has acted on."""
+        """The next pending items."""
         waiting = (bulk_items.c.bulk_id == bulk_id, bulk_items.c.state == "pending")
         query = select(bulk_items.c.position, bulk_items.c.thing_id).where(*waiting)
         rows = await self.conn.execute(query.order_by(bulk_items.c.position).limit(limit))
         return [BulkItem(position, thing_id) for position, thing_id in rows]
 
     async def settle(self, bulk: Bulk, holder: str, item: BulkItem, now: datetime, failure: str | None) -> bool:
-        """The item is done, well or badly; False when that is not for us to say: it runs no more, or is another's."""
+        """Mark the item done or failed; False when the bulk action no longer runs, or another process holds it."""
         pending = (
             bulk_items.c.bulk_id == bulk.id,
             bulk_items.c.position == item.position,
@@ -176,7 +175,7 @@ class SqlBulks(Statements):
         message = None if failure is None else failure[:MESSAGE]
         flipped = await self.conn.execute(update(bulk_items).where(*pending).values(state=state, message=message))
         if flipped.rowcount != 1:
-            # Somebody else has done it.
+            # Another process has settled it.
             return False
         column = bulks.c.ok if failure is None else bulks.c.failed
         ours = (bulks.c.id == bulk.id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
@@ -188,12 +187,12 @@ class SqlBulks(Statements):
         await self.conn.execute(update(bulk_items).where(*place).values(run_id=run_id))
 
     async def rest(self, bulk_id: str, holder: str, until: datetime) -> None:
-        """Its next turn; whoever comes first then takes it."""
+        """Release it until its next turn; any process may then claim it."""
         ours = (bulks.c.id == bulk_id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
         await self.conn.execute(update(bulks).where(*ours).values(next_at=until))
 
     async def prune(self, before: datetime, limit: int) -> int:
-        """Delete up to so many that were over before this moment, with their items."""
+        """Delete up to `limit` that ended before this moment, with their items."""
         query = select(bulks.c.id).where(bulks.c.finished_at < before).order_by(bulks.c.id).limit(limit)
         old = list((await self.conn.execute(query)).scalars())
         if old:

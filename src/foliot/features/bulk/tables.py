@@ -1,4 +1,4 @@
-"""Tables of bulk actions."""
+"""Tables of bulk actions and their items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, St
 
 from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.metadata import metadata, one_of, tenant, where_set
-from foliot.features.bulk.model.bulk import BulkOperation, BulkOrder, BulkState
+from foliot.features.bulk.model import BulkOperation, BulkOrder, BulkState
 
 bulks = Table(
     "bulks",
@@ -18,7 +18,7 @@ bulks = Table(
     Column("door", key(16), nullable=False),
     Column("action", key(16), nullable=False),
     Column("filter", prose()),
-    # What the action needs to know besides: which tags, which instants of which schedule.
+    # Further parameters of the operation: which tags, which instants of which schedule.
     Column("details", Document),
     Column("ids_given", Integer, nullable=False),
     Column("sequence", key(16), nullable=False),
@@ -29,7 +29,7 @@ bulks = Table(
     Column("ok", Integer, nullable=False, server_default=text("0")),
     Column("failed", Integer, nullable=False, server_default=text("0")),
     Column("reason", String(500), nullable=False, server_default=""),
-    # Who acts on its items, and until when nobody else does.
+    # The process that works on its items, and the end of its lease.
     Column("holder", key(200)),
     Column("lease_until", Moment),
     # When its next turn is; NULL when there is none.
@@ -56,7 +56,7 @@ bulk_items = Table(
     tenant(),
     Column("thing_id", key(40), nullable=False),
     Column("state", key(16), nullable=False),
-    # Why it failed, and the run that it made.
+    # Why it failed, and the run that it created.
     Column("message", String(500)),
     Column("run_id", key(40)),
     CheckConstraint("state IN ('pending', 'ok', 'failed')", name="state"),

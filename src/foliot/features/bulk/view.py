@@ -1,4 +1,4 @@
-"""How bulk actions are printed at a terminal."""
+"""Terminal output of bulk actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wires what carries out bulk actions."""
+"""Builds the runner of bulk actions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ from foliot.wakeups.feed import Feed
 
 
 def build_bulk_runner(store: Database, clock: Clock, feed: Feed, usecases: UseCases) -> BulkRunner:
-    """One for each process that fires schedules; each bulk action is held by one of them."""
+    """One for each process that fires schedules; each bulk action is leased by one of them."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('h')[-6:]}"
-    return BulkRunner(clock=clock, store=store, feed=feed, hands=usecases[BulkItemActions], holder=holder)
+    return BulkRunner(clock=clock, store=store, feed=feed, actions=usecases[BulkItemActions], holder=holder)

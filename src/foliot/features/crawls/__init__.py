@@ -1,1 +1,1 @@
-"""Runs spiders on Scrapyd when a schedule fires."""
+"""Runs spiders on Scrapyd: starts, polls and stops crawls, and copies their logs and items."""

@@ -1,4 +1,4 @@
-"""The route that asks for crawls."""
+"""The route that starts or schedules crawls."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new 
 async def crawl(
     request: Request, cases: Cases, caller: Who, asked: Body, *, ignore_cache: IgnoreCache = False
 ) -> Response:
-    """Now, at `schedule_at`, or whenever `interval` says. The same request again, within `CRAWL_CACHE_TTL` and for
-    the same user, is given the same job, unless that failed or was cancelled.
+    """Now, at `schedule_at`, or repeatedly by `interval`. An equal request within `CRAWL_CACHE_TTL` and for the same
+    user gets the same job, unless that failed or was cancelled.
 
     With `Accept: text/event-stream` a crawl that begins now is answered with its log, as `GET /jobs/{job_id}/logs`.
     """
     streamed = wants_stream(request)
     if streamed:
-        # No crawl begins for whoever would then be refused its stream.
+        # Checked first: no crawl starts for a caller that would then be refused its event stream.
         await sse.room(request.app, cases, caller)
     status = 202 if _planned(asked.document) else 200
     made = await cases[Crawls].request(caller, asked.document, asked.once(status, crawled), ignore_cache=ignore_cache)
@@ -58,7 +58,7 @@ def _planned(document: Any) -> bool:
 
 
 def crawled(made: CrawlAnswer) -> schema.FreshCrawl | schema.CachedCrawl | schema.PlannedCrawl:
-    """The answer in its three shapes: planned, asked for before, begun."""
+    """The answer in its three shapes: scheduled, cached, started."""
     if made.schedule is not None:
         planned: schema.PlannedCrawl = {"job_id": made.job_id, "scheduled": True, "next_run": made.schedule.next_at}
         if made.cached_at is not None:

@@ -1,4 +1,4 @@
-"""Requests and answers of crawls."""
+"""Requests and answers of crawls, as OpenAPI describes them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from foliot.servers.http.schema import CLOSED, Priority, declared
 
 @declared(example={"spider": "seo", "start_urls": ["https://example.com"], "depth": 2, "params": {"lang": "en"}})
 class NewCrawl:
-    """A crawl: now, at a moment, or in a rhythm."""
+    """A crawl: now, once at a given time, or repeatedly."""
 
     user_id: Annotated[str | None, Field(max_length=200)] = None
-    """Whom the crawl is for; whoever asks, when it is not given."""
+    """User the crawl is for; by default the caller."""
     spider: str
     start_urls: list[str] | None = None
-    """Where the spider begins; without any it must know by itself."""
+    """Where the spider begins; by default its own start URLs."""
     depth: int | None = None
     schedule_at: datetime | None = None
-    """Crawl once, then; an offset is required."""
+    """Crawl once at this time; an offset is required."""
     interval: Annotated[str | int | dict[str, int] | None, Field(examples=["0 9 * * *", "4h"])] = None
-    """Crawl again and again: a cron expression, a number of seconds, or an object such as `{"hours": 4}`."""
+    """Crawl repeatedly: a cron expression, a number of seconds, or an object such as `{"hours": 4}`."""
     timezone: str | None = None
     """The zone of `interval`."""
     ignore_cache: bool | None = False
-    """A new crawl even if the same was asked for a moment ago; the spider is told so too."""
+    """Start a new crawl even if an equal request was made recently; also passed to the spider."""
     params: dict[str, Any] | None = None
     """Arguments of the spider."""
     priority: Priority | None = 5
@@ -39,7 +39,7 @@ class NewCrawl:
 
 @declared
 class FreshCrawl:
-    """A crawl that was not asked for before."""
+    """A new crawl."""
 
     job_id: str
     scheduled: Literal[False]
@@ -50,7 +50,7 @@ class FreshCrawl:
 
 @declared
 class CachedCrawl:
-    """The job that the same request was given."""
+    """The job of an equal earlier request."""
 
     job_id: str
     scheduled: Literal[False]
@@ -60,7 +60,7 @@ class CachedCrawl:
 
 @with_config(CLOSED)
 class PlannedCrawl(TypedDict):
-    """A schedule; `cached` and `cached_at` are there when the same request had made it before."""
+    """A schedule; `cached` and `cached_at` are present when an equal earlier request created it."""
 
     job_id: str
     scheduled: Literal[True]

@@ -1,4 +1,4 @@
-"""Tables of crawls: who asked for the same a moment ago, and what crawls brought home."""
+"""The table of recent requests for crawls, by fingerprint."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from sqlalchemy import CheckConstraint, Column, Index, Table
 from foliot.db.columns import Moment, key
 from foliot.db.metadata import metadata
 
-# One row for each request that was made lately: whoever makes the same again finds its job here.
+# One row for each recent request: an equal request finds its job here.
 crawl_requests = Table(
     "crawl_requests",
     metadata,
     Column("tenant_id", key(64), primary_key=True),
     Column("fingerprint", key(64), primary_key=True),
-    # A run's id, or a schedule's when a moment or a rhythm was asked for.
+    # The id of a run, or of a schedule for a request with a trigger.
     Column("job_id", key(40), nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("expires_at", Moment, nullable=False),

@@ -1,4 +1,4 @@
-"""Asks for crawls: now, at a moment or in a rhythm; the same request again is given the same job."""
+"""The use case of crawls: starts or schedules a crawl; an equal request within the cache time gets the same job."""
 
 from __future__ import annotations
 
@@ -31,49 +31,57 @@ from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.crawls.model.crawl import CRAWL, CRAWL_QUEUE, CrawlSpec, fingerprint, in_own_words, read_crawl
-from foliot.features.crawls.model.job import KnownJob, PendingCrawl
-from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.crawls.model import (
+    CRAWL,
+    CRAWL_QUEUE,
+    CrawlSpec,
+    KnownJob,
+    PendingCrawl,
+    fingerprint,
+    in_own_words,
+    read_crawl,
+)
+from foliot.features.crawls.sql import SqlCrawls
 from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedules, find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 CACHED_FOR = timedelta(hours=1)
 REMEMBERED = 10_000
-"""Requests of which a process knows that somebody made them: it looks for their jobs before it writes."""
+"""How many recent fingerprints a process remembers, to read their jobs before it writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlAnswer:
-    """What a request was answered with."""
+    """The job of a request: new, scheduled or cached."""
 
     job_id: str
     run: RunView | None = None
-    """The run of a crawl that was not asked for before."""
+    """The run of a new crawl."""
     schedule: Schedule | None = None
-    """What stands behind the job, when a moment or a rhythm was asked for."""
+    """The schedule of a crawl with a trigger."""
     cached_at: datetime | None = None
-    """When the same was asked for first; None when this is the first time."""
+    """When the first equal request was made; None when this is the first."""
 
 
 @dataclass(slots=True)
 class _EqualRequests:
-    """Those who wait for the same."""
+    """Concurrent requests with one fingerprint."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     count: int = 0
     failed: Unavailable | None = None
 
     def pass_on(self) -> None:
-        """What the one before heard."""
+        """Raises the failure of the request before."""
         if self.failed is not None:
             raise Unavailable(str(self.failed), told=self.failed.told, cause=self.failed.cause)
 
 
 @dataclass(slots=True)
 class RequestTurns:
-    """Lets equal requests of this process wait for one another here, where it is cheap, and not in the database.
+    """Serialises equal requests of this process in memory, which is cheaper than by row locks.
 
-    When the database is away for one of them, it is away for all who wait: nobody tries again for each.
+    When the database is unavailable for one of them, all that wait fail at once, without a try each.
     """
 
     _lines: dict[tuple[str, str], _EqualRequests] = field(default_factory=dict)
@@ -81,7 +89,7 @@ class RequestTurns:
 
     @asynccontextmanager
     async def of(self, tenant_id: str, print_: str) -> AsyncIterator[bool]:
-        """Whether the same was not asked for here lately. It is a guess: whoever trusts it asks the database anyway."""
+        """Whether there was no equal request in this process lately. A hint: the database decides."""
         line = self._lines.setdefault((tenant_id, print_), _EqualRequests())
         line.count += 1
         try:
@@ -108,7 +116,7 @@ class RequestTurns:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedCrawl:
-    """A request that the action has read."""
+    """A request whose configuration the action has validated."""
 
     crawl: CrawlSpec
     user_id: str
@@ -118,7 +126,7 @@ class _ParsedCrawl:
 
 @dataclass(frozen=True, slots=True)
 class _CrawlOrder:
-    """Who wants it, and what their tenant may have."""
+    """A request in a group commit: its caller and the limits of the tenant."""
 
     caller: Caller
     wanted: _ParsedCrawl
@@ -127,7 +135,7 @@ class _CrawlOrder:
 
 @dataclass(frozen=True, slots=True)
 class _StartedCrawl:
-    """What is written down of a crawl that begins."""
+    """The run and the audit entry of a crawl that starts."""
 
     run: RunRequest
     told: AuditEntry
@@ -135,7 +143,7 @@ class _StartedCrawl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawls:
-    """One question."""
+    """Starts and schedules crawls."""
 
     store: Database
     clock: Clock
@@ -151,10 +159,10 @@ class Crawls:
     async def request(
         self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME, *, ignore_cache: bool = False
     ) -> CrawlAnswer:
-        """A new job, or the one that the same request was given lately, if it did not fail and was not cancelled.
+        """A new job, or the cached one of an equal request, if it did not fail and was not cancelled.
 
-        Whoever may ask for crawls may ask for them in another user's name: users of a tenant see each other's jobs
-        anyway, and the trail says who asked.
+        A caller that may start crawls may start them for another user: users of a tenant see each other's jobs
+        anyway, and the audit log names the caller.
         """
         crawl = read_crawl(raw, ignore_cache=ignore_cache)
         if crawl.trigger is not None:
@@ -178,13 +186,13 @@ class Crawls:
         return _ParsedCrawl(crawl, user_id, config, fingerprint(user_id, config, trigger))
 
     async def _known(self, caller: Caller, wanted: _ParsedCrawl) -> CrawlAnswer | None:
-        """The job of an equal request; most of those who ask twice need not wait for anybody."""
+        """The job of an equal request, read without a lock: most repeated requests need no more."""
         async with self.store.read(caller.tenant_id) as tx:
             known = await SqlCrawls(tx).known(caller.tenant_id, wanted.fingerprint, self.clock.now())
             return None if known is None else await self._cached(tx, caller, known)
 
     async def _begin(self, caller: Caller, wanted: _ParsedCrawl) -> CrawlAnswer | None:
-        """A crawl that nobody has asked for, written together with what others ask for now; None when somebody has."""
+        """Starts a crawl by group commit with concurrent requests; None when there is an equal request."""
         if not small(wanted.config):
             return None
         asked = _CrawlOrder(caller, wanted, await self.limiter.of(caller.tenant_id))
@@ -195,7 +203,7 @@ class Crawls:
     async def _begin_all(
         self, tenant_id: str, group: Sequence[_CrawlOrder]
     ) -> Sequence[CrawlAnswer | Exception | None]:
-        """First claimed, then counted: whoever is given another's crawl has asked for none, and no limit minds it."""
+        """Claims fingerprints before it counts: a request that gets an existing crawl does not count against limits."""
         begun: list[_StartedCrawl] = []
         answers: list[CrawlAnswer | Exception | None] = []
         refused: list[str] = []
@@ -296,7 +304,7 @@ def _begun(caller: Caller, wanted: _ParsedCrawl, request: PendingCrawl) -> _Star
 
 
 def _performed(wanted: _ParsedCrawl) -> dict[str, Any]:
-    """The action; a spider that keeps pages in a cache of its own is told not to use it."""
+    """The configuration of the action; with `ignore_cache`, the spider is told not to use its own cache."""
     if not wanted.crawl.ignore_cache:
         return wanted.config
     return {**wanted.config, "params": {**(wanted.config.get("params") or {}), "ignore_cache": True}}

@@ -1,4 +1,4 @@
-"""Wires what crawls need: the Scrapyd nodes of the settings, and a way out that leads to them alone."""
+"""Builds the crawl action from the settings, with an HTTP egress that reaches only the Scrapyd nodes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
 from foliot.net.client import HttpEgress
 
 REQUESTS = 16
-"""How many requests a process has under way to one Scrapyd, which answers one after the other anyway."""
+"""Maximum concurrent requests of a process to one Scrapyd, which answers one after the other anyway."""
 
 
 def build_crawls(settings: Settings, targets: HttpEgress, clock: Clock) -> tuple[CrawlAction, HttpEgress]:
-    """The action that crawls, and its way to the nodes; `targets` says where spiders may be sent."""
+    """The action, and the egress to its nodes; `targets` is the SSRF guard of start URLs."""
     nodes = [ScrapydNode.of(url.reveal()) for url in settings.scrapyd_urls]
     egress = HttpEgress(allow=[node.place for node in nodes], ports=(), per_host=REQUESTS)
     crawl = CrawlAction(

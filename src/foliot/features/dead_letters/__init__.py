@@ -1,1 +1,1 @@
-"""Dead letters."""
+"""Dead letters: runs that failed for good, grouped by error and replayed."""

@@ -53,7 +53,7 @@ def groups(q: Filter = None) -> None:
 
 @group.post("/api/dead-letters/replay", REPLAYED, utc=False)
 def replay(
-    runs: Annotated[list[str] | None, typer.Argument(help="Ids of dead runs.", metavar="[RUN]...")] = None,
+    runs: Annotated[list[str] | None, typer.Argument(help="Ids of dead letters (run_…).", metavar="[RUN]...")] = None,
     *,
     schedule: Annotated[str | None, typer.Option(help="All of this schedule (its id).")] = None,
     kind: Annotated[str | None, typer.Option(help="All of this kind of action.")] = None,
@@ -61,10 +61,10 @@ def replay(
     as_of: AsOf = None,
     patch: Patch = None,
 ) -> dict[str, object]:
-    """Replay dead letters, each as a new run; a letter stays until its new run succeeds.
+    """Replay dead letters, each as a new run; the dead letter stays until that run succeeds.
 
-    Each uses the current settings of its schedule, unless --as-of then. To replay many at a limited rate: foliot bulk
-    start replay.
+    Each uses the current settings of its schedule, unless --as-of then is given.
+    To replay many at a limited rate, use foliot bulk start replay.
     """
     given = {"schedule_id": schedule, "kind": kind, "code": code}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -88,9 +88,9 @@ def mute(
     hours: Annotated[int, typer.Option(min=1, max=720, help="For this many hours.")] = 24,
     reason: Annotated[str, typer.Option(help="Why; shown with the group.")] = "",
 ) -> None:
-    """Mute a group of dead letters for a while: it does not need attention until the time is over."""
+    """Mute a group of dead letters: foliot attention leaves it out until the time is up."""
 
 
 @group.post("/api/dead-letters/groups/{fingerprint}/unmute", lambda _: typer.echo("Not muted."), utc=False)
 def unmute(fingerprint: GroupId) -> None:
-    """Unmute a group of dead letters before its time is over."""
+    """Unmute a group of dead letters before its time is up."""

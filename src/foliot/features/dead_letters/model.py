@@ -1,4 +1,4 @@
-"""Rules of dead letters."""
+"""Values of dead letters: groups by failure, and totals."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from foliot.engine.model.views import RunView
 from foliot.features.mutes.model import MuteRecord
 
 MOST_REPLAYS = 10
-"""So often a letter is sent again; then something else is to be mended."""
+"""A dead letter is replayed this many times; then its target needs a fix."""
 
 
 DISCARDED = "discarded"
-"""What stands as the answer of a letter that somebody threw away."""
+"""The value of `resolved_by` of a dead letter that a user discarded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureGroupView:
-    """Dead letters that failed alike."""
+    """Dead letters with the same failure fingerprint."""
 
     fingerprint: str
     count: int
@@ -28,18 +28,18 @@ class FailureGroupView:
     sample: RunView
     """The newest of them."""
     schedules: Sequence[tuple[str, str]]
-    """(id, name) of those they come from; the ten with the most."""
+    """(id, name) of their schedules; the ten with the most."""
     arrivals: Sequence[int]
-    """How many came in each of the last hours, oldest first."""
+    """Arrivals in each of the last hours, oldest first."""
     counted_from: datetime
-    """Where the first of those hours begins."""
+    """The start of the first of those hours."""
     mute: MuteRecord | None = None
-    """Who wants to hear nothing of it, and until when."""
+    """The mute of the group, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterTotals:
-    """All the letters that a filter matches."""
+    """Totals of all dead letters that a filter matches."""
 
     groups: int
     letters: int
@@ -53,7 +53,7 @@ AGES = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1), timedelta(day
 
 @dataclass(frozen=True, slots=True)
 class FailureGroups:
-    """A page of groups of dead letters, and what there is in all."""
+    """A page of groups of dead letters, with the totals."""
 
     groups: Sequence[FailureGroupView]
     pile: DeadLetterTotals

@@ -1,4 +1,4 @@
-"""Routes of dead letters."""
+"""Routes of dead letters: groups, replay, mute."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 async def groups(
     cases: Cases, caller: Who, page: Paged, kind: Text = None, schedule_id: Text = None, code: Text = None
 ) -> Response:
-    """Letters that failed alike stand together, those that failed last first; each group names its newest 100."""
+    """Dead letters with the same failure form a group, the latest failure first; each group names its newest 100."""
     filters = plain_texts(kind=kind, schedule_id=schedule_id, code=code)
     found = await cases[DeadLetters].groups(caller, page.more(), **filters)
     shown, following = page.of(found, lambda one: one.ids[0])
@@ -49,7 +49,7 @@ async def groups(
     summary="Replay",
 )
 async def replay(cases: Cases, caller: Who, asked: Body) -> Response:
-    """By ids or by filter, at most 500 at once. Each is a new run; the letter stays until its replay succeeds.
+    """By ids or by filter, at most 500 at once. Each is a new run; the dead letter stays until its replay succeeds.
 
     It follows its schedule as it is now, unless `as_of` is `then`; the run says which version it follows.
     """
@@ -80,7 +80,7 @@ Fingerprint = Annotated[str, Depends(_fingerprint)]
     summary="Mute a group",
 )
 async def mute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body) -> Response:
-    """It needs nobody's attention for a while, 24 hours unless said. Its letters stay, new ones join it."""
+    """It needs no attention for a while, by default 24 hours. Its dead letters stay, new ones join it."""
     made = await cases[Mutes].mute(caller, fingerprint, asked.document, asked.once(200, mutes_schema.MutedGroup.of))
     return encode.answer(mutes_schema.MutedGroup.of(made))
 
@@ -93,7 +93,7 @@ async def mute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body)
     summary="Unmute a group",
 )
 async def unmute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body) -> Response:
-    """Before its time; unmuting what is not muted changes nothing."""
+    """Before the time is over; unmuting a group that is not muted changes nothing."""
     await cases[Mutes].unmute(caller, fingerprint, asked.once(200, _unmuted))
     return encode.answer(
         mutes_schema.UnmutedGroup(

@@ -1,4 +1,4 @@
-"""Requests and answers of dead letters."""
+"""Requests and answers about dead letters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.servers.http.schema import declared
 
 @declared
 class DeadLettersByError:
-    """Dead letters that failed alike."""
+    """Dead letters with the same error."""
 
     code: str
     message: str
@@ -51,7 +51,7 @@ class DeadLettersByErrorPage:
 
 @declared
 class ReplayResult:
-    """The new runs; `more` says that the filter matches letters beyond the bound of one request."""
+    """The new runs; `more` says that the filter matches dead letters beyond the limit of one request."""
 
     items: list[Run]
     more: bool
@@ -63,7 +63,7 @@ class ReplayResult:
 
 @declared
 class DeadLetterFilter:
-    """Which letters."""
+    """Which dead letters."""
 
     kind: Annotated[str | None, Field(max_length=200)] = None
     schedule_id: Annotated[str | None, Field(max_length=200)] = None
@@ -90,7 +90,7 @@ class ScheduleName:
 
 @declared
 class HourlyCount:
-    """How many came in the hour that begins at `at`."""
+    """Arrivals in the hour that begins at `at`."""
 
     at: datetime
     count: int
@@ -98,7 +98,7 @@ class HourlyCount:
 
 @declared
 class DeadLetterAge:
-    """Letters that are older than those of the bar before, and not older than this."""
+    """Dead letters that are older than those of the bar before, and not older than this."""
 
     up_to_hours: int | None
     """None: older than all the others."""
@@ -107,7 +107,7 @@ class DeadLetterAge:
 
 @declared
 class FailureGroup:
-    """Dead letters without an answer that failed alike."""
+    """Unresolved dead letters with the same failure fingerprint."""
 
     fingerprint: str
     kind: str
@@ -119,24 +119,24 @@ class FailureGroup:
     first_at: datetime
     last_at: datetime
     schedules: list[ScheduleName]
-    """Where they come from: the ten that sent most."""
+    """Their schedules: the ten with the most."""
     sample_id: str
     sample: Run
     """The newest of them."""
     arrivals: list[HourlyCount]
     """By the hour, for the last 24."""
     mute: MutedGroup | None
-    """Who wants to hear nothing of it, and until when."""
+    """The mute of the group, if it has one."""
 
 
 @declared
 class FailureGroupPage:
-    """A page of groups, those with the newest letter first; `total` counts all of them."""
+    """A page of groups, those with the newest dead letter first; `total` counts all of them."""
 
     items: list[FailureGroup]
     total: int
     letters: int
-    """How many letters there are in all groups."""
+    """How many dead letters there are in all groups."""
     oldest_at: datetime | None
     ages: list[DeadLetterAge]
     """How old all of them are, the youngest first."""

@@ -1,4 +1,4 @@
-"""Dead letters that failed alike, as groups."""
+"""Groups dead letters by failure fingerprint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.mutes.sql import SqlMutes
 
 HOURS = 24
-"""Over which arrivals are counted, each by itself."""
+"""Hours for which arrivals are counted."""
 MOST_SCHEDULES = 10
 
 _HOUR = 3_600_000
@@ -30,7 +30,7 @@ _HOUR = 3_600_000
 async def groups(
     tx: Transaction, sieve: RunConditions, page: PageRequest
 ) -> tuple[list[FailureGroupView], DeadLetterTotals]:
-    """Those with the newest letter first, and what there is altogether."""
+    """Those with the newest dead letter first, with the totals."""
     conn, dialect = tx.conn, tx.dialect
     newest = func.max(runs.c.id).label("newest")
     columns = (
@@ -72,7 +72,7 @@ async def groups(
 
 
 async def _pile(conn: AsyncConnection, sieve: RunConditions) -> DeadLetterTotals:
-    """One look at all of them: how many groups and letters, and how old."""
+    """The totals in one query: groups, dead letters, and their ages."""
     bounds = [literal(sieve.now - age, Moment()) for age in AGES]
     older = [func.sum(case((runs.c.finished_at < bound, 1), else_=0)) for bound in bounds]
     groups = func.count(func.distinct(func.coalesce(runs.c.fingerprint, "")))
@@ -83,12 +83,12 @@ async def _pile(conn: AsyncConnection, sieve: RunConditions) -> DeadLetterTotals
 
 
 def _first_hour(sieve: RunConditions) -> datetime:
-    """Full hours, of which the last one is going on."""
+    """Full hours, of which the last is the present one."""
     return sieve.now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
 
 
 async def _schedules(conn: AsyncConnection, where: Sequence[ColumnElement[bool]]) -> dict[str, list[tuple[str, str]]]:
-    """Where the letters of each group come from, the one with the most first."""
+    """The schedules of each group's dead letters, the one with the most first."""
     sent = func.count().label("letters")
     inner = (
         select(runs.c.fingerprint, runs.c.schedule_id, sent)
@@ -117,7 +117,7 @@ async def _names(conn: AsyncConnection, ids: set[str]) -> dict[str, str]:
 async def _arrivals(
     conn: AsyncConnection, sieve: RunConditions, where: Sequence[ColumnElement[bool]]
 ) -> dict[str, list[int]]:
-    """How many letters of each group came in each of the last hours."""
+    """Arrivals of each group in each of the last hours."""
     start = _first_hour(sieve)
     hour = (Elapsed(literal(start, Moment()), runs.c.finished_at) // _HOUR).label("hour")
     cells = select(runs.c.fingerprint, hour).where(*where, runs.c.finished_at >= start).subquery()

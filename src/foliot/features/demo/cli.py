@@ -8,7 +8,7 @@ from foliot.terminal.group import CommandGroup
 from foliot.terminal.output import count
 from foliot.terminal.view import JsonObject
 
-group = CommandGroup("Show or remove the demo of foliot up --demo.")
+group = CommandGroup("Show or remove the demo data of foliot up --demo.")
 
 
 def _show_status(demo: JsonObject) -> None:

@@ -1,4 +1,4 @@
-"""Furnishes the demo: its schedules, their week, and the first that really run. A second time changes nothing."""
+"""Installs the demo: its schedules, a week of generated history, and first real runs. Idempotent."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from foliot.wakeups.feed import Feed
 DEMO = Caller(KEEPER, SOURCE, Role.SYSTEM, Interface.CODE)
 PAUSED = "partner-sync"
 PAUSED_FOR = timedelta(hours=3)
-WHY_PAUSED = "the partner's system is away; wait until they say that it is back"
+WHY_PAUSED = "the partner's system is down; wait until they report it is back"
 SCRAPED = "shop-prices"
 OWN = re.compile(rf"(https?://[^/\"]+)(?:{SITE}|{ECHO})\b")
-"""Where a document calls this Foliot itself."""
+"""URLs of this server itself in a document."""
 AT_ONCE = ("news-articles", "shop-prices", "own-jobs", pipeline.SCHEDULE)
-"""What is run when the demo is new, so that there is something that really happened."""
+"""Schedules that are run when the demo is installed, so that there are real runs too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class PastClock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoInstaller:
-    """Knows where this Foliot answers, and which kinds of action it has."""
+    """Creates the demo's schedules at this server's own address, for the kinds of action that it has."""
 
     store: Database
     clock: Clock
@@ -74,14 +74,14 @@ class DemoInstaller:
     base: str
     grpc: bool
     pipelines: bool = False
-    """Whether pipelines are nobody else's: a file that defines some says which there are."""
+    """Whether the demo may define its pipeline: not when a file defines the tenant's pipelines."""
 
     @property
     def feed(self) -> Feed:
         return self.schedules.feed
 
     async def install(self) -> int:
-        """Make what is missing; answers how many schedules are new."""
+        """Create what is missing; returns how many schedules are new."""
         made, left = await self._make(DEMO)
         new = {one.name: one.schedule for one in made if one.fate is DeclarationOutcome.CREATED}
         begun = {**{name: schedule.id for name, schedule in new.items() if name in AT_ONCE}, **left}
@@ -91,21 +91,21 @@ class DemoInstaller:
 
     @unchecked_command
     async def _make(self, ctx: CommandContext) -> tuple[Sequence[DeclarationResult], Mapping[str, str]]:
-        """What became of each schedule, and whose articles are to be asked for again."""
-        told = run_histories(urlsplit(self.base).hostname or "localhost")
+        """The result for each schedule, and the schedules whose articles are to be requested again."""
+        histories = run_histories(urlsplit(self.base).hostname or "localhost")
         tx = await ctx.begin(self.schedules.limiter)
-        # Schedules are made in the past; the audit log says when that was done.
+        # Schedules are created in the past; the audit log has the time at which that was done.
         now = ctx.audit_time = ctx.now
         declared = await SqlDeclarations(tx).of(KEEPER, SOURCE)
         known = {one.name for one in declared}
         made = []
         for name in self._wanted(now):
-            # What has a past was made a week ago; what stands is looked at by today's clock.
-            since = _since(name, now) if name in told and name not in known else now
+            # Schedules with a history were created a week ago; existing ones are compared by today's clock.
+            since = _since(name, now) if name in histories and name not in known else now
             declaring = Declarations(schedules=replace(self.schedules, clock=PastClock(since)))
 
             def wanted(schedule: Schedule | None, name: str = name) -> Mapping[str, Any]:
-                # Whoever is there was asked for when it came to be.
+                # An existing schedule's articles were requested when it was created.
                 return self._wanted(now if schedule is None else schedule.created_at)[name]
 
             made.append(await declaring.make(ctx, (SOURCE, name), wanted))
@@ -118,9 +118,9 @@ class DemoInstaller:
         return made, await self._move(ctx, declared)
 
     async def _move(self, ctx: CommandContext, declared: Sequence[DeclaredSchedule]) -> Mapping[str, str]:
-        """At another port than before, everything that calls us follows: what runs, what is repeated, what was edited.
+        """On another port than before, every URL of this server is rewritten: in schedules, versions and runs.
 
-        Articles wait for pages by their address, and are given up; answers the schedules that asked for some.
+        Articles are keyed by URL, and are deleted; returns the schedules that requested some.
         """
         places = {place for one in declared for place in OWN.findall(orjson.dumps(one.made).decode())}
         ids = [one.schedule_id for one in declared if one.schedule_id is not None]
@@ -133,14 +133,14 @@ class DemoInstaller:
         return demo_schedules(self.base, kinds, now, grpc=self.grpc, pipelines=self.pipelines)
 
     async def _live(self, ctx: CommandContext, new: Sequence[DeclarationResult], now: datetime) -> None:
-        told = run_histories(urlsplit(self.base).hostname or "localhost")
-        # Two nights ago nobody was there for half an hour.
+        histories = run_histories(urlsplit(self.base).hostname or "localhost")
+        # Two nights ago there is an outage of half an hour.
         night = Outage(now - timedelta(hours=50), now - timedelta(hours=50) + timedelta(minutes=33))
         accounts = {
             one.name: account
             for one in new
-            if one.name in told
-            and (account := settled_week(one.schedule, told[one.name], _until(one.name, now), night)) is not None
+            if one.name in histories
+            and (account := settled_week(one.schedule, histories[one.name], _until(one.name, now), night)) is not None
         }
         await SqlPast(ctx.tx).write(list(accounts.values()))
         if SCRAPED in accounts:
@@ -150,7 +150,7 @@ class DemoInstaller:
                 await _pause(ctx, one.schedule.id, _until(PAUSED, now))
 
     def _observed(self, account: PastAccount) -> list[PriceObservation]:
-        """What its runs brought home."""
+        """The prices that its runs observed."""
         return [
             PriceObservation(
                 tenant_id=KEEPER,
@@ -185,7 +185,7 @@ def _since(name: str, now: datetime) -> datetime:
 
 
 def _until(name: str, now: datetime) -> datetime:
-    """Up to when it lived. It was paused between two full hours, in any zone: its last run had given up by then."""
+    """The end of its history. It was paused between two full hours, in any zone: its last run had given up by then."""
     return (now - PAUSED_FOR).replace(minute=45, second=0, microsecond=0) if name == PAUSED else now
 
 

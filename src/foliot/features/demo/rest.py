@@ -26,7 +26,7 @@ router = APIRouter()
     summary="Whether the demo is on",
 )
 async def show(cases: Cases, caller: Who) -> Response:
-    """`foliot up --demo` puts it there."""
+    """`foliot up --demo` installs it."""
     about = await cases[Demo].about(caller)
     return encode.answer(
         schema.DemoSummary(
@@ -45,7 +45,7 @@ async def show(cases: Cases, caller: Who) -> Response:
     summary="Remove the demo",
 )
 async def remove(cases: Cases, caller: Who) -> Response:
-    """Everything that it made, and nothing else: its schedules, their runs, logs, articles and prices, for good."""
+    """Everything that it created, and nothing else: its schedules, their runs, logs, articles and prices, for good."""
     erased = await cases[Demo].remove(caller)
     return encode.answer(
         schema.DemoRemoved(
@@ -57,7 +57,7 @@ async def remove(cases: Cases, caller: Who) -> Response:
 
 @router.api_route("/api/demo-site/{path:path}", methods=["GET", "POST"], dependencies=[PUBLIC], include_in_schema=False)
 async def site(request: Request, cases: Cases, path: str) -> Response:
-    """Only in local mode, and only where the demo was started."""
+    """Only in local mode, and only where the demo is on."""
     demo = cases[Demo]
     if request.app.state.identity is not None or demo.site is None:
         raise NotFound("site", "demo")

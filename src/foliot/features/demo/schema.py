@@ -1,4 +1,4 @@
-"""Requests and answers of demo."""
+"""Response schemas of the demo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DemoState:
 
 @declared
 class DemoSummary(DemoState):
-    """What there is of the demo."""
+    """The demo's data."""
 
     runs: int
 

@@ -1,4 +1,4 @@
-"""Writes runs down that have ended long ago, as if they had lived, and takes schedules out with all they left."""
+"""Inserts runs that have already ended, and deletes schedules with everything that belongs to them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BATCH = 1000
 
 @dataclass(slots=True)
 class _RunPosition:
-    """Where a run stands between two of its attempts, as the scribe of its log wants to know it."""
+    """The state of a run between two attempts, as the writer of log chunks reads it."""
 
     id: str
     tenant_id: str
@@ -38,10 +38,10 @@ class _RunPosition:
 
 @dataclass(frozen=True, slots=True)
 class SqlPast(Statements):
-    """A demo's view of the store."""
+    """Statements of the demo."""
 
     async def write(self, accounts: Sequence[PastAccount]) -> None:
-        """The rows that living through it all would have left, with a handful of statements."""
+        """Insert the rows that executing these runs would have left, in a handful of statements."""
         await self._settle(accounts)
         lived = [run for account in accounts for run in account.runs]
         for start in range(0, len(lived), BATCH):
@@ -102,10 +102,10 @@ class SqlPast(Statements):
         return int(await self.conn.scalar(select(func.count()).select_from(runs).where(*mine)) or 0)
 
     async def readdress(self, tenant_id: str, schedule_ids: Sequence[str], old: str, new: str) -> None:
-        """Write `new` for `old` in what they do, in all their versions and runs: a place that they call has moved."""
+        """Replace `old` by `new` in their actions, in all versions and runs: this server's URL has changed."""
         whose = ((schedules, schedules.c.id), (versions, versions.c.schedule_id), (runs, runs.c.schedule_id))
         for table, column in whose if schedule_ids else ():
-            # Documents are text: what they say is replaced where it stands.
+            # Documents are JSON text: the URL is replaced in place.
             moved = func.replace(table.c.action, literal(old, Text), literal(new, Text))
             where = (
                 table.c.tenant_id == tenant_id,
@@ -115,11 +115,11 @@ class SqlPast(Statements):
             await self.conn.execute(update(table).where(*where).values(action=moved))
 
     async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> ErasedRows:
-        """The schedules, and everything that came of them. What people did to them stays in the trail."""
+        """The schedules, and everything that belongs to them. Changes made to them stay in the audit log."""
         if not schedule_ids:
             return ErasedRows(0, 0)
         gone = (schedules.c.tenant_id == tenant_id, self.dialect.among(schedules.c.id, schedule_ids))
-        # First of all, as whoever fires does: a run that is made meanwhile is seen below, and none is made after.
+        # Lock the schedules first, as the ticker does: a run created before is seen below, and none is created after.
         await self.conn.execute(self.dialect.lock(select(schedules.c.id).where(*gone).order_by(schedules.c.id)))
         erased = 0
         acted = await self._acted_on(tenant_id, schedule_ids)
@@ -141,19 +141,19 @@ class SqlPast(Statements):
     async def _lived(
         self, tenant_id: str, schedule_ids: Sequence[str]
     ) -> AsyncIterator[tuple[list[str], list[RunState]]]:
-        """Batches of the runs that are left, with their states."""
+        """Batches of the remaining runs, with their states."""
         mine = (runs.c.tenant_id == tenant_id, self.dialect.among(runs.c.schedule_id, schedule_ids))
         query = self.dialect.lock(select(runs.c.id, runs.c.state).where(*mine).order_by(runs.c.id).limit(BATCH))
         while rows := (await self.conn.execute(query)).all():
             yield [row.id for row in rows], [RunState(row.state) for row in rows]
 
     async def _acted_on(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
-        """Bulk actions that had to do with these."""
+        """Bulk operations that included these."""
         mine = (bulk_items.c.tenant_id == tenant_id, self.dialect.among(bulk_items.c.thing_id, ids))
         return set((await self.conn.execute(select(bulk_items.c.bulk_id).where(*mine).distinct())).scalars())
 
     async def _forget_bulks(self, ids: set[str]) -> None:
-        """Those of them that had to do with nothing that is still there."""
+        """Those of them that included nothing which still exists."""
         if not ids:
             return
         there = or_(
@@ -167,7 +167,7 @@ class SqlPast(Statements):
             await self.conn.execute(delete(bulks).where(self.dialect.among(bulks.c.id, alone)))
 
     async def _forget_articles(self, tenant_id: str, run_ids: Sequence[str]) -> None:
-        """Pages that no other job has asked for."""
+        """Articles that no other job has requested."""
         wanted = select(items.c.article_id).where(self.dialect.among(items.c.run_id, run_ids)).distinct()
         ids = list((await self.conn.execute(wanted)).scalars())
         if not ids:
@@ -183,11 +183,11 @@ class SqlPast(Statements):
 
 
 def _live(row: _RunPosition, attempt: PastAttempt, scribe: LogChunkWriter) -> tuple[int, int]:
-    """The numbers of its beginning and its end; its lines have those between."""
+    """The event numbers of its start and its end; its lines have those between."""
     row.event_seq, row.attempt = row.event_seq + 1, row.attempt + 1
     began = row.event_seq
-    told = scribe.tell(row, attempt.ending.lines, attempt.ending.at)
-    row.event_seq, row.log_bytes, row.log_dropped = told.seq + 1, told.size, told.dropped
+    written = scribe.tell(row, attempt.ending.lines, attempt.ending.at)
+    row.event_seq, row.log_bytes, row.log_dropped = written.seq + 1, written.size, written.dropped
     return began, row.event_seq
 
 

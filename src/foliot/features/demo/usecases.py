@@ -1,4 +1,4 @@
-"""The demo as people ask for it: whether it is on, and that it goes, with everything it made and nothing else."""
+"""Use cases of the demo: whether it is on, and its removal with everything that it created."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from foliot.features.demo.model.site import DemoPage
 
 SOURCE = "demo"
-"""Under which name the demo's schedules are declared; nothing else is declared under it."""
+"""The source under which the demo's schedules are declared; nothing else is declared under it."""
 SERVICE = "foliot"
-"""What the address book calls this Foliot's own gRPC door."""
+"""The name of this server's own gRPC server in the address book."""
 
 
 Site = Callable[[str, datetime], "DemoPage"]
-"""The demo's own site: the page at a path, at a moment."""
+"""The demo's site: the page at a path, at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoContents:
-    """What there is of the demo."""
+    """The demo's data."""
 
     schedules: int
     runs: int
@@ -45,13 +45,13 @@ class DemoContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """Look, remove."""
+    """Show and remove the demo."""
 
     store: Database
     clock: Clock
     feed: Feed
     site: Site | None = None
-    """Where this process serves it."""
+    """The site, in a process that serves it."""
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def schedules(self, ctx: QueryContext) -> int:
@@ -67,7 +67,7 @@ class Demo:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def remove(self, ctx: CommandContext) -> ErasedRows:
-        """Its schedules with all that came of them, whoever asked for it; the trail keeps that it happened."""
+        """Its schedules with all of their runs, whoever started those; the audit log records the removal."""
         tx = await ctx.begin()
         declared = await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)
         erased = await SqlPast(tx).erase(ctx.tenant_id, [one.schedule_id or "" for one in declared])

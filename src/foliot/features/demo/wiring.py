@@ -1,6 +1,6 @@
-"""Wires the demo: where this Foliot answers, and how it finds its own gRPC server.
+"""Wires the demo: this server's own URL, and its own gRPC server as a service of the address book.
 
-The demo itself is imported where it was asked for, for most Foliots have none.
+The demo is imported only where it is enabled, for most installations have none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def site_of(base: str | None) -> Site | None:
 def build_installer(
     settings: Settings, store: Database, clock: Clock, schedules: Schedules, base: str | None
 ) -> DemoInstaller | None:
-    """What makes the demo, at this address of our own."""
+    """The installer of the demo, at this server's own URL."""
     if base is None:
         return None
     from foliot.features.demo.install import DemoInstaller
@@ -44,9 +44,9 @@ def build_installer(
 
 
 def with_own_service(settings: Settings, rpc_port: int | None) -> Settings:
-    """The settings with our own gRPC server in the address book, unless that has another of this name."""
+    """The settings with this server's own gRPC server in the address book, unless it has another of this name."""
     if not settings.local:
-        raise Conflict("--demo is for local mode, which asks nobody for a token: unset FOLIOT_JWT_SECRET and its like")
+        raise Conflict("--demo is for local mode, which needs no token: unset FOLIOT_JWT_SECRET and its like")
     if not rpc_port or SERVICE in settings.services.entries:
         return settings
     host = settings.grpc_host or settings.host

@@ -1,1 +1,1 @@
-"""The Discord door: commands, buttons, and messages that follow a run."""
+"""The Discord bot: slash commands, buttons, and messages that follow a run."""

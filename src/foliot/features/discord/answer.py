@@ -1,4 +1,4 @@
-"""Answers an interaction in time: Discord waits three seconds, then calls the bot dead."""
+"""Answers interactions before Discord's limit of three seconds; a slow answer is deferred first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from foliot.features.discord import text as words
 from foliot.features.discord.buttons import Button, view_of
 
 PATIENCE = 1.5
-"""Seconds after which the asker is told that the answer takes longer. Discord's three count from the click."""
+"""Seconds after which the answer is deferred. Discord's three seconds count from the click."""
 LONGEST = 60.0
-"""Seconds after which no answer is an answer."""
+"""Seconds after which an answer is given up."""
 
 log = structlog.get_logger("foliot.discord")
 
@@ -26,36 +26,36 @@ Interaction = discord.Interaction[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordReply:
-    """What somebody is told."""
+    """The message that answers an interaction."""
 
     text: str = ""
     embed: discord.Embed | None = None
     buttons: Sequence[Button] = ()
     private: bool = True
-    """Only the asker sees it."""
+    """Whether only the user who asked sees it (ephemeral)."""
     failed: bool = False
     run: RunView | None = None
-    """Its message is to follow this run."""
+    """The run that the message is to follow."""
     what: str = ""
-    """What the run is of."""
+    """What the run executes."""
 
     def shown(self) -> dict[str, Any]:
-        """As the library takes it."""
-        made: dict[str, Any] = {"content": self.text, "allowed_mentions": discord.AllowedMentions.none()}
+        """As arguments of discord.py."""
+        arguments: dict[str, Any] = {"content": self.text, "allowed_mentions": discord.AllowedMentions.none()}
         if self.embed is not None:
-            made["embed"] = self.embed
+            arguments["embed"] = self.embed
         if self.buttons:
-            made["view"] = view_of(self.buttons)
-        return made
+            arguments["view"] = view_of(self.buttons)
+        return arguments
 
 
 Follow = Callable[[Interaction, DiscordReply, int], None]
-"""Takes over a message that is to follow a run."""
+"""Registers a message to be updated as its run goes on."""
 
 
 @dataclass(slots=True)
 class DiscordReplies:
-    """Gives every interaction its answer. What has begun goes on to its end, whoever stops waiting."""
+    """Answers every interaction. A use case that has begun is finished, even when its answer comes too late."""
 
     follow: Follow
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -63,7 +63,7 @@ class DiscordReplies:
     async def give(
         self, interaction: Interaction, asked: Coroutine[Any, Any, DiscordReply], *, private: bool = True
     ) -> None:
-        """A message of its own. `private`: what is promised while the answer takes its time."""
+        """As a new message. `private`: whether the deferred answer is ephemeral."""
         work = self._begin(asked)
         await asyncio.wait({work}, timeout=PATIENCE)
         late = not work.done()
@@ -72,14 +72,14 @@ class DiscordReplies:
                 await interaction.response.defer(ephemeral=private, thinking=True)
             answer = await work
             message_id = await (self._later(interaction, answer, private) if late else _at_once(interaction, answer))
-        except Exception as lost:  # noqa: BLE001 -- Discord's troubles end here
+        except Exception as lost:  # noqa: BLE001 -- errors of Discord's API end here
             _lost(interaction, lost)
             return
         if answer.run is not None and message_id is not None and not answer.private:
             self.follow(interaction, answer, message_id)
 
     async def change(self, interaction: Interaction, asked: Coroutine[Any, Any, DiscordReply]) -> None:
-        """In place of the message whose button was pressed; what went wrong comes beside it."""
+        """In place of the message whose button was pressed; an error is a message beside it."""
         work = self._begin(asked)
         await asyncio.wait({work}, timeout=PATIENCE)
         late = not work.done()
@@ -92,14 +92,14 @@ class DiscordReplies:
                     **answer.shown(), ephemeral=True
                 )
             else:
-                # What is not named stays: the old embed and the old buttons must go.
+                # Discord keeps what is not named: the old embed and buttons must be cleared.
                 shown = {"embed": None, "view": None, **answer.shown()}
                 await (interaction.edit_original_response if late else interaction.response.edit_message)(**shown)
-        except Exception as lost:  # noqa: BLE001 -- Discord's troubles end here
+        except Exception as lost:  # noqa: BLE001 -- errors of Discord's API end here
             _lost(interaction, lost)
 
     async def rest(self, seconds: float) -> None:
-        """Wait for what is under way."""
+        """Wait for the answers under way."""
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=seconds)
 
@@ -112,7 +112,7 @@ class DiscordReplies:
     @staticmethod
     async def _later(interaction: Interaction, answer: DiscordReply, private: bool) -> int | None:  # noqa: FBT001
         if answer.private and not private:
-            # Promised to all, and now for one: the promise is taken back.
+            # The deferred answer was public and this one is ephemeral: the former is deleted.
             await interaction.delete_original_response()
             await interaction.followup.send(**answer.shown(), ephemeral=True)
             return None
@@ -125,19 +125,19 @@ async def _at_once(interaction: Interaction, answer: DiscordReply) -> int | None
 
 
 async def _settled(asked: Coroutine[Any, Any, DiscordReply]) -> DiscordReply:
-    """The answer, or why there is none."""
+    """The answer, or the error as a message."""
     try:
         async with asyncio.timeout(LONGEST):
             return await asked
     except Exception as error:
-        said = words.refusal(error)
+        text = words.refusal(error)
         if words.is_surprise(error):
             log.exception("a command failed", action="discord_command_failed")
-        return DiscordReply(text=said, failed=True)
+        return DiscordReply(text=text, failed=True)
 
 
 def _lost(interaction: Interaction, lost: Exception) -> None:
-    """Nobody hears it: another process has answered already, or it came too late."""
+    """Logs an answer that could not be delivered: another process has answered already, or it came too late."""
     log.warning(
         "an answer did not arrive",
         action="discord_answer_lost",

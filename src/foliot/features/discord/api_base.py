@@ -1,4 +1,4 @@
-"""Where Discord is. Its library knows one place for the whole process, so a process has one Discord."""
+"""The base URL of Discord's API. discord.py has one for the whole process, so a process has one Discord."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from discord.http import HTTPClient, Route
 
 
 async def enter(http: HTTPClient) -> None:
-    """Go where this API says that its gateway is."""
+    """Connect to the gateway that this API names."""
     _, url, _ = await http.get_bot_gateway()
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(url)
 
 
 def settle(api: str) -> None:
-    """Ask this API from now on."""
+    """Use this API from now on."""
     Route.BASE = api

@@ -1,4 +1,4 @@
-"""The bot: one connection to Discord, with our commands and buttons behind it."""
+"""The bot: one gateway connection with the slash commands and buttons."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from foliot.features.discord.requests import DiscordRequests, draft_of
 
 log = structlog.get_logger("foliot.discord")
 
-# They warn of voice and of lists that nobody asked for, and show a trace for every lost connection, which we tell.
+# discord.py warns of voice and of caches that are not used, and logs a trace for each lost connection, which we log.
 for _noisy in ("discord.client", "discord.state"):
     logging.getLogger(_noisy).setLevel(logging.CRITICAL)
 
 
 class CommandTree(app_commands.CommandTree[Any]):
-    """Lets nobody through who may nothing, and is silent while they type."""
+    """Refuses members without a role in the map; autocompletion then offers nothing."""
 
     members: DiscordMembers
 
@@ -42,7 +42,7 @@ class CommandTree(app_commands.CommandTree[Any]):
         return True
 
     async def on_error(self, interaction: Interaction, error: app_commands.AppCommandError, /) -> None:
-        """A command that is no longer ours, or not as it was: Discord has an old list of them."""
+        """For a command that was removed or changed: Discord still has an old list of them."""
         log.warning("a command was not understood", action="discord_not_understood", error=str(error)[:300])
         if not interaction.response.is_done():
             text = "✕ Foliot does not know this command any more: press Ctrl-R, and look again"
@@ -50,12 +50,12 @@ class CommandTree(app_commands.CommandTree[Any]):
 
 
 class Bot(discord.Client):
-    """Makes no use of a token until it is started."""
+    """Uses its token only once it is started."""
 
     def __init__(
         self, desk: DiscordRequests, answering: DiscordReplies, *, guild: int | None, asks_where: bool
     ) -> None:
-        # Interactions come without any intent, and nothing else is wanted.
+        # Interactions need no intent, and no other events are used.
         super().__init__(
             intents=discord.Intents.none(), allowed_mentions=discord.AllowedMentions.none(), max_messages=None
         )
@@ -75,11 +75,11 @@ class Bot(discord.Client):
         try:
             await self.tree.sync(guild=self.guild)
         except discord.HTTPException as failed:
-            # The commands of last time are still there.
+            # The commands that were registered last time still work.
             log.warning("the commands were not registered", action="discord_not_synced", error=str(failed)[:300])
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Nothing more once it hangs up: the library would look for a loop that it has put away."""
+        """Drops events once the bot is closing: the library would look for an event loop that it has released."""
         if not self.is_closed():
             super().dispatch(event, *args, **kwargs)
 
@@ -101,7 +101,7 @@ class Bot(discord.Client):
         )
 
     async def pressed(self, interaction: Interaction, press: ButtonAction, of: int) -> None:
-        """A button of ours, on a message of ours."""
+        """Handles a button on one of the bot's messages."""
         match press:
             case ButtonAction.SAVE:
                 await self.answering.change(interaction, self.desk.save(interaction, of))
@@ -120,5 +120,5 @@ class Bot(discord.Client):
 
     @property
     def names(self) -> Sequence[str]:
-        """What it is called by."""
+        """The names of its commands."""
         return [command.name for command in self.tree.get_commands(guild=self.guild)]

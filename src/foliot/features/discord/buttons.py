@@ -1,4 +1,4 @@
-"""Buttons that outlive the process: what they do stands in their id, and what it is about in their message."""
+"""Buttons that survive a restart: their action is in the custom id, its subject in the message."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import discord
 
 
 class ButtonAction(StrEnum):
-    """What a button does."""
+    """The action of a button."""
 
     SAVE = "save"
     CANCEL = "cancel"
     SCHEDULE = "schedule"
-    """Look at the suggested schedule."""
+    """Preview the suggested schedule."""
     RUN = "run"
     """Run the suggested pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """`of` is the interaction that it belongs to: pressed twice, it has one effect."""
+    """`of` is the id of its interaction, the idempotency key: pressed twice, it has one effect."""
 
     label: str
     press: ButtonAction
@@ -35,7 +35,7 @@ class Button:
 class FoliotButton(
     discord.ui.DynamicItem[discord.ui.Button[Any]], template=r"foliot:(?P<press>[a-z]+):(?P<of>[0-9]{1,20})"
 ):
-    """One of ours, whichever process sent it."""
+    """A button of the bot, whichever process sent it."""
 
     def __init__(self, button: Button) -> None:
         style = discord.ButtonStyle.primary if button.main else discord.ButtonStyle.secondary
@@ -55,7 +55,7 @@ class FoliotButton(
 
 
 def view_of(buttons: Sequence[Button]) -> discord.ui.View:
-    made = discord.ui.View(timeout=None)
+    view = discord.ui.View(timeout=None)
     for button in buttons:
-        made.add_item(FoliotButton(button))
-    return made
+        view.add_item(FoliotButton(button))
+    return view

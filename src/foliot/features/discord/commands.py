@@ -1,4 +1,4 @@
-"""The slash commands, as Discord lists them."""
+"""Definitions of the slash commands."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Asked = discord.Interaction[Any]
 T = TypeVar("T")
 
 TYPING = 2.5
-"""Seconds within which something must be offered to whoever types; there is no way to ask for more."""
+"""Timeout of autocompletion; Discord does not let it be deferred."""
 
 
 async def _offered(found: Coroutine[Any, Any, Sequence[T]]) -> Sequence[T]:
-    """Nothing, when it takes too long or fails: whoever types can go on."""
+    """Nothing, on a timeout or an error: autocompletion is optional."""
     try:
         async with asyncio.timeout(TYPING):
             return await found
@@ -36,7 +36,7 @@ async def _offered(found: Coroutine[Any, Any, Sequence[T]]) -> Sequence[T]:
 
 
 def commands(desk: DiscordRequests, answering: DiscordReplies) -> Sequence[app_commands.Command[Any, ..., Any]]:
-    """Every command there is. What members may not use they see all the same: who may what is decided here."""
+    """Every command. Members without permission see them too: permission is checked when they are used."""
 
     async def pipelines_named(asked: Asked, typed: str) -> list[Choice[str]]:
         return [Choice(name=name, value=name) for name in await _offered(desk.choose_pipeline(asked, typed))]

@@ -1,4 +1,4 @@
-"""The Discord door of one process: connects, and when that fails, tries again; nobody else notices."""
+"""Keeps one process connected to Discord; reconnects with back-off, without affecting the rest of the process."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from foliot.wakeups.feed import Feed
 API = "https://discord.com/api/v10"
 FIRST_REST, LONGEST_REST = 2.0, 300.0
 REFUSED_REST = 3600.0
-"""A token that Discord refuses does not get better by itself, and who asks too often is locked out."""
+"""A token that Discord refuses stays refused, and too many attempts get the bot blocked."""
 STEADY = 60.0
-"""A connection that lasted so long was one; the next failure counts as the first."""
+"""A connection that lasted so long resets the back-off."""
 GRACE = 2.0
 AUTHENTICATION_FAILED = 4004
 
@@ -35,7 +35,7 @@ log = structlog.get_logger("foliot.discord")
 
 @dataclass(slots=True, kw_only=True)
 class DiscordConnection:
-    """Without a token it can be made and looked at, and does nothing."""
+    """Keeps the bot connected. Without a token it does nothing."""
 
     cases: UseCases
     members: DiscordMembers
@@ -46,7 +46,7 @@ class DiscordConnection:
     name: str = "discord"
     topics: Sequence[str] = ()
     trouble: str | None = None
-    """What went wrong last."""
+    """The last error."""
     _follower: RunMessages = field(init=False)
     _answering: DiscordReplies = field(init=False)
     _bot: Bot | None = field(init=False, default=None)
@@ -59,11 +59,11 @@ class DiscordConnection:
         self._answering = DiscordReplies(self._follower.follow)
 
     def actors(self) -> Sequence[Actor]:
-        """What must run for it."""
+        """The actors of the bot."""
         return [self, self._follower]
 
     def bot(self) -> Bot:
-        """A new one, not connected: for each connection its own."""
+        """A new bot, not connected: each connection has its own."""
         desk = DiscordRequests(cases=self.cases, members=self.members)
         return Bot(desk, self._answering, guild=self.members.guild, asks_where=self.api != API)
 
@@ -72,18 +72,18 @@ class DiscordConnection:
         return self._bot is not None and self._bot.is_ready()
 
     def remark(self) -> str | None:
-        """What whoever looks after the house should know."""
+        """The line that health shows to operators."""
         if self.connected or self.trouble is None:
             return None
         return f"Discord: {self.trouble}"
 
     async def run_once(self) -> MessagesUpdated:
-        """Stay connected as long as it goes; says when to try again."""
+        """Connect and stay connected until that ends; returns when to try again."""
         if self.token is None or self._stopping:
             return MessagesUpdated(REFUSED_REST)
         api_base.settle(self.api)
         began, bot = self.clock.monotonic(), self.bot()
-        # A task of its own: what hangs in there can be left behind.
+        # A task of its own, so that one that hangs can be abandoned.
         link = asyncio.create_task(bot.start(self.token), name="foliot-discord-link")
         self._bot, self._link = bot, link
         await asyncio.wait({link})
@@ -93,7 +93,7 @@ class DiscordConnection:
         return MessagesUpdated(FIRST_REST) if failed is None else self._failed(failed, self.clock.monotonic() - began)
 
     async def stop(self) -> None:
-        """Finish what has begun, and hang up."""
+        """Finish the answers under way, and disconnect."""
         self._stopping = True
         await self._answering.rest(GRACE)
         link = self._link
@@ -120,7 +120,7 @@ class DiscordConnection:
 
 
 async def _hang_up(bot: Bot) -> None:
-    """A far side that does not answer a farewell is not waited for."""
+    """Closes the connection with a timeout: Discord may not answer the close frame."""
     with contextlib.suppress(Exception):
         async with asyncio.timeout(GRACE):
             await bot.close()

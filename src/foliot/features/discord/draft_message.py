@@ -1,4 +1,4 @@
-"""A schedule that somebody is about to make: kept in the message that shows it, so that it outlives the process."""
+"""A schedule before it is saved: kept in the message that previews it, so that it survives a restart."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import discord
 from foliot.features.discord import text as words
 
 LONGEST = 200
-"""Characters of an expression that anybody would write."""
+"""Maximum length of an expression."""
 _NAMES = {"pipeline": "Pipeline", "cron": "Cron", "timezone": "Time zone"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleDraftMessage:
-    """A pipeline, and perhaps when."""
+    """A pipeline, and optionally its trigger."""
 
     pipeline: str
     cron: str = ""
     timezone: str = ""
 
     def when(self) -> dict[str, Any]:
-        """As the document of a schedule has it."""
+        """The trigger fields of a schedule's document."""
         zone = {"timezone": self.timezone} if self.timezone else {}
         return {"type": "cron", "cron_expr": self.cron, **zone}
 
@@ -44,15 +44,15 @@ class ScheduleDraftMessage:
                 return None
 
     def embed(self, title: str | None) -> discord.Embed:
-        made = discord.Embed(title=title)
+        embed = discord.Embed(title=title)
         for name, label in _NAMES.items():
             if text := getattr(self, name):
-                made.add_field(name=label, value=words.code(text, LONGEST))
-        return made
+                embed.add_field(name=label, value=words.code(text, LONGEST))
+        return embed
 
     @classmethod
     def read(cls, embeds: Sequence[discord.Embed]) -> Self | None:
-        """The one that such a message shows."""
+        """The draft that a preview message holds."""
         shown = {field.name: (field.value or "").strip("`") for embed in embeds[:1] for field in embed.fields}
-        found = {name: shown.get(label, "") for name, label in _NAMES.items()}
-        return cls(**found) if found["pipeline"] else None
+        fields = {name: shown.get(label, "") for name, label in _NAMES.items()}
+        return cls(**fields) if fields["pipeline"] else None

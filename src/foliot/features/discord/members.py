@@ -1,4 +1,4 @@
-"""Who of a Discord server is whom here. What is not in the map may nothing; Discord's own permissions are no lock."""
+"""Maps Discord members to callers. A member who is not in the map has no rights; Discord's permissions grant none."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _ORDER = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordMembers:
-    """Who may do what, by the ids of their roles or their own."""
+    """Callers by the ids of members and of their roles."""
 
     roles: Mapping[str, Role]
     tenant_id: str
     guild: int | None = None
-    """The one server that counts; None: any whose roles are in the map, for no two servers share an id."""
+    """The one server that is served; None: any whose roles are in the map, for role ids are unique across servers."""
 
     def caller(self, interaction: discord.Interaction[Any]) -> Caller:
-        """Whoever asks; `Forbidden`, in words that help whoever keeps the map, when they may nothing."""
+        """The member's caller; `Forbidden` when they have no rights, with a message that helps to extend the map."""
         if interaction.guild_id is None or not isinstance(interaction.user, discord.Member):
             raise Forbidden("Foliot takes commands in a server only, not in private messages")
         if self.guild is not None and interaction.guild_id != self.guild:
             raise Forbidden("Foliot does not take commands from this server")
         member = interaction.user
-        # Their names need a list of the server's roles, which nobody asked for: the ids come with the command.
+        # Names would need the server's list of roles, which is not subscribed to: the ids come with the command.
         held = list(member._roles)  # noqa: SLF001
-        # The role that everybody has carries the id of its server.
+        # The role `@everyone` has the id of its server.
         granted = self._granted([*held, interaction.guild_id], member.id)
         if granted is None:
             listed = ", ".join(map(str, held[:20])) or "none"

@@ -1,4 +1,4 @@
-"""What is asked from Discord, put to the use cases; each answers with what to say."""
+"""Handlers of commands and buttons: each calls one use case and returns the reply."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
 
 SHOWN = 200
-"""Schedules that are looked at for a list."""
+"""Schedules that are read for a list."""
 CHOICES = 25
-"""What Discord shows while somebody types."""
+"""Maximum number of choices in Discord's autocompletion."""
 FIRES = 5
 OPEN = (RunState.RUNNING, RunState.QUEUED, RunState.RETRYING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordRequests:
-    """Run, schedule, list, remove, look."""
+    """Handlers of run, schedule, list, remove and status."""
 
     cases: UseCases
     members: DiscordMembers
@@ -53,7 +53,7 @@ class DiscordRequests:
     # --- commands ---
 
     async def run(self, interaction: Interaction, pipeline: str, of: int) -> DiscordReply:
-        """Run it now; the answer follows the run."""
+        """Run it now; the reply follows the run."""
         caller = await self.admit(interaction)
         require(caller, *permission_of(Pipelines.run))
         try:
@@ -66,7 +66,7 @@ class DiscordRequests:
         return DiscordReply(text=words.run_message(pipeline, run, None), private=False, run=run, what=pipeline)
 
     async def schedule(self, interaction: Interaction, draft: ScheduleDraftMessage, of: int) -> DiscordReply:
-        """What it would do, before anything is saved."""
+        """Preview a schedule; nothing is saved."""
         caller = await self.admit(interaction)
         require(caller, *permission_of(Schedules.create))
         try:
@@ -90,7 +90,7 @@ class DiscordRequests:
         return DiscordReply(text="Nothing is saved yet.", embed=embed, buttons=buttons)
 
     async def save(self, interaction: Interaction, of: int) -> DiscordReply:
-        """Make the schedule that the message shows."""
+        """Create the schedule that the message previews."""
         caller = await self.admit(interaction)
         draft = draft_of(interaction)
         raw = {
@@ -101,10 +101,10 @@ class DiscordRequests:
         }
         once = _once(of, "schedule", repr(raw), _id)
         try:
-            made = await self.cases[Schedules].create(caller, raw, once)
+            schedule = await self.cases[Schedules].create(caller, raw, once)
         except AnsweredBefore as before:
-            made = await self.cases[Schedules].get(caller, before.body)
-        return DiscordReply(text=f"✓ Saved.\n{words.job_line(made)}")
+            schedule = await self.cases[Schedules].get(caller, before.body)
+        return DiscordReply(text=f"✓ Saved.\n{words.job_line(schedule)}")
 
     async def cancel(self, interaction: Interaction) -> DiscordReply:
         self.members.caller(interaction)
@@ -112,14 +112,14 @@ class DiscordRequests:
 
     async def jobs(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
-        found = await self._jobs(caller)
-        if not found:
+        schedules = await self._jobs(caller)
+        if not schedules:
             return DiscordReply(text="There are no scheduled jobs. /schedule makes one.")
-        found = sorted(found, key=lambda one: (one.next_run_at is None, one.next_run_at))
-        lines = [words.job_line(one) for one in found[:SHOWN]]
-        more = len(found) - len(lines)
+        schedules = sorted(schedules, key=lambda one: (one.next_run_at is None, one.next_run_at))
+        lines = [words.job_line(one) for one in schedules[:SHOWN]]
+        more = len(schedules) - len(lines)
         return DiscordReply(
-            text=words.listed(f"**{_count(len(found), 'job')}**", lines, more, "see foliot schedule list")
+            text=words.listed(f"**{_count(len(schedules), 'job')}**", lines, more, "see foliot schedule list")
         )
 
     async def remove(self, interaction: Interaction, job_id: str) -> DiscordReply:
@@ -133,8 +133,8 @@ class DiscordRequests:
 
     async def pipelines(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
-        found = await self.cases[Pipelines].list(caller)
-        if not found:
+        pipelines = await self.cases[Pipelines].list(caller)
+        if not pipelines:
             return DiscordReply(
                 text="There are no pipelines: they are defined in the file that PIPELINES_CONFIG names."
             )
@@ -142,13 +142,13 @@ class DiscordRequests:
         for one in await self._jobs(caller, PIPELINE):
             if one.fault is None and one.status is ScheduleStatus.ACTIVE:
                 when.setdefault(_pipeline(one), []).append(words.plain(one.spec.trigger.summary, 150))
-        lines = [words.pipeline_line(one, when.get(one.kept.name, [])) for one in found]
+        lines = [words.pipeline_line(one, when.get(one.kept.name, [])) for one in pipelines]
         return DiscordReply(
-            text=words.listed(f"**{_count(len(found), 'pipeline')}**", lines, 0, "see foliot pipeline list")
+            text=words.listed(f"**{_count(len(pipelines), 'pipeline')}**", lines, 0, "see foliot pipeline list")
         )
 
     async def status(self, interaction: Interaction, job_id: str | None) -> DiscordReply:
-        """Of a run, of a job's newest run, or of everything."""
+        """The status of a run, of a job's newest run, or of everything."""
         caller = await self.admit(interaction)
         if job_id is None:
             return DiscordReply(text=await self._overview(caller))
@@ -157,23 +157,23 @@ class DiscordRequests:
             run = await self.cases[Runs].get(caller, job_id)
             return DiscordReply(text=words.run_message(run.schedule_name or run.kind, run, None))
         schedule = await self.cases[Schedules].get(caller, job_id)
-        found = await self.cases[Runs].of_schedule(caller, job_id, PageRequest(1), None)
-        newest = [words.run_message(schedule.name, run, None) for run in found] or ["It has not run yet."]
+        runs = await self.cases[Runs].of_schedule(caller, job_id, PageRequest(1), None)
+        newest = [words.run_message(schedule.name, run, None) for run in runs] or ["It has not run yet."]
         return DiscordReply(text="\n".join([words.job_line(schedule), *newest]))
 
-    # --- while somebody types ---
+    # --- autocompletion ---
 
     async def choose_pipeline(self, interaction: Interaction, typed: str) -> Sequence[str]:
         caller = await self.admit(interaction)
-        found = [name for name in await self._names(caller) if typed.lower() in name.lower()]
-        return [name for name in found if len(name) <= words.NAME][:CHOICES]
+        names = [name for name in await self._names(caller) if typed.lower() in name.lower()]
+        return [name for name in names if len(name) <= words.NAME][:CHOICES]
 
     async def choose_job(self, interaction: Interaction, typed: str) -> Sequence[Schedule]:
         caller = await self.admit(interaction)
-        found = await self._jobs(caller)
-        return [one for one in found if typed.lower() in f"{one.name} {one.id}".lower()][:CHOICES]
+        schedules = await self._jobs(caller)
+        return [one for one in schedules if typed.lower() in f"{one.name} {one.id}".lower()][:CHOICES]
 
-    # --- what they have in common ---
+    # --- shared ---
 
     async def _names(self, caller: Caller) -> list[str]:
         return sorted(one.kept.name for one in await self.cases[Pipelines].list(caller))
@@ -199,7 +199,7 @@ class DiscordRequests:
     async def _meant(
         self, caller: Caller, unknown: NotFound, draft: ScheduleDraftMessage, press: ButtonAction, of: int
     ) -> DiscordReply:
-        """A name that is nearly right is offered."""
+        """Suggests the closest name for an unknown one."""
         names = await self._names(caller)
         near = difflib.get_close_matches(draft.pipeline, names, n=1, cutoff=0.5)
         said = words.refusal(unknown)
@@ -209,7 +209,7 @@ class DiscordRequests:
         return _offer(text, draft.of(near[0]), press, of)
 
     async def _mended(self, caller: Caller, wrong: Invalid, draft: ScheduleDraftMessage, of: int) -> DiscordReply:
-        """So is an expression."""
+        """Suggests a corrected expression for an invalid one."""
         meant = draft.mended(wrong.field, wrong.suggestion) if wrong.suggestion else None
         if meant is None:
             raise wrong
@@ -227,29 +227,29 @@ def _offer(text: str, draft: ScheduleDraftMessage, press: ButtonAction, of: int)
 
 
 def _sound(kind: str, key: str) -> None:
-    """What holds signs that nobody can see names nothing, and some databases do not even take it."""
+    """Refuses names with unprintable characters: none exist, and some databases do not accept them."""
     if not key.isprintable():
         raise NotFound(kind, key)
 
 
 def _id(made: Any) -> str:
-    """All that is kept of an answer: it is told anew, as things stand by then."""
+    """The id, all that is stored of an answer: a repeated request gets it rendered from the present state."""
     return str(made.id)
 
 
 def _once(of: int, what: str, asked: str, render: Callable[[Any], str]) -> IdempotentRequest:
-    """However often Discord delivers an interaction, and to however many processes."""
+    """The idempotency key of an interaction, which Discord may deliver repeatedly, and to several processes."""
     return IdempotentRequest(
         f"discord:{of}", hashlib.sha256(f"discord {what}\n{asked}".encode()).hexdigest(), 200, render
     )
 
 
 def draft_of(interaction: Interaction) -> ScheduleDraftMessage:
-    """What the message of a pressed button is about."""
-    found = None if interaction.message is None else ScheduleDraftMessage.read(interaction.message.embeds)
-    if found is None:
+    """The draft in the message of a pressed button."""
+    draft = None if interaction.message is None else ScheduleDraftMessage.read(interaction.message.embeds)
+    if draft is None:
         raise Conflict("this message no longer says what it is about: give the command again")
-    return found
+    return draft
 
 
 def _pipeline(schedule: Schedule) -> str:

@@ -1,4 +1,4 @@
-"""Keeps the message of a run up to date until the run has ended."""
+"""Edits the message of a run until the run has ended."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from foliot.wakeups.feed import Feed
 
 TOPIC = "discord"
 PACE = 1.0
-"""Seconds between two looks; Discord takes five edits in five seconds."""
+"""Seconds between two rounds; Discord allows five edits in five seconds."""
 IDLE = 3600.0
 TOKEN_SECONDS = 14 * 60.0
-"""For so long a message is edited by the token of its interaction, which lives 15 minutes; then as any of the bot's."""
+"""How long a message is edited by its interaction's token, which expires after 15 minutes; later by the bot's."""
 MOST = 200
-"""Messages that are followed at once; more make the oldest stand still."""
+"""Messages that are followed at once; beyond that, the oldest is no longer updated."""
 TRIES = 5
 EVENTS = 200
 
@@ -54,14 +54,14 @@ class FollowedRun:
 
 @dataclass(frozen=True, slots=True)
 class MessagesUpdated:
-    """How long the follower rests."""
+    """How long the follower sleeps."""
 
     rest: float
 
 
 @dataclass(slots=True, kw_only=True)
 class RunMessages:
-    """Looks at every followed run about once a second, and writes its message anew when there is something new."""
+    """Reads every followed run about once a second, and edits its message when it has changed."""
 
     cases: UseCases
     members: DiscordMembers
@@ -99,17 +99,17 @@ class RunMessages:
             await self._write(one, text)
 
     async def _write(self, one: FollowedRun, text: str) -> None:
-        nobody = discord.AllowedMentions.none()
+        no_mentions = discord.AllowedMentions.none()
         try:
             if self.clock.monotonic() - one.since < TOKEN_SECONDS:
-                await one.interaction.edit_original_response(content=text, allowed_mentions=nobody)
+                await one.interaction.edit_original_response(content=text, allowed_mentions=no_mentions)
             else:
                 channel = one.interaction.client.get_partial_messageable(one.interaction.channel_id or 0)
-                await channel.get_partial_message(one.message_id).edit(content=text, allowed_mentions=nobody)
+                await channel.get_partial_message(one.message_id).edit(content=text, allowed_mentions=no_mentions)
         except discord.NotFound:
-            # Somebody deleted it.
+            # The message was deleted.
             one.ended = True
-        except Exception as failed:  # noqa: BLE001 -- Discord's troubles end here
+        except Exception as failed:  # noqa: BLE001 -- errors of Discord's API end here
             one.ended = self._once_more(one)
             log.debug("a message was not edited", action="discord_not_edited", error=str(failed)[:300])
         else:
@@ -117,6 +117,6 @@ class RunMessages:
 
     @staticmethod
     def _once_more(one: FollowedRun) -> bool:
-        """Whether to give up on it."""
+        """Counts a failed edit; whether to give up on the message."""
         one.failures += 1
         return one.failures >= TRIES

@@ -1,4 +1,4 @@
-"""What the bot says. Names and errors come from elsewhere: they are shown as code, and can neither shout nor call."""
+"""Formats the bot's messages. Names and errors are escaped as code: they can mention no one and hold no links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foliot.engine.model.views import RunView
 from foliot.features.pipelines.usecases.pipelines import PipelineStatus
 
 LONGEST = 1900
-"""Characters of a message, with some to spare: Discord takes 2,000."""
+"""Maximum length of a message, with a margin: Discord allows 2,000."""
 NAME = 100
 STEPS = 12
 
@@ -41,13 +41,13 @@ _STATES = {
 
 
 def code(text: object, most: int = NAME) -> str:
-    """As code: nothing in it is a mention, a link or bold."""
+    """As inline code: mentions, links and markup in it have no effect."""
     plain = "".join(sign if sign.isprintable() else " " for sign in str(text)).replace("`", "'").strip()
     return f"`{_cut(plain, most) or ' '}`"
 
 
 def plain(text: object, most: int) -> str:
-    """A sentence of ours that may hold what others wrote: shown as it is, and nothing more."""
+    """A sentence of ours that may hold text of others: escaped, so that markup has no effect."""
     shown = "".join(sign if sign.isprintable() else " " for sign in str(text))
     for sign in "\\`*_~|>#[<@":
         shown = shown.replace(sign, f"\\{sign}")
@@ -59,7 +59,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def moment(at: datetime | None, form: str = "f") -> str:
-    """Discord shows it in the reader's own zone."""
+    """A timestamp that Discord shows in the reader's own zone."""
     return "never" if at is None else f"<t:{int(at.timestamp())}:{form}>"
 
 
@@ -71,13 +71,13 @@ def seconds(run: RunView) -> str:
 
 
 def run_message(what: str, run: RunView, progress: Mapping[str, Any] | None) -> str:
-    """The one message of a run, written anew as it goes."""
+    """The message of a run, rendered again as it goes on."""
     final = run.result if isinstance(run.result, Mapping) else {}
     lines = [f"{_SIGNS[run.state]} {code(what)} {_STATES[run.state]}{seconds(run)}{_counts(final)} · {code(run.id)}"]
     lines += _steps(final.get("steps") or (progress or {}).get("steps") or ())
-    said = (run.error or {}).get("message")
-    if said and run.state is not RunState.SUCCESS:
-        lines.append(plain(said, 500))
+    error = (run.error or {}).get("message")
+    if error and run.state is not RunState.SUCCESS:
+        lines.append(plain(error, 500))
     return _cut("\n".join(lines), LONGEST)
 
 
@@ -100,7 +100,7 @@ def _steps(steps: Sequence[Any]) -> list[str]:
 
 
 def job_line(schedule: Schedule) -> str:
-    """A schedule, which this door calls a job."""
+    """A schedule, which the bot's commands call a job."""
     if schedule.fault is not None:
         return f"- {code(schedule.name)} is damaged · {code(schedule.id)}"
     when = (
@@ -112,7 +112,7 @@ def job_line(schedule: Schedule) -> str:
 
 
 def pipeline_line(standing: PipelineStatus, when: Sequence[str]) -> str:
-    """A pipeline: when it runs, and how it went last."""
+    """A pipeline: when it runs, and how its last run ended."""
     kept, last = standing.kept, standing.last
     if kept.fault is not None:
         return f"- {code(kept.name)} ✕ {plain(kept.fault, 200)}"
@@ -121,49 +121,49 @@ def pipeline_line(standing: PipelineStatus, when: Sequence[str]) -> str:
 
 
 def listed(title: str, lines: Sequence[str], more: int, where: str) -> str:
-    """As many lines as a message takes; the rest is counted."""
-    kept, room = [title], LONGEST - len(title) - 100
+    """As many lines as fit in a message; the rest is counted."""
+    fitting, budget = [title], LONGEST - len(title) - 100
     for line in lines:
-        room -= len(line) + 1
-        if room < 0:
+        budget -= len(line) + 1
+        if budget < 0:
             break
-        kept.append(line)
-    left = more + len(lines) - (len(kept) - 1)
-    return "\n".join([*kept, *([f"and {left} more: {where}"] if left else [])])
+        fitting.append(line)
+    left = more + len(lines) - (len(fitting) - 1)
+    return "\n".join([*fitting, *([f"and {left} more: {where}"] if left else [])])
 
 
 def fires(seen: TriggerOutlook) -> str:
-    """When it would fire, each on the clock of its zone and on the reader's."""
+    """The next instants, in the schedule's zone and in the reader's."""
     zone = [f"{fire.local[:10]} {fire.local[11:16]} ({moment(fire.at, 'R')})" for fire in seen.fires]
     return "\n".join(zone) or "never"
 
 
 def refusal(error: Exception) -> str:
-    """What went wrong, and what to do."""
+    """The error, and what to do about it."""
     return f"✕ {plain(_said(error), 1200)}"
 
 
 def is_surprise(error: Exception) -> bool:
-    """A bug of ours: the log has to tell it."""
+    """Whether it is a bug of ours, which must be logged."""
     return not isinstance(error, FoliotError | TimeoutError)
 
 
 def _said(error: Exception) -> str:
     match error:
         case Unavailable():
-            said = f"{error.told}; nothing has happened, try again in a moment"
+            message = f"{error.told}; nothing has happened, try again in a moment"
         case NotFound():
-            said = f"there is no {'job' if error.kind == 'schedule' else error.kind} {error.key!r}"
+            message = f"there is no {'job' if error.kind == 'schedule' else error.kind} {error.key!r}"
         case InvalidMany():
-            said = "; ".join(one.message for one in error.errors[:3])
+            message = "; ".join(one.message for one in error.errors[:3])
         case Invalid():
-            said = error.message
+            message = error.message
         case TooMany() if error.retry_after is not None:
-            said = f"{error}; try again in {error.retry_after:.0f} s"
+            message = f"{error}; try again in {error.retry_after:.0f} s"
         case FoliotError():
-            said = str(error)
+            message = str(error)
         case TimeoutError():
-            said = "no answer in time; /jobs and /status say whether it happened"
+            message = "no answer in time; /jobs and /status say whether it happened"
         case _:
-            said = "something went wrong here; the log of Foliot says more"
-    return said
+            message = "something went wrong here; the log of Foliot says more"
+    return message

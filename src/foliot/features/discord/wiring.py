@@ -1,4 +1,4 @@
-"""Wires the Discord bot; discord.py is imported where the bot was asked for."""
+"""Wires the Discord bot; discord.py is imported only where the bot is enabled."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NOT_INSTALLED = "Discord: needs discord.py, which is not installed: pip install 
 
 
 def is_installed() -> bool:
-    """Whether there is a client of Discord; without one, the rest of the process works all the same."""
+    """Whether discord.py is installed; without it, the rest of the process works all the same."""
     return find_spec("discord") is not None
 
 
 def build_connection(settings: Settings, usecases: UseCases, clock: Clock, feed: Feed) -> DiscordConnection:
-    """The bot, with the members that it obeys; nothing is opened before it is started."""
+    """The bot with its map of members; it connects only once it is started."""
     from foliot.features.discord.connection import DiscordConnection
     from foliot.features.discord.members import DiscordMembers
 

@@ -1,4 +1,4 @@
-"""How the targets of webhooks fare, judged by the calls that were made lately."""
+"""Statistics of webhook targets, computed from recent attempts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from foliot.core.document import rfc3339
 from foliot.engine.model.run import TEST, RunState
 
 TRIED = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
-"""Methods a test may use: PUT, PATCH and DELETE would act on what is there, whatever the body says."""
+"""HTTP methods that a test request may use: PUT, PATCH and DELETE would change the resource, whatever the body."""
 GOOD = frozenset({RunState.SUCCESS.value})
 SILENT = frozenset({"cancelled", "handed_back", "lost"})
-"""Outcomes of an attempt that say nothing about whom it called."""
+"""Outcomes of an attempt that say nothing about its target."""
 ANSWERED = "2xx"
-"""How calls that succeeded are counted among the codes."""
+"""The key under which successful calls are counted among the codes."""
 UNKNOWN = "unknown"
 
 
@@ -33,7 +33,7 @@ class TargetCall:
     outcome: str
     error: Mapping[str, object] | None
     made_at: datetime | None = None
-    """When its run was made."""
+    """When its run was created."""
 
     @property
     def good(self) -> bool:
@@ -50,22 +50,22 @@ class TargetCall:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSender:
-    """A schedule, and whom it calls now."""
+    """A schedule, and the URL that it calls now."""
 
     name: str
     url: str | None
-    """None when it calls nobody."""
+    """None when it is no webhook."""
     secrets: frozenset[str]
-    """Those that its headers name."""
+    """The secrets that its headers name."""
 
 
 @dataclass(slots=True, kw_only=True)
 class EndpointStats:
-    """One target: what was called under one address, whatever its query."""
+    """One target: the calls of one address, whatever the query."""
 
     url: str
     calls: list[TargetCall] = field(default_factory=list)
-    """The oldest first."""
+    """Oldest first."""
 
     @property
     def succeeded(self) -> int:
@@ -81,9 +81,9 @@ class EndpointStats:
 
     @property
     def codes(self) -> Mapping[str, int]:
-        """The most frequent first."""
-        found = Counter(call.code for call in self.calls)
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+        """Most frequent first."""
+        counts = Counter(call.code for call in self.calls)
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
     @property
     def last(self) -> TargetCall:
@@ -91,7 +91,7 @@ class EndpointStats:
 
     @property
     def failing(self) -> Sequence[TargetCall]:
-        """The calls since the last that succeeded, the oldest first."""
+        """The calls since the last success, oldest first."""
         good = [place for place, call in enumerate(self.calls) if call.good]
         return self.calls[good[-1] + 1 :] if good else self.calls
 
@@ -102,22 +102,22 @@ class EndpointStats:
 
     @property
     def failing_from(self) -> datetime | None:
-        """When the first of the runs was made whose calls have failed since; it may have waited before it called."""
+        """When the first of the runs whose calls have failed since was created; it may have waited before it called."""
         return min((call.made_at or call.started_at for call in self.failing), default=None)
 
     @property
     def schedule_ids(self) -> Sequence[str]:
-        """Of those that called it, the latest first."""
+        """The schedules that called it, latest first."""
         return list(dict.fromkeys(call.schedule_id for call in reversed(self.calls) if call.schedule_id is not None))
 
     def took_ms(self, share: float) -> float:
-        """The duration that this share of the calls did not exceed."""
+        """The quantile of durations, in milliseconds."""
         took = sorted(call.took_ms for call in self.calls)
         return took[max(math.ceil(share * len(took)) - 1, 0)]
 
 
 def tried(action: Mapping[str, object], about: Mapping[str, object], now: datetime) -> dict[str, object] | None:
-    """A webhook that does nothing but try its target out; None where the method itself would change something there."""
+    """The webhook as a test request; None where its HTTP method would change something at the target."""
     method = str(action.get("method", "POST"))
     if method not in TRIED:
         return None
@@ -128,9 +128,9 @@ def tried(action: Mapping[str, object], about: Mapping[str, object], now: dateti
 
 
 def endpoints(calls: Iterable[TargetCall]) -> list[EndpointStats]:
-    """Those that fail now first, then by how much fails, then by how much they are called."""
-    found: dict[str, EndpointStats] = {}
+    """Failing targets first, then by failures, then by number of calls."""
+    targets: dict[str, EndpointStats] = {}
     for call in sorted(calls, key=lambda each: (each.ended_at, each.run_id)):
         if call.outcome not in SILENT:
-            found.setdefault(call.url, EndpointStats(url=call.url)).calls.append(call)
-    return sorted(found.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))
+            targets.setdefault(call.url, EndpointStats(url=call.url)).calls.append(call)
+    return sorted(targets.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))

@@ -1,4 +1,4 @@
-"""Routes of those whom webhooks call."""
+"""Routes of webhook targets."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ router = APIRouter(prefix="/api/endpoints", tags=["Runs"])
     summary="How the targets of webhooks fare",
 )
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """By the calls of the last 24 hours: how many succeeded, how long they took, how they ended, since when it fails.
-    At most 200, the worst first. A target whose breaker is open is left alone until its next trial."""
-    found = await cases[Endpoints].list(caller)
-    shown, following = part.of(found.items, lambda one: one.url)
+    """By the calls of the last 24 hours: success rate, durations, error codes, since when it fails.
+    At most 200, worst first. A target whose breaker is open gets no calls until its next trial."""
+    called = await cases[Endpoints].list(caller)
+    shown, following = part.of(called.items, lambda one: one.url)
     return encode.answer(
         schema.EndpointPage(
-            items=[_endpoint(found, one) for one in shown],
+            items=[_endpoint(called, one) for one in shown],
             next_cursor=following,
-            total=found.total,
-            since=found.since,
-            whole=found.whole,
-            breakers=[_breaker(one) for one in found.breakers],
+            total=called.total,
+            since=called.since,
+            whole=called.whole,
+            breakers=[_breaker(one) for one in called.breakers],
         )
     )
 
@@ -53,10 +53,10 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="Send a test",
 )
 async def send_test(cases: Cases, caller: Who, asked: Body) -> Response:
-    """One signed request, now, to a target that a schedule calls, by that schedule's settings; marked by the header
-    `X-Foliot-Test` and, of a POST, by its body. A run of its own: tried once, and never a dead letter."""
-    made = await cases[Endpoints].test(caller, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located))
-    return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
+    """One signed request, now, to a target that a schedule calls, with that schedule's settings; marked by the header
+    `X-Foliot-Test` and, for a POST, by its body. A run of its own: attempted once, and never a dead letter."""
+    run = await cases[Endpoints].test(caller, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located))
+    return encode.answer(runs_schema.Run.of(run), 202, runs_schema.located(run))
 
 
 def _breaker(one: OpenBreakerReport) -> schema.CircuitBreaker:

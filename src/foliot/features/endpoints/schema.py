@@ -1,4 +1,4 @@
-"""Requests and answers of endpoints."""
+"""Request and response schemas of webhook targets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CallingSchedule:
 
 @declared
 class EndpointSecret:
-    """A secret that goes into its calls; never a value."""
+    """A secret that is sent in its calls, or signs them; never its value."""
 
     name: str
     since: datetime | None
@@ -34,7 +34,7 @@ class EndpointSecret:
 
 @declared
 class CircuitBreaker:
-    """A target that is left alone because it did not answer, but for a trial now and then."""
+    """An open circuit breaker: the target did not answer, and gets only a trial call now and then."""
 
     target: str
     """Host and port of webhooks, `grpc:` and a service, or `scrapyd`."""
@@ -42,16 +42,16 @@ class CircuitBreaker:
     """`half_open` while a trial is under way."""
     since: datetime
     failures: int
-    """Attempts in a row that went unanswered."""
+    """Consecutive attempts without an answer."""
     why: str
-    """What the last of them said."""
+    """The error of the last of them."""
     next_trial_at: datetime | None
     """Null while a trial is under way."""
 
 
 @declared
 class EndpointHealth:
-    """A target of webhooks, by its address without query."""
+    """A webhook target, by its address without query."""
 
     url: str
     calls: int
@@ -62,41 +62,41 @@ class EndpointHealth:
     p50_ms: float
     p95_ms: float
     codes: Mapping[str, int]
-    """How calls ended, the most frequent first: `2xx`, or the code of the error."""
+    """Calls by how they ended, most frequent first: `2xx`, or the code of the error."""
     failing_since: datetime | None
     """Since when every call has failed; null when the last one succeeded."""
     failing_from: datetime | None
-    """When the first of the runs was made that have failed since: from there on they are to be recovered."""
+    """When the first of the runs that have failed since was created: the start of what is to be recovered."""
     last_at: datetime
     last_run_id: str
     last_error: str | None
     schedules: list[CallingSchedule]
-    """The latest five that called it."""
+    """The last five that called it."""
     schedule_count: int
     breaker: CircuitBreaker | None
     """Of its host and port, while it is open: runs wait."""
     secrets: list[EndpointSecret] | None
-    """What signs its calls first, then what their headers hold, by the settings of those schedules now; empty: none.
-    Null where the caller may not know."""
+    """The signing secret first, then those in headers, by the settings of those schedules now; empty: none.
+    Null where the caller may not see secrets."""
 
 
 @declared
 class EndpointPage:
-    """Whoever was called within a day; those that fail now first."""
+    """Targets that were called within a day; failing ones first."""
 
     items: list[EndpointHealth]
     next_cursor: str | None
     total: int
     since: datetime
     whole: bool
-    """False when there were more runs than the newest 2,000, which alone were looked at."""
+    """False when there were more than 2,000 runs: only the newest were read."""
     breakers: list[CircuitBreaker]
-    """All that are open, the longest open first; also of targets that are no webhooks."""
+    """All open ones, longest open first; also of targets that are no webhooks."""
 
 
 @declared
 class EndpointTestRequest:
-    """Which target to try out."""
+    """The target to test."""
 
     url: Annotated[str, Field(max_length=LONGEST_URL, description="Its address; a query is left out of account.")]
     schedule_id: Annotated[str | None, Field(description="Whose settings to use, of those that call it.")] = None

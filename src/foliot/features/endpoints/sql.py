@@ -1,4 +1,4 @@
-"""Whom webhooks called lately: read off the newest runs, however many there are."""
+"""Reads the attempts and targets of the newest webhook runs; its cost does not grow with the table."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from foliot.features.webhooks.model import WEBHOOK, address
 
 URL_ENDS = 20 * 1024
 HEADERS_END = 64 * 1024
-"""Within so many characters of a webhook, however they are written; its body comes after them."""
+"""A webhook's headers end within so many characters of its JSON; its body comes after them."""
 _URL = re.compile(r'\{"url":("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True, slots=True)
 class SqlEndpoints(Statements):
-    """Few statements, and no body of a request or of an answer among what they read."""
+    """A few statements, none of which reads the body of a request or response."""
 
     async def calls(self, tenant_id: str, since: datetime, runs: int) -> tuple[Sequence[TargetCall], bool]:
-        """Attempts of the newest so many runs that were made since; and whether these were all of them."""
+        """Attempts of the newest runs created since then, and whether these are all of them."""
         made, whole = await self._runs(tenant_id, since, runs)
         urls = await self._urls(tenant_id, made)
         columns = (
@@ -60,9 +60,9 @@ class SqlEndpoints(Statements):
         return found, whole
 
     async def _runs(self, tenant_id: str, since: datetime, most: int) -> tuple[list[Any], bool]:
-        """Ended ones by their kind, those that will be tried again by their state: each by an index, from its end.
+        """Ended runs by kind, those to be retried by state: each through an index, from its end.
 
-        However old they are: what lets none of a million through would look at all of them.
+        Without a bound on time: where none of a million rows matches it, all of them would be read.
         """
         columns = (runs.c.id, runs.c.schedule_id, runs.c.version, _head(runs.c.action), runs.c.created_at)
         mine = select(*columns).where(runs.c.tenant_id == tenant_id, runs.c.kind == WEBHOOK)
@@ -76,7 +76,7 @@ class SqlEndpoints(Statements):
         return found, whole
 
     async def _urls(self, tenant_id: str, made: Sequence[Any]) -> dict[str, str]:
-        """Where each run went: by its own action, or by its schedule's as it was then."""
+        """The URL of each run: from its own action, or from that version of its schedule."""
         ids = sorted({row.schedule_id for row in made if row.schedule_id is not None and row.head is None})
         numbers = sorted({row.version for row in made if row.version is not None and row.head is None})
         then: dict[tuple[str, int], str] = {}
@@ -96,19 +96,19 @@ class SqlEndpoints(Statements):
         return {run_id: url for run_id, url in read.items() if url is not None}
 
     async def senders(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, EndpointSender]:
-        """Those of the schedules that are the tenant's, by their ids."""
+        """Those of the schedules that belong to the tenant, by id."""
         query = select(schedules.c.id, schedules.c.name, _head(schedules.c.action, HEADERS_END)).where(
             self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
         )
         rows = (await self.conn.execute(query)).all() if schedule_ids else []
-        # No URL and no body can name a secret: whatever does is a header.
+        # Secrets are refused in URLs and bodies: a template is in a header.
         return {
             row.id: EndpointSender(row.name, _address(row.head), frozenset(TEMPLATE.findall(row.head))) for row in rows
         }
 
 
 def _head(column: Any, ends: int = URL_ENDS) -> Label[str]:
-    """Bodies can be large, and many are asked about at once."""
+    """The beginning of the column's text: bodies can be large, and many rows are read at once."""
     return func.substr(type_coerce(column, Text()), 1, ends).label("head")
 
 

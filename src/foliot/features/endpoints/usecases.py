@@ -1,4 +1,4 @@
-"""How the targets of webhooks fare, and whether one answers."""
+"""Use cases of webhook targets: their recent statistics, and a test request."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 OVER = timedelta(hours=24)
 MOST_RUNS = 2000
-"""Runs that one answer looks at; of more, the newest."""
+"""Runs that one answer reads; of more, the newest."""
 MOST = 200
 NAMED = 5
-"""Schedules that are named of each."""
+"""Schedules listed for each target."""
 MOST_CALLERS = 500
-"""Schedules among which one is looked for whose settings a test can use; the newest."""
+"""Schedules searched for one whose settings a test can use; the newest."""
 LONGEST_URL = 8192
 SETTING = "FOLIOT_WEBHOOK_SECRET"
 
 
 @dataclass(frozen=True, slots=True)
 class SecretUse:
-    """A secret that goes into calls, and since when it has its value; None where nobody knows."""
+    """A secret that is sent in calls, and since when it has its value; None where that is unknown."""
 
     name: str
     since: datetime | None = None
@@ -57,28 +57,28 @@ class SecretUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalledEndpoints:
-    """Those who were called, the worst first."""
+    """Targets that were called, worst first."""
 
     since: datetime
     whole: bool
-    """Whether all calls since then were looked at, or only those of the newest runs."""
+    """Whether all calls since then were read, or only those of the newest runs."""
     total: int
     items: Sequence[EndpointStats]
     names: Mapping[str, str]
-    """Of schedules, by id."""
+    """Names of schedules, by id."""
     secrets: Mapping[str, Sequence[SecretUse]] | None = None
-    """By address: what signs its calls first, then what their headers hold. None: not for the caller to know."""
+    """By address: the signing secret first, then those in headers. None: the caller may not see secrets."""
     breakers: Sequence[OpenBreakerReport] = ()
-    """Those that are open, of whatever the tenant's runs call, the longest open first."""
+    """Open circuit breakers of whatever the tenant's runs call, longest open first."""
 
     def breaker(self, url: str) -> OpenBreakerReport | None:
-        """The one that this address is behind."""
+        """The open breaker of this address's host and port."""
         return next((one for one in self.breakers if one.target == place(url)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Nobody keeps a list of them: they are whoever was called lately."""
+    """Targets have no table: they are derived from the calls of recent runs."""
 
     store: Database
     clock: Clock
@@ -86,15 +86,15 @@ class Endpoints:
     limiter: Limiter
     new_id: Callable[[str], str]
     signs_by_setting: bool = False
-    """Whether a setting signs where there is no signing secret."""
+    """Whether a setting provides the signing secret of tenants without one."""
 
     @query(Verb.READ, Thing.RUN)
     async def list(self, ctx: QueryContext) -> CalledEndpoints:
         since = self.clock.now() - OVER
         async with ctx.read() as tx:
             calls, whole = await SqlEndpoints(tx).calls(ctx.tenant_id, since, MOST_RUNS)
-            found = endpoints(calls)
-            shown = found[:MOST]
+            targets = endpoints(calls)
+            shown = targets[:MOST]
             ids = sorted({each for one in shown for each in one.schedule_ids[:NAMED]})
             senders = await SqlEndpoints(tx).senders(ctx.tenant_id, ids)
             secrets = await self._secrets(tx, ctx.caller, shown, senders)
@@ -102,7 +102,7 @@ class Endpoints:
         return CalledEndpoints(
             since=since,
             whole=whole,
-            total=len(found),
+            total=len(targets),
             items=shown,
             names=names,
             secrets=secrets,
@@ -110,20 +110,22 @@ class Endpoints:
         )
 
     async def _breakers(self, ctx: QueryContext) -> Sequence[OpenBreakerReport]:
-        """As the processes that execute report them; each learns by itself."""
+        """As reported by the processes that execute runs; each has its own breakers."""
         async with ctx.read(across_tenants=True) as tx:
             nodes = await SqlRetention(tx).nodes(self.clock.now() - SEEN)
-        found: dict[str, OpenBreakerReport] = {}
+        breakers: dict[str, OpenBreakerReport] = {}
         for node in nodes:
-            told = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
-            for one in map(OpenBreakerReport.from_dict, told or ()):
-                if one.tenant_id == ctx.tenant_id:
-                    found[one.target] = one.beside(found[one.target]) if one.target in found else one
-        return sorted(found.values(), key=lambda one: (one.since, one.target))
+            reports = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
+            for breaker in map(OpenBreakerReport.from_dict, reports or ()):
+                if breaker.tenant_id == ctx.tenant_id:
+                    breakers[breaker.target] = (
+                        breaker.beside(breakers[breaker.target]) if breaker.target in breakers else breaker
+                    )
+        return sorted(breakers.values(), key=lambda breaker: (breaker.since, breaker.target))
 
     @command(Verb.RUN, Thing.SCHEDULE)
     async def test(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> RunView:
-        """One request now, marked as a test, by the settings of a schedule that calls this target. Never retried."""
+        """One request now, marked as a test, with the settings of a schedule that calls this target. Never retried."""
         url, schedule_id = _read(raw)
         tx = await ctx.begin(self.limiter)
         schedule, action = await _caller_of(tx, ctx.caller, url, schedule_id, ctx.now)
@@ -137,7 +139,7 @@ class Endpoints:
             priority=schedule.spec.priority,
             max_attempts=1,
             timeout_seconds=schedule.spec.timeout_seconds,
-            # No run of the schedule: how that fares, and whether it overlaps, is none of a test's business.
+            # No run of the schedule: it must not count in the schedule's health or overlap policy.
             action=action,
         )
         await SqlRuns(tx).add([run], ctx.now)
@@ -151,7 +153,7 @@ class Endpoints:
     async def _secrets(
         self, tx: Transaction, caller: Caller, shown: Sequence[EndpointStats], senders: Mapping[str, EndpointSender]
     ) -> Mapping[str, Sequence[SecretUse]] | None:
-        """By what those schedules that are named send now."""
+        """By the present settings of the listed schedules."""
         if not may(caller, Verb.READ, Thing.SECRET):
             return None
         known = {
@@ -179,29 +181,29 @@ def _read(raw: object) -> tuple[str, str | None]:
 
 
 async def _keep_still(tx: Transaction, schedule: Schedule) -> None:
-    """Nobody deletes it or has it call somebody else before the test is made; whoever just did is found out."""
+    """Locks the schedule against changes until the run is created; `Contended` when it has just changed."""
     locked = await SqlSchedules(tx).get(schedule.tenant_id, schedule.id, lock=True)
     if locked is None or locked.version != schedule.version:
         raise Contended(
-            f"schedule {schedule.id} was changed at the same moment", told="somebody else changed it meanwhile"
+            f"schedule {schedule.id} was changed at the same moment", told="it was changed at the same time"
         )
 
 
 async def _caller_of(
     tx: Transaction, caller: Caller, url: str, schedule_id: str | None, now: datetime
 ) -> tuple[Schedule, dict[str, object]]:
-    """The schedule whose settings are used, and what they make of a test: an active one, rather than another."""
+    """The schedule whose settings are used, and the test action made of them: an active one is preferred."""
     calls = FilterQuery((FilterTerm("target", (url,)), *([FilterTerm("id", (schedule_id,))] if schedule_id else [])))
-    found = await SqlSearch(tx).schedules(caller.tenant_id, calls, PageRequest(MOST_CALLERS))
-    # A filter takes the beginning of an id for the whole.
-    found = [one for one in found if schedule_id in {None, one.id}]
-    if not found:
-        # Whoever may start runs does not thereby choose where they go.
+    schedules = await SqlSearch(tx).schedules(caller.tenant_id, calls, PageRequest(MOST_CALLERS))
+    # A filter matches ids by prefix.
+    schedules = [one for one in schedules if schedule_id in {None, one.id}]
+    if not schedules:
+        # The right to start runs is no right to choose their target.
         raise NotFound("schedule that calls", url)
-    for one in sorted(found, key=lambda each: each.status is not ScheduleStatus.ACTIVE):
+    for one in sorted(schedules, key=lambda each: each.status is not ScheduleStatus.ACTIVE):
         action = tried(one.action, {"schedule_id": one.id, "schedule": one.name}, now)
         if action is not None and one.fault is None:
             await _keep_still(tx, one)
             return one, action
-    methods = sorted({str(one.action.get("method")) for one in found})
+    methods = sorted({str(one.action.get("method")) for one in schedules})
     raise Conflict(f"{url} is called by {', '.join(methods)} alone, which a test would not leave without effect")

@@ -1,4 +1,4 @@
-"""Routes that count runs, draw them over time, and group dead letters."""
+"""Routes that count runs, chart them over time, and group dead letters."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
     summary="How many runs match a filter",
 )
 async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
-    """Exact, altogether and by state."""
-    found = await cases[Search].count(caller, cases[Search].read_runs(q))
+    """Exact, in total and by state."""
+    counts = await cases[Search].count(caller, cases[Search].read_runs(q))
     return encode.answer(
         schema.RunCount(
-            count=found.count,
-            by_state=dict(found.by_state),
+            count=counts.count,
+            by_state=dict(counts.by_state),
         )
     )
 
@@ -81,18 +81,18 @@ async def series(
     end: Annotated[Moment, Query(alias="to")] = None,
     bucket_seconds: Annotated[int | None, Query(ge=1, le=31 * 86_400)] = None,
 ) -> Response:
-    """By when they were made. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
-    50,000 runs, durations and lateness are those of a sample by chance, and `timed` says how large it is."""
+    """By creation time. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
+    50,000 runs, durations and lateness are those of a random sample, and `timed` is its share."""
     query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
-    found = await cases[Search].series(caller, query, *bounds, bucket_seconds)
+    chart = await cases[Search].series(caller, query, *bounds, bucket_seconds)
     return encode.answer(
         {
-            "from": found.window.start,
-            "to": found.window.end,
-            "bucket_seconds": int(found.window.width.total_seconds()),
-            "timed": round(found.timed, 4),
-            "items": [_bar(bucket) for bucket in found.buckets],
+            "from": chart.window.start,
+            "to": chart.window.end,
+            "bucket_seconds": int(chart.window.width.total_seconds()),
+            "timed": round(chart.timed, 4),
+            "items": [_bar(bucket) for bucket in chart.buckets],
         }
     )
 
@@ -113,8 +113,8 @@ async def points(
     end: Annotated[Moment, Query(alias="to")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_POINTS, description="About so many of them.")] = MOST_POINTS,
 ) -> Response:
-    """By when they were made; without bounds, the last 24 hours. Of more than there is room for, the rare states are
-    whole and the common ones a sample: `counts` and `shown` say of each how many there are, and how many are here."""
+    """By creation time; without bounds, the last 24 hours. Beyond the limit, rare states are
+    complete and common ones sampled: `counts` and `shown` have the number of runs, and of those returned, per state."""
     query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
     return encode.answer(_scattered(await cases[Search].points(caller, query, *bounds, limit)))
@@ -129,13 +129,13 @@ async def points(
     summary="Dead letters by what went wrong",
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
-    """Failures that differ only in numbers, ids, quoted texts and addresses stand together, by host."""
-    found = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
-    shown = found.groups[: page.page.limit]
-    more = len(found.groups) > page.page.limit
+    """Failures that differ only in numbers, ids, quoted texts and addresses form one group, by host."""
+    groups = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
+    shown = groups.groups[: page.page.limit]
+    more = len(groups.groups) > page.page.limit
     following = page.cursors.seal(shown[-1].sample.id) if more else None
-    items = [_group(one, found.hosts.get(one.sample.id)) for one in shown]
-    pile = found.pile
+    items = [_group(one, groups.hosts.get(one.sample.id)) for one in shown]
+    pile = groups.pile
     return encode.answer(
         dead_letters_schema.FailureGroupPage(
             items=items,

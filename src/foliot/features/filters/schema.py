@@ -1,4 +1,4 @@
-"""What the calls that search, count and draw answer."""
+"""Response schemas of counts, charts and groups of dead letters."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class ScheduleCount:
 
 @declared
 class RunSeriesBucket:
-    """The runs that were made in one stretch of time, which begins at `at`."""
+    """The runs created in one bucket, which begins at `at`."""
 
     at: datetime
     counts: dict[RunState, int]
     total: int
     p50_ms: int | None
-    """Half of the ended runs took no longer; to two digits."""
+    """The median duration of ended runs, rounded to two digits."""
     p95_ms: int | None
     late: int
-    """Those that began more than a minute after they were ready."""
+    """Runs that began more than a minute after they were ready."""
 
 
 _RunSeriesKey = TypedDict("_RunSeriesKey", {"from": datetime})
@@ -58,7 +58,7 @@ _RunSeriesKey = TypedDict("_RunSeriesKey", {"from": datetime})
 
 @with_config(CLOSED)
 class RunSeries(_RunSeriesKey):
-    """Runs over time, by when they were made; empty stretches are there too."""
+    """Runs over time, by creation; empty buckets are included."""
 
     to: datetime
     bucket_seconds: int
@@ -72,19 +72,19 @@ _RunPointsKey = TypedDict("_RunPointsKey", {"from": datetime})
 
 @with_config(CLOSED)
 class RunPoints(_RunPointsKey):
-    """Single runs over time, a list for each thing known of them. Those that have not begun are only counted."""
+    """Single runs over time, column by column. Those that have not begun are only counted."""
 
     to: datetime
     counts: dict[RunState, int]
     """All that match and have begun."""
     shown: dict[RunState, int]
-    """Those of them that are here. Of states with very many it is a sample by chance, the same one every time."""
+    """How many of them are returned. For frequent states it is a random sample, the same one every time."""
     not_begun: int
     states: list[RunState]
-    """What the numbers in `state` stand for."""
+    """The states that the numbers in `state` are indexes of."""
     id: Sequence[str]
     at_ms: Sequence[int]
-    """When it was made, in milliseconds after `from`."""
+    """Its creation, in milliseconds after `from`."""
     took_ms: Sequence[int]
-    """Of a run that goes on, so far."""
+    """For a running one, so far."""
     state: list[int]

@@ -1,4 +1,4 @@
-"""Finds runs and schedules by a filter, counts them, and draws them over time."""
+"""Use cases of filters: list, count and chart runs and schedules."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from foliot.features.filters.model.results import BucketWindow, RunColumns, Stat
 from foliot.features.filters.sql.lists import SqlSearch
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
-"""Those that a run can have even where this process does not know how to perform them."""
+"""Action kinds that a run can have even where this process cannot perform them."""
 MOST_BUCKETS = 500
 WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
 USUAL_BUCKETS = 120
 USUAL_SPAN = timedelta(hours=24)
 MOST_POINTS = 50_000
 MOST_TIMED = 50_000
-"""Runs of one chart whose durations are read; of more, a share by chance."""
+"""Runs of one chart whose durations are read; of more, a random sample."""
 UNANSWERED = (FilterTerm("state", (RunState.DEAD_LETTER.value,)), FilterTerm("resolved", ("true",), negated=True))
-"""Dead letters that nobody has answered."""
+"""Unresolved dead letters."""
 
 Parameters = Mapping[str, str | None]
 NO_PARAMETERS: Parameters = MappingProxyType({})
@@ -45,7 +45,7 @@ _PARAMETERS = {"state": "state", "schedule_id": "schedule", "kind": "kind", "que
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many runs match, altogether and by state."""
+    """How many runs match, in total and by state."""
 
     by_state: Mapping[RunState, int]
 
@@ -56,7 +56,7 @@ class RunCounts:
 
 @dataclass(slots=True)
 class TimeBucket:
-    """What happened to the runs that were made in one stretch of time."""
+    """The runs that were created in one bucket."""
 
     at: datetime
     counts: Counter[str] = field(default_factory=Counter)
@@ -67,13 +67,13 @@ class TimeBucket:
         self.counts[cell.state.value] += cell.count
 
     def time(self, timing: TimingCount, share: float) -> None:
-        """Of a share of them, the late ones stand for the others too."""
+        """Late runs are scaled up by the share of the sample."""
         self.late += round(timing.count / share) if timing.late else 0
         if timing.took_ms is not None:
             self.took[timing.took_ms] += timing.count
 
     def percentile(self, share: float) -> int | None:
-        """The duration that this share of the ended runs did not exceed, to two digits."""
+        """The quantile of the ended runs' durations, rounded to two digits."""
         ended = sum(self.took.values())
         seen = 0
         for took in sorted(self.took):
@@ -85,7 +85,7 @@ class TimeBucket:
 
 @dataclass(frozen=True, slots=True)
 class BucketSeries:
-    """Runs over time; empty buckets are there too."""
+    """Runs over time; empty buckets are included."""
 
     window: BucketWindow
     buckets: Sequence[TimeBucket]
@@ -95,19 +95,19 @@ class BucketSeries:
 
 @dataclass(frozen=True, slots=True)
 class RunScatter:
-    """Single runs over time: all of them, or, of states with very many, as many as there is room for."""
+    """Single runs over time: all of them, or, for frequent states, a sample."""
 
     window: BucketWindow
     points: RunColumns
     counts: Mapping[RunState, int]
-    """All that have begun, drawn or not."""
+    """All that have begun, sampled or not."""
     not_begun: int
-    """These have no duration, and no point."""
+    """Runs without a duration, and so without a point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Every list of the dashboard, and every number above one."""
+    """The lists of the dashboard, with their counts and charts."""
 
     store: Database
     clock: Clock
@@ -134,8 +134,8 @@ class Search:
     async def runs(self, ctx: QueryContext, page: PageRequest, query: FilterQuery) -> Sequence[RunView]:
         """Newest first."""
         async with ctx.read() as tx:
-            found = await SqlSearch(tx).runs(ctx.tenant_id, query, page, self.clock.now())
-            return await with_attempts(tx, found)
+            views = await SqlSearch(tx).runs(ctx.tenant_id, query, page, self.clock.now())
+            return await with_attempts(tx, views)
 
     @query(Verb.READ, Thing.RUN)
     async def count(self, ctx: QueryContext, query: FilterQuery) -> RunCounts:
@@ -173,15 +173,15 @@ class Search:
         end: datetime | None,
         most: int = MOST_POINTS,
     ) -> RunScatter:
-        """By when they were made; without bounds, the last 24 hours. About so many, rare states before common ones."""
+        """By creation; without bounds, the last 24 hours. About `most` points, rare states before common ones."""
         now = self.clock.now()
         window = window_of(start, end, None, now)
         within = query.also(FilterTerm("since", at=window.start), FilterTerm("until", at=window.end))
         async with ctx.read() as tx:
-            found = await SqlSearch(tx).begun(ctx.tenant_id, within, now)
-            counts = {state: begun for state, (_, begun) in found.items() if begun}
+            counted = await SqlSearch(tx).begun(ctx.tenant_id, within, now)
+            counts = {state: begun for state, (_, begun) in counted.items() if begun}
             drawn = await SqlSearch(tx).points(ctx.tenant_id, within, window.start, shares(counts, most), now)
-        return RunScatter(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
+        return RunScatter(window, drawn, counts, sum(all_ - begun for all_, begun in counted.values()))
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def schedules(self, ctx: QueryContext, page: PageRequest, query: FilterQuery) -> Sequence[Schedule]:
@@ -191,7 +191,7 @@ class Search:
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def several_schedules(self, ctx: QueryContext, ids: Sequence[str]) -> Sequence[Schedule]:
-        """Those of them that are the caller's."""
+        """Those of them that belong to the caller's tenant."""
         async with ctx.read() as tx:
             return await SqlSearch(tx).several_schedules(ctx.tenant_id, ids)
 
@@ -206,17 +206,17 @@ class Search:
 
 
 def shares(counts: Mapping[RunState, int], most: int) -> dict[RunState, float]:
-    """How much of each state is drawn when there is room for so many: what is rare whole, what is common in part."""
-    found, room = dict[RunState, float](), most
+    """The share of each state within a total of `most`: rare states complete, common ones in part."""
+    share_of, left = dict[RunState, float](), most
     for place, (state, number) in enumerate(sorted(counts.items(), key=lambda one: one[1])):
-        drawn = min(number, room // (len(counts) - place))
-        found[state] = drawn / number if number else 0
-        room -= drawn
-    return found
+        drawn = min(number, left // (len(counts) - place))
+        share_of[state] = drawn / number if number else 0
+        left -= drawn
+    return share_of
 
 
 def window_of(start: datetime | None, end: datetime | None, seconds: int | None, now: datetime) -> BucketWindow:
-    """The stretch that is asked for, with buckets of a width that people can read."""
+    """The requested time range, with buckets of a round width."""
     until = end or max(now, start or now)
     begins = start or until - USUAL_SPAN
     if end is not None and begins >= end:
@@ -225,29 +225,29 @@ def window_of(start: datetime | None, end: datetime | None, seconds: int | None,
     width = seconds or next((one for one in WIDTHS if span / one < USUAL_BUCKETS), 0) or int(span / USUAL_BUCKETS) + 1
     step = timedelta(seconds=width)
     if start is None:
-        # On the full minute or hour, so that bars stand still while time goes on.
+        # Aligned to the full minute or hour, so that bars do not shift as time goes on.
         begins -= timedelta(seconds=begins.timestamp() % width)
     if end is None:
-        # The bar that is growing now is drawn whole.
+        # The current bucket is included as a whole.
         until = begins + ((until - begins) // step + 1) * step
     window = BucketWindow(begins, until, step)
     span = (until - begins).total_seconds()
     if window.buckets > MOST_BUCKETS:
         least = int(span / MOST_BUCKETS) + 1
-        told = f"makes {window.buckets} buckets; at most {MOST_BUCKETS} are drawn: ask for {least} or more"
-        raise Invalid("bucket_seconds", told, got=width)
+        rule = f"makes {window.buckets} buckets; at most {MOST_BUCKETS} are drawn: ask for {least} or more"
+        raise Invalid("bucket_seconds", rule, got=width)
     return window
 
 
 async def hosts_of(tx: Transaction, tenant_id: str, runs: Sequence[RunView]) -> dict[str, str]:
-    """The hosts that runs spoke to, by the runs' ids: as their errors name them, or else their actions."""
+    """The hosts that runs called, by run id: from their errors, or else from their actions."""
     actions = {run.id: run.action for run in runs}
     senders = {run.schedule_id for run in runs if run.action is None and run.schedule_id is not None}
     schedules = {one.id: one for one in await SqlSearch(tx).several_schedules(tenant_id, sorted(senders))}
-    found = {}
+    hosts = {}
     for run in runs:
         schedule = schedules.get(run.schedule_id or "")
         action = actions[run.id] or (schedule.action if schedule is not None else {})
         if host := host_of(run.error) or host_in(str(action.get("url", ""))):
-            found[run.id] = host
-    return found
+            hosts[run.id] = host
+    return hosts

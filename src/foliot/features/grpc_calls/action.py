@@ -1,4 +1,4 @@
-"""The gRPC action: one call of one method per attempt, of any service that describes itself."""
+"""The action `grpc`: one unary or server-streaming call per attempt, to any service with server reflection."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 log = structlog.get_logger("foliot.grpc_calls")
 
 PATIENCE = timedelta(seconds=2)
-"""How long whoever makes a schedule waits for the service to say whether it knows the method and its fields."""
+"""How long the creation of a schedule waits for the service to confirm the method and its fields."""
 SILENT = frozenset({"grpc_unavailable", "grpc_deadline_exceeded", "timeout"})
-"""Codes of failures in which nobody answered."""
+"""Error codes of calls that got no answer."""
 _TOLD = 5
 TOO_LARGE = "at most 4 MiB are sent and read"
 
 
 class GrpcCall:
-    """Calls a method of a service of the address book, with parameters as JSON; the answer, as JSON, is the result."""
+    """Calls a method of a service in the address book, with parameters as JSON; the answer, as JSON, is the result."""
 
     kind = "grpc"
     timeout = timedelta(seconds=300)
@@ -49,11 +49,11 @@ class GrpcCall:
         return read_config(config, self._calls.book)
 
     def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for a tenant; a service of others is as unknown to it as one that never was."""
+        """The same for a tenant; a service of another tenant is reported like one that does not exist."""
         return read_config(config, self._calls.book, tenant_id)
 
     async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
-        """`Invalid` when the service does not know the method or a field; why, when it could not be asked."""
+        """`Invalid` when the service does not have the method or a field; the reason, when it could not be reached."""
         service = str(config["target_service"])
         try:
             await self._calls.admit(service, tenant_id)
@@ -72,7 +72,7 @@ class GrpcCall:
         return None
 
     async def methods(self, service: str) -> Sequence[str]:
-        """What a service can be asked; raises like `GrpcEgress.call`, and `ServiceError`."""
+        """The methods of a service; raises like `GrpcEgress.call`, and `ServiceError`."""
         return (await self._calling.catalogues.of(service)).names
 
     def target(self, config: Mapping[str, Any]) -> AttemptTarget:
@@ -80,7 +80,7 @@ class GrpcCall:
         return AttemptTarget(f"grpc:{config.get('target_service')}", SILENT)
 
     async def perform(self, ctx: ActionContext) -> Outcome:
-        """Call once, and read the service's verdict from the status."""
+        """Call once, and derive the outcome from the status."""
         loop = asyncio.get_running_loop()
         service, began = str(ctx.config["target_service"]), loop.time()
         failed: Failed
@@ -107,9 +107,9 @@ class GrpcCall:
     @property
     def _calling(self) -> GrpcCaller:
         if self._made is None:
-            # Protocol buffers take their time to import: not for whoever never calls.
+            # Importing protobuf is slow: only processes that make calls pay for it.
             from foliot.features.grpc_calls.call import GrpcCaller
-            from foliot.features.grpc_calls.service_catalogues import ServiceCatalogues
+            from foliot.features.grpc_calls.service_catalogue import ServiceCatalogues
 
             self._made = GrpcCaller(self._calls, ServiceCatalogues(self._calls, self._clock))
         return self._made

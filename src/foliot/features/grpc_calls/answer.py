@@ -1,4 +1,4 @@
-"""From a method's answers to the result of a run, as JSON: names as the service writes them, whole numbers whole."""
+"""Decodes a method's answers to JSON, the result of a run: field names as in the proto file, integers as integers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BIG = (FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64)
 _BIG_WRAPPERS = frozenset({"google.protobuf.Int64Value", "google.protobuf.UInt64Value"})
 _FREE = frozenset({"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"})
 _EXACT = 2**53
-"""Beyond this, a double no longer tells neighbours apart."""
+"""Beyond this, a double cannot represent every integer."""
 
 
 def decode(method: ServiceMethod, answers: Sequence[bytes]) -> Any:
@@ -50,7 +50,7 @@ def _read(method: ServiceMethod, answer: bytes) -> Any:
 
 
 def _message(kind: Descriptor, written: Any, pool: DescriptorPool) -> Any:
-    """JSON writes numbers of 64 bits as text, and a Struct knows only fractions: both become whole numbers again."""
+    """JSON writes 64-bit integers as strings, and a Struct has only doubles: both become integers again."""
     if kind.full_name in _FREE:
         return _free(written)
     if kind.full_name in _BIG_WRAPPERS:
@@ -103,5 +103,5 @@ def _free(written: Any) -> Any:
 
 
 def _clean(written: Any) -> Any:
-    # PostgreSQL keeps no U+0000 in text.
+    # PostgreSQL text cannot hold U+0000.
     return written.replace("\x00", "") if isinstance(written, str) else written

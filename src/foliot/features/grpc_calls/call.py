@@ -1,4 +1,4 @@
-"""Calls a method the way its service says it is called; asks again when the service has changed."""
+"""Calls a method by its service's descriptors; fetches them again when the service has changed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from foliot.features.grpc_calls.answer import decode
 from foliot.features.grpc_calls.config import MethodName
 from foliot.features.grpc_calls.errors import BadAnswer
 from foliot.features.grpc_calls.parameters import encode
-from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue, ServiceMethod
-from foliot.features.grpc_calls.service_catalogues import ServiceCatalogues
+from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue, ServiceCatalogues, ServiceMethod
 from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 
 if TYPE_CHECKING:
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 _SHORTEST = timedelta(milliseconds=10)
 _BULKY = 64 * 1024
-"""From this many bytes on, an answer is read in a thread."""
+"""From this many bytes on, an answer is decoded in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that fits what the service says of itself."""
+    """A call that was encoded by the service's own descriptors."""
 
     catalogue: ServiceCatalogue
     method: ServiceMethod
@@ -39,13 +38,13 @@ class PreparedCall:
 
 @dataclass(frozen=True, slots=True)
 class GrpcCaller:
-    """Knows how services are called."""
+    """Encodes, sends and decodes calls."""
 
     calls: GrpcEgress
     catalogues: ServiceCatalogues
 
     async def prepare(self, config: Mapping[str, Any]) -> PreparedCall:
-        """`Invalid` when the service, asked now, does not know the method or a field."""
+        """`Invalid` when the service does not have the method or a field."""
         service = str(config["target_service"])
         catalogue = await self.catalogues.of(service)
         try:
@@ -63,7 +62,7 @@ class GrpcCaller:
         return PreparedCall(catalogue, method, encode(method, config.get("parameters") or {}))
 
     async def perform(self, ctx: ActionContext) -> tuple[Any, GrpcAnswers]:
-        """The result, and what came over the wire."""
+        """The result, and the raw answers."""
         ends = asyncio.get_running_loop().time() + ctx.timeout.total_seconds()
         prepared = await self.prepare(ctx.config)
         try:
@@ -74,7 +73,7 @@ class GrpcCaller:
             newer = await self._changed(ctx, prepared)
             if newer is None:
                 raise
-            # Whoever does not know a method has not begun with it: calling again repeats nothing.
+            # A service that answers UNIMPLEMENTED has not begun: calling again repeats no effect.
             prepared = newer
             answers = await self._call(ctx, prepared, ends)
         return await self._result(ctx, prepared, answers.messages), answers
@@ -104,7 +103,7 @@ class GrpcCaller:
         return await _decoded(newer.method, messages)
 
     async def _changed(self, ctx: ActionContext, prepared: PreparedCall) -> PreparedCall | None:
-        """The call as it is made now, if the service has changed since it was asked last."""
+        """The call by new descriptors, if the service has changed since they were fetched."""
         newer = await self.catalogues.anew(str(ctx.config["target_service"]))
         return None if newer is prepared.catalogue else self._prepared(newer, ctx.config)
 
@@ -116,8 +115,8 @@ async def _decoded(method: ServiceMethod, messages: Sequence[bytes]) -> Any:
 
 
 def metadata(ctx: ActionContext) -> dict[str, str]:
-    """Which run it is: the service can tell a repeated attempt from a new run."""
-    found = {
+    """Identifies the run and the attempt: the service can tell a retry from a new run."""
+    headers = {
         "foliot-run-id": ctx.run_id,
         "foliot-attempt": str(ctx.attempt),
         "foliot-tenant-id": ctx.tenant_id,
@@ -125,4 +124,4 @@ def metadata(ctx: ActionContext) -> dict[str, str]:
         "foliot-scheduled-for": rfc3339(ctx.scheduled_for),
         "idempotency-key": ctx.run_id,
     }
-    return {name: value for name, value in found.items() if value and value.isascii() and value.isprintable()}
+    return {name: value for name, value in headers.items() if value and value.isascii() and value.isprintable()}

@@ -1,4 +1,4 @@
-"""Reads the configuration of a gRPC call, as far as that can be done without asking the service."""
+"""Validates the configuration of a gRPC call, as far as possible without contacting the service."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _METHOD = re.compile(rf"/?(?:(?P<service>{_WORD}(?:\.{_WORD})*)[./])?(?P<method>
 
 @dataclass(frozen=True, slots=True)
 class MethodName:
-    """A method as somebody wrote it: alone, or with its service, whole or without its package."""
+    """A method as written by a user: alone, or with its service, fully qualified or without the package."""
 
     service: str | None
     method: str
 
     @classmethod
     def read(cls, text: str) -> MethodName:
-        found = _METHOD.fullmatch(text) if len(text) <= LONGEST_METHOD else None
-        if found is None:
+        match = _METHOD.fullmatch(text) if len(text) <= LONGEST_METHOD else None
+        if match is None:
             rule = "must be a method such as ScrapePrices or shop.v1.ScraperService/ScrapePrices"
             raise Invalid("target_method", rule, got=text[:100])
-        return cls(found["service"], found["method"])
+        return cls(match["service"], match["method"])
 
     def is_of(self, service: str) -> bool:
-        """Whether it may mean a method of this service, named in full."""
+        """Whether it may name a method of this fully qualified service."""
         return self.service is None or service == self.service or service.endswith(f".{self.service}")
 
 
 def read_config(config: Mapping[str, Any], book: AddressBook, tenant_id: str = KEEPER) -> dict[str, Any]:
-    """The stored form: `target_service` in its one spelling, `target_method`, `parameters`.
+    """The stored form: `target_service` in its canonical spelling, `target_method`, `parameters`.
 
-    A service of other tenants is as unknown to this one as one that never was.
+    A service of another tenant is reported like one that does not exist.
     """
     fields = Fields.of("", config)
-    # First of all: somebody who wrote `method` is told so, and not only that `target_method` is missing.
+    # Unknown keys first: for `method`, the error suggests `target_method` rather than only reporting it missing.
     fields.asked |= {"target_service", "target_method", "parameters"}
     fields.finish()
     wrong = Complaints()
@@ -63,15 +63,17 @@ def _service(fields: Fields, book: AddressBook, tenant_id: str) -> str:
     if not isinstance(got, str):
         raise Invalid("target_service", "must be the name of a service", got=got)
     seen = book.seen_by(tenant_id)
-    found = seen.address_of(got.strip())
-    if found is None and not book.entries and (named := service_name(got.strip())) is not None:
-        # Nobody has filled the book yet: until somebody does, each run says what is missing.
+    address = seen.address_of(got.strip())
+    if address is None and not book.entries and (named := service_name(got.strip())) is not None:
+        # The address book is empty: until it has services, each run reports what is missing.
         return named
-    if found is None:
+    if address is None:
         raise Invalid("target_service", _unknown(got, seen), got=got[:100])
-    if not found.scheme.speaks_grpc:
-        raise Invalid("target_service", f"must be a gRPC service; {found.name} speaks {found.scheme}", got=got[:100])
-    return found.name
+    if not address.scheme.speaks_grpc:
+        raise Invalid(
+            "target_service", f"must be a gRPC service; {address.name} speaks {address.scheme}", got=got[:100]
+        )
+    return address.name
 
 
 def _unknown(got: str, book: AddressBook) -> str:

@@ -1,25 +1,25 @@
-"""What can be wrong with a service that does answer, as a tree.
+"""Errors of a service that does answer, as a tree.
 
-Trouble
-├── NoReflection    it does not say what it can do
-├── BadDescriptors  what it says of itself cannot be read, or is too much
-├── BadAnswer       what came back is not the message that the method answers
-└── TooLarge        the answer is more than a run keeps
+ServiceError
+├── NoReflection           it has no server reflection
+├── BadDescriptors         its descriptors cannot be read, or are too large
+├── BadAnswer              an answer is not the method's response message
+└── ServiceAnswerTooLarge  the answer is larger than a run's result may be
 
-None of them passes by itself: an attempt that meets one is not repeated.
+All are permanent: an attempt that meets one is not retried.
 """
 
 from __future__ import annotations
 
 
 class ServiceError(Exception):
-    """The message is a sentence that begins with the service."""
+    """The message is a sentence that begins with the service's name."""
 
     code = "trouble"
 
 
 class NoReflection(ServiceError):
-    """The service does not say what it can do."""
+    """The service has no server reflection."""
 
     code = "no_reflection"
 
@@ -28,7 +28,7 @@ class NoReflection(ServiceError):
 
 
 class BadDescriptors(ServiceError):
-    """What the service says of itself cannot be read, or is too much."""
+    """The service's descriptors cannot be read, or are too large."""
 
     code = "bad_descriptors"
 
@@ -37,7 +37,7 @@ class BadDescriptors(ServiceError):
 
 
 class BadAnswer(ServiceError):
-    """What came back is not the message that the method answers."""
+    """An answer is not the method's response message."""
 
     code = "bad_answer"
 
@@ -46,7 +46,7 @@ class BadAnswer(ServiceError):
 
 
 class ServiceAnswerTooLarge(ServiceError):
-    """The answer is more than a run keeps."""
+    """The answer is larger than a run's result may be."""
 
     code = "answer_too_large"
 

@@ -1,4 +1,4 @@
-"""From parameters as JSON to the message that a method takes; every complaint names its field."""
+"""Encodes parameters from JSON to a method's request message; every error names its field."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ _KNOWN_TYPES = {
     "google.protobuf.UInt64Value": "must be a whole number of 64 bits, not below 0",
     "google.protobuf.Value": "must be plain JSON",
 }
-"""Messages that JSON writes in a way of their own, and how."""
+"""Well-known types with a JSON form of their own, and what that is."""
 
 
 def encode(method: ServiceMethod, parameters: Mapping[str, Any]) -> bytes:
-    """The request in its wire form; `Invalid`, or several, when a field is unknown or holds the wrong thing."""
-    found = islice(_complaints(method.takes, parameters, WHERE, method.pool), MOST_COMPLAINTS)
-    Complaints(list(found)).speak()
+    """The request in wire format; `Invalid`, or several, when a field is unknown or has the wrong type."""
+    complaints = islice(_complaints(method.takes, parameters, WHERE, method.pool), MOST_COMPLAINTS)
+    Complaints(list(complaints)).speak()
     message = GetMessageClass(method.takes)()
     try:
         ParseDict(dict(parameters), message, descriptor_pool=method.pool)
         return message.SerializeToString()
     except (ParseError, EncodeError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise Invalid(WHERE, f"must fit the message {method.takes.full_name}: {said}") from None
+        reason = " ".join(str(error).split())[:300]
+        raise Invalid(WHERE, f"must fit the message {method.takes.full_name}: {reason}") from None
 
 
 def _complaints(kind: Descriptor, given: Mapping[str, Any], where: str, pool: DescriptorPool) -> Iterator[Invalid]:
@@ -104,7 +104,7 @@ def _of_value(field: FieldDescriptor, value: Any, place: str, pool: DescriptorPo
 
 
 def _alone(field: FieldDescriptor, value: Any, place: str, pool: DescriptorPool, rule: str) -> Iterator[Invalid]:
-    """Whether the library takes the value for this field; its own words are not for people."""
+    """Whether protobuf accepts the value for this field; its own error messages are not shown to users."""
     kind = field.containing_type
     if kind is None:
         return
@@ -143,7 +143,7 @@ def _unknown(name: str, kind: Descriptor) -> str:
 
 
 def _map_value(field: FieldDescriptor) -> FieldDescriptor | None:
-    """What the values of a map look like; None when the field is no map."""
+    """The field of a map's values; None when the field is no map."""
     kind = field.message_type
     return kind.fields_by_name["value"] if kind is not None and kind.GetOptions().map_entry else None
 

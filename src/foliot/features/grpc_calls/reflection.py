@@ -1,4 +1,4 @@
-"""Asks a service which methods and messages it has, by gRPC's server reflection."""
+"""A client of gRPC server reflection: fetches the descriptors of a service's methods and messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcReques
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
 
-# The two speak the same messages; older servers know only the first, newer ones may know only the second.
+# The two versions have the same messages; older servers know only the first, newer ones may know only the second.
 PATHS = (
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
@@ -31,7 +31,7 @@ _ROUNDS = 32
 
 @dataclass(frozen=True, slots=True)
 class ServiceDescription:
-    """What a service said of itself: the files of its interface, each in its wire form, and its services' names."""
+    """The answer of server reflection: the serialised file descriptors, and the names of the services."""
 
     services: tuple[str, ...]
     files: dict[str, bytes]
@@ -39,7 +39,7 @@ class ServiceDescription:
 
 @dataclass(slots=True)
 class ReflectionClient:
-    """One round of questions to one service."""
+    """One reflection stream to one service."""
 
     calls: GrpcEgress
     service: str
@@ -51,10 +51,10 @@ class ReflectionClient:
     size: int = 0
 
     async def describe(self) -> ServiceDescription:
-        """Every service there is, with the files that say what its messages look like."""
+        """Every service, with the file descriptors of its messages."""
         (listed,) = await self._ask([ServerReflectionRequest(list_services="*")])
-        found = [each.name for each in listed.list_services_response.service]
-        names = tuple(sorted(name for name in found if not name.startswith(OWN)))
+        services = [each.name for each in listed.list_services_response.service]
+        names = tuple(sorted(name for name in services if not name.startswith(OWN)))
         if len(names) > MOST_SERVICES:
             raise BadDescriptors(f"it has {len(names)} services; at most {MOST_SERVICES} are read")
         self._keep(await self._ask([ServerReflectionRequest(file_containing_symbol=name) for name in names]))

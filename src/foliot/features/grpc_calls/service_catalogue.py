@@ -1,41 +1,54 @@
-"""The methods of one service, ready to be called: built from what the service said of itself."""
+"""The methods of services, built from the descriptors of server reflection, and a cache of them."""
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from foliot.core.errors import Invalid
+from foliot.core.ports import Clock
+from foliot.core.threads import WORK
 from foliot.features.grpc_calls.config import MethodName
 from foliot.features.grpc_calls.errors import BadDescriptors
-from foliot.features.grpc_calls.reflection import ServiceDescription
+from foliot.features.grpc_calls.reflection import ReflectionClient, ServiceDescription
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 HOUSEKEEPING = "grpc."
-"""How services begin that every server has; a method without its service never means theirs."""
+"""Prefix of the services that every server has; a method without its service never means one of these."""
 _NAMED = 20
+KEPT = timedelta(minutes=5)
+"""After this a catalogue is fetched again: behind a load balancer a service may change while the connection stays."""
+RECENT = timedelta(seconds=1)
+"""A catalogue younger than this is not fetched again because of an unknown method or field."""
+PATIENCE = timedelta(seconds=10)
+"""Timeout of server reflection."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceMethod:
-    """One method that can be called."""
+    """A method, with the descriptors of its messages."""
 
     path: str
     takes: Descriptor
     gives: Descriptor
     streams: bool
-    """Whether it answers with any number of messages."""
+    """Whether it is server-streaming."""
     pool: DescriptorPool
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceCatalogue:
-    """Every method of a service, by the full name of its service and its own."""
+    """Every method of a service, by fully qualified service name and method name."""
 
     described: ServiceDescription
     pool: DescriptorPool
@@ -52,10 +65,10 @@ class ServiceCatalogue:
         methods = {}
         for service in described.services:
             try:
-                found = pool.FindServiceByName(service)
+                descriptor = pool.FindServiceByName(service)
             except KeyError:
                 raise BadDescriptors(f"its files do not hold its service {service[:100]!r}") from None
-            methods.update({(service, method.name): method for method in found.methods})
+            methods.update({(service, method.name): method for method in descriptor.methods})
         return cls(described, pool, methods)
 
     @property
@@ -64,20 +77,20 @@ class ServiceCatalogue:
         return sorted(f"{service}/{name}" for service, name in self.methods if not service.startswith(HOUSEKEEPING))
 
     def only(self, allows: Callable[[str], bool]) -> ServiceCatalogue:
-        """Without the methods that may not be called, given as `/package.Service/ServiceMethod`."""
+        """Without the methods that may not be called; they are given as `/package.Service/ServiceMethod`."""
         return replace(self, methods={one: it for one, it in self.methods.items() if allows(f"/{one[0]}/{one[1]}")})
 
     def find(self, wanted: MethodName) -> ServiceMethod:
-        """`Invalid` when there is no such method, or more than one that could be meant."""
-        found = [
+        """`Invalid` when there is no such method, or the name is ambiguous."""
+        matches = [
             (service, name)
             for service, name in self.methods
             if name == wanted.method
             and wanted.is_of(service)
             and (wanted.service is not None or not service.startswith(HOUSEKEEPING))
         ]
-        exact = [each for each in found if each[0] == wanted.service]
-        match exact or found:
+        exact = [each for each in matches if each[0] == wanted.service]
+        match exact or matches:
             case [(service, name)]:
                 return self._method(service, name)
             case []:
@@ -114,7 +127,7 @@ def _text(wanted: MethodName) -> str:
 
 
 def _in_order(files: Mapping[str, bytes]) -> Sequence[str]:
-    """Every file after those that it imports, without recursion: how they hang together is the stranger's choice."""
+    """Topological order of imports, without recursion: the server chooses how deep they nest."""
     needs = {name: set(FileDescriptorProto.FromString(raw).dependency) for name, raw in files.items()}
     ordered: list[str] = []
     while needs:
@@ -125,3 +138,67 @@ def _in_order(files: Mapping[str, bytes]) -> Sequence[str]:
         for name in free:
             del needs[name]
     return ordered
+
+
+@dataclass(slots=True)
+class _CachedCatalogue:
+    catalogue: ServiceCatalogue
+    line: int
+    asked_at: float
+
+
+@dataclass(slots=True)
+class ServiceCatalogues:
+    """One catalogue per service. Concurrent requests for the same one share one fetch."""
+
+    calls: GrpcEgress
+    clock: Clock
+    _kept: dict[str, _CachedCatalogue] = field(default_factory=dict)
+    _asking: dict[str, asyncio.Task[ServiceCatalogue]] = field(default_factory=dict)
+
+    async def of(self, service: str) -> ServiceCatalogue:
+        """The cached one, or a new one when that has expired or the connection has changed."""
+        entry = self._kept.get(service)
+        if entry is not None and self._is_fresh(service, entry):
+            return entry.catalogue
+        return await self.anew(service)
+
+    async def newer(self, service: str, than: ServiceCatalogue) -> ServiceCatalogue | None:
+        """A catalogue fetched now, if it differs from `than`; for a method or field that was not found in that."""
+        entry = self._kept.get(service)
+        if entry is not None and entry.catalogue is than and self._age(entry) < RECENT.total_seconds():
+            return None
+        catalogue = await self.anew(service)
+        return None if catalogue is than else catalogue
+
+    async def anew(self, service: str) -> ServiceCatalogue:
+        """Fetches the catalogue; returns the cached object when nothing has changed."""
+        if service not in self._asking:
+            asking = asyncio.create_task(self._ask(service))
+            self._asking[service] = asking
+            asking.add_done_callback(lambda _: self._asked(service, asking))
+        # The fetch goes on when one of its waiters is cancelled.
+        return await asyncio.shield(self._asking[service])
+
+    def _is_fresh(self, service: str, entry: _CachedCatalogue) -> bool:
+        return self._age(entry) < KEPT.total_seconds() and self.calls.line_of(service) == entry.line
+
+    def _age(self, entry: _CachedCatalogue) -> float:
+        return self.clock.monotonic() - entry.asked_at
+
+    async def _ask(self, service: str) -> ServiceCatalogue:
+        asked_at = self.clock.monotonic()
+        asking = ReflectionClient(self.calls, service, PATIENCE)
+        described = await asking.describe()
+        before = self._kept.get(service)
+        if before is not None and before.catalogue.described == described:
+            catalogue = before.catalogue
+        else:
+            catalogue = await WORK.run(ServiceCatalogue.of, described)
+        self._kept[service] = _CachedCatalogue(catalogue, asking.line, asked_at)
+        return catalogue
+
+    def _asked(self, service: str, asking: asyncio.Task[ServiceCatalogue]) -> None:
+        del self._asking[service]
+        if not asking.cancelled():
+            asking.exception()  # retrieved, so that asyncio does not warn when every waiter has gone

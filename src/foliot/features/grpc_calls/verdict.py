@@ -1,4 +1,4 @@
-"""What the end of a call means for the run."""
+"""Maps a call's gRPC status to the outcome of the attempt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.net.grpc_call import CallFailed, CallStatus
 
 
 def is_permanent(status: CallStatus) -> bool:
-    """Whether the same call would fail in the same way tomorrow."""
+    """Whether a retry of the same call would fail in the same way."""
     match status:
         case (
             CallStatus.UNAVAILABLE
@@ -37,7 +37,7 @@ def is_permanent(status: CallStatus) -> bool:
 
 
 def judge(service: str, failed: CallFailed, elapsed: timedelta) -> Failed:
-    """The status decides whether it is tried again, the service says when."""
+    """The status decides whether to retry; the service may say when."""
     permanent = is_permanent(failed.status)
     return Failed(
         AttemptError(f"grpc_{failed.status.lower()}", sentence(service, failed)),
@@ -48,12 +48,12 @@ def judge(service: str, failed: CallFailed, elapsed: timedelta) -> Failed:
 
 
 def sentence(service: str, failed: CallFailed) -> str:
-    said = "; ".join([failed.message, *(f"{field}: {what}" for field, what in failed.violations)]).strip("; ")
-    return f"{service} ended the call with {failed.status}" + (f": {said}" if said else ".")
+    message = "; ".join([failed.message, *(f"{field}: {what}" for field, what in failed.violations)]).strip("; ")
+    return f"{service} ended the call with {failed.status}" + (f": {message}" if message else ".")
 
 
 def describe(status: str, elapsed: timedelta, failed: CallFailed | None = None) -> dict[str, Any]:
-    """What is kept of the answer on the attempt."""
+    """What is stored of the answer on the attempt."""
     kept: dict[str, Any] = {"status": str(status), "duration_ms": round(elapsed.total_seconds() * 1000)}
     if failed is not None:
         kept["message"] = failed.message

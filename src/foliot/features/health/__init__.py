@@ -1,1 +1,1 @@
-"""Health."""
+"""Health checks, readiness, Prometheus metrics, and the health file."""

@@ -15,7 +15,7 @@ group = CommandGroup()
 
 @group.command()
 def health(as_json: Json = False, utc: Utc = False) -> None:
-    """Show the health of a running server, part by part. Exit 1 when something it needs is down."""
+    """Show the health of a running server, part by part. Exit 1 when a part it depends on is down."""
     with connect() as client:
         status, answer = client.send("GET", "/health/detailed")
         if status not in (200, 503) or not isinstance(answer, dict):

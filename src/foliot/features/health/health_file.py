@@ -1,7 +1,7 @@
-"""The health file: kept fresh by the process itself, for probes that look at it from outside without asking it.
+"""The health file: touched by the process itself, for probes that cannot or should not connect to it.
 
-Fresh means that its event loop turns; the first word says whether the database answers. Nothing else is asked: no
-restart of this process mends a broker or a Scrapyd that is away.
+A fresh file means that the event loop runs; its first word says whether the database answers. Nothing else is checked:
+no restart of this process repairs a broker or a Scrapyd that is down.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from foliot.features.health.probes import DatabaseProbe
 
 PERIOD = 5.0
 PATIENCE = 3.0
-"""For the database, within which the file must be touched all the same."""
+"""Timeout of the database check, within which the file must be touched all the same."""
 READY = "ready"
 
 
 @dataclass(frozen=True, slots=True)
 class HealthFileWritten:
-    """What one round did."""
+    """The result of one round."""
 
     rest: float
 
 
 @dataclass(slots=True, kw_only=True)
 class HealthFile:
-    """Touches the file each round, and writes it anew only when its word changes: a full disk does not stop it."""
+    """Touches the file each round, and rewrites it only when its state changes: a full disk does not stop it."""
 
     path: Path
     database: DatabaseProbe
@@ -56,7 +56,7 @@ class HealthFile:
         return HealthFileWritten(self.period)
 
     def _write(self, word: str) -> None:
-        """Whole or not at all: a reader never sees half a word."""
+        """Atomic: a reader never sees a partial file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         fresh.write_text(f"{word}\n", encoding="utf-8")
@@ -64,14 +64,14 @@ class HealthFile:
         self._said = word
 
     def remove(self) -> None:
-        """A process that stops is not ready any more, and does not say so again."""
+        """A process that stops is no longer ready, and does not write the file again."""
         self._over = True
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
 
 
 def health_file(settings: Settings, store: Database) -> HealthFile | None:
-    """The one that the settings name; None where they name none."""
+    """The file that the settings name; None where they name none."""
     if settings.health_file is None:
         return None
     return HealthFile(path=settings.health_file, database=DatabaseProbe(store), period=PERIOD * settings.time_scale)

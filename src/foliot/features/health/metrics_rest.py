@@ -1,4 +1,4 @@
-"""Prometheus text, from counts in the store and what the nodes report. One registry per answer, none global."""
+"""The Prometheus endpoint, from counts in the store and the nodes' reports. One registry per answer, none global."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Unavailable
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.servers.http.permission import bearer_of, identify, permits
 from foliot.servers.http.request import Cases
 
 FRESH = 5.0
-"""Counting a large table for every scrape would be a load of its own."""
+"""Seconds for which an answer is cached: counting a large table for every scrape would be a load of its own."""
 
 SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.INSTALLATION)}))
-"""Whoever shows `FOLIOT_METRICS_TOKEN`; known at this route alone. No token can name its tenant, so nobody uses its
-share of requests up."""
+"""The caller with `FOLIOT_METRICS_TOKEN`, accepted at this route alone. No token can name its tenant, so its rate
+limit is its own."""
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -30,7 +30,7 @@ router = APIRouter(tags=["Health"])
 
 
 async def identify_scraper(request: Request) -> Caller:
-    """The caller of this route: by the token for metrics, or like everywhere else."""
+    """The caller of this route: by the metrics token, or by the usual credentials."""
     token: str | None = request.app.state.metrics_token
     shown = bearer_of(request)
     if token is not None and shown is not None and hmac.compare_digest(shown.encode(), token.encode()):
@@ -58,7 +58,7 @@ class MetricsScrape:
 
     async def text(self, cases: UseCases, caller: Caller) -> bytes:
         async with self.lock:
-            # The client of Prometheus takes its time to import, and many are never scraped.
+            # Importing the Prometheus client is slow, and many installations are never scraped.
             from foliot.features.health.prometheus import expose, expose_standstills
 
             now = cases[HealthChecks].clock.monotonic()

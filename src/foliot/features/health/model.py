@@ -1,4 +1,4 @@
-"""Services that a health check asks."""
+"""Protocols of the probes and services that a health check calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.cluster.pool_port import AttemptInfo
 
 
 class ServiceFailed(Exception):
-    """A service did not do what was asked. `permanent` when asking again would not help."""
+    """A service did not do what was asked. `permanent` when a retry would not help."""
 
     def __init__(self, message: str, *, permanent: bool = False) -> None:
         super().__init__(message)
@@ -18,7 +18,7 @@ class ServiceFailed(Exception):
 
 
 class JsonService(Protocol):
-    """One service of the address book, called by JSON in and out."""
+    """A service of the address book, called with JSON."""
 
     async def call(self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta) -> Any:
         """Raises `ServiceFailed`."""
@@ -26,7 +26,7 @@ class JsonService(Protocol):
 
 
 class Probe(Protocol):
-    """Looks whether something that Foliot needs, or calls, is there."""
+    """Checks one dependency or called service."""
 
     @property
     def name(self) -> str: ...
@@ -36,5 +36,5 @@ class Probe(Protocol):
         ...
 
     async def check(self) -> str | None:
-        """None when it is well, else what is wrong in a few words, without address, user or password."""
+        """None when it is healthy, else a short description without address, user or password."""
         ...

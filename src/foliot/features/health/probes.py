@@ -1,4 +1,4 @@
-"""Probes: how the health of each thing that Foliot needs or calls is asked for. Their words name no address."""
+"""Probes of databases, brokers, HTTP and gRPC services. Their messages contain no addresses."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
 
 PATIENCE = timedelta(seconds=60)
-"""Whoever asks is less patient."""
+"""An upper bound; the caller's own timeout is shorter."""
 HEALTH = "/grpc.health.v1.Health/Check"
 SERVING = b"\x08\x01"
-"""The answer of a gRPC service that is well: field 1, SERVING."""
+"""The health response of a gRPC service that serves: field 1, SERVING."""
 THERE = frozenset({CallStatus.UNIMPLEMENTED, CallStatus.UNAUTHENTICATED, CallStatus.PERMISSION_DENIED})
-"""Whoever answers so is there, and only has no word on its health for us."""
+"""Statuses of a service that is up, but has no health service or does not let us use it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseProbe:
-    """Asks the database what time it is."""
+    """Asks the database for its time."""
 
     store: Database
     name: str = "database"
@@ -45,7 +45,7 @@ class DatabaseProbe:
 
 @dataclass(frozen=True, slots=True)
 class AnswerProbe:
-    """Asks something that raises when it is not there."""
+    """Calls a function that raises when its service is down."""
 
     name: str
     kind: str
@@ -63,7 +63,7 @@ class AnswerProbe:
 
 @dataclass(frozen=True, slots=True)
 class HttpProbe:
-    """Any answer below 500 shows that somebody is there."""
+    """Any status below 500 shows that the service is up."""
 
     address: ServiceAddress
     egress: Egress
@@ -88,7 +88,7 @@ class HttpProbe:
 
 @dataclass(frozen=True, slots=True)
 class GrpcProbe:
-    """Asks the health service of gRPC; a service that has none, or none for us, is there."""
+    """Calls the standard gRPC health service; a service without it, or that refuses us, counts as up."""
 
     address: ServiceAddress
     calls: GrpcEgress

@@ -1,4 +1,4 @@
-"""The numbers of a scrape, as Prometheus reads them."""
+"""Formats metrics as Prometheus text."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.stall import StandstillReason
-from foliot.features.health.usecases.health import MetricNumbers
+from foliot.features.health.usecases import MetricNumbers
 
 MOST_QUEUES = 100
 OTHERS = "(others)"
-"""No queue can be called this."""
+"""No queue can have this name."""
 
 
 def expose(numbers: MetricNumbers, refused: Mapping[str, int] | None = None) -> bytes:
-    """`refused` is of this process alone: how often each limit said no."""
+    """`refused` is of this process alone: rejections by each limit."""
     registry = CollectorRegistry()
     registry.register(_SnapshotCollector(numbers, refused or {}))
     return generate_latest(registry)
 
 
 def expose_standstills(seconds: Mapping[str, float]) -> bytes:
-    """All that a process can tell when its store tells nothing."""
+    """The only metrics of a process whose store is unavailable."""
     registry = CollectorRegistry()
     registry.register(_StandstillCollector(seconds))
     return generate_latest(registry)
@@ -43,8 +43,8 @@ class _StandstillCollector(Collector):
     seconds: Mapping[str, float]
 
     def collect(self) -> Iterator[Metric]:
-        told = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
-        family = GaugeMetricFamily("foliot_standstill_seconds", told, labels=["reason"])
+        text = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
+        family = GaugeMetricFamily("foliot_standstill_seconds", text, labels=["reason"])
         for why in StandstillReason:
             family.add_metric([why.value], self.seconds.get(why.value, 0.0))
         yield family
@@ -52,7 +52,7 @@ class _StandstillCollector(Collector):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SnapshotCollector(Collector):
-    """Numbers taken at one moment, as metric families."""
+    """Numbers of one moment, as metric families."""
 
     numbers: MetricNumbers
     refused: Mapping[str, int]
@@ -130,7 +130,7 @@ class _SnapshotCollector(Collector):
 
 
 def _named(numbers: MetricNumbers) -> dict[str, Mapping[str, Any]]:
-    """The known and the fullest by their names, the rest together: tenants name queues, and no series ever ends."""
+    """The built-in and the fullest queues by name, the rest as one: tenants choose names, and a series never ends."""
     queues: dict[str, dict[str, Any]] = {
         name: {
             **(numbers.queues.get(name) or {"depth": 0, "oldest": None}),

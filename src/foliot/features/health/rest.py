@@ -1,4 +1,4 @@
-"""Routes that say how Foliot is."""
+"""Routes of liveness, readiness and health."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot import __version__
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.engine.model.stall import Standstill
 from foliot.features.health import schema
-from foliot.features.health.usecases.health import HealthChecks, HealthStatus, NodeReport
+from foliot.features.health.usecases import HealthChecks, HealthStatus, NodeReport
 from foliot.servers.http import encode
 from foliot.servers.http.permission import PUBLIC, Who, permits
 from foliot.servers.http.request import Cases
@@ -132,7 +132,7 @@ def _node(node: NodeReport) -> schema.NodeHealth:
 
 
 def _quantile(histogram: Histogram, share: float) -> float | None:
-    """The bucket below which this share lies; None when there is nothing, or it lies above all buckets."""
+    """The upper bound of the bucket with this quantile; None without data, or when it lies above all buckets."""
     running, wanted = 0, histogram.count * share
     for bound, count in zip(histogram.bounds, histogram.counts, strict=False):
         running += count

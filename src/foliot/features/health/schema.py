@@ -1,4 +1,4 @@
-"""The shapes of what health says: every dependency, and what stands still."""
+"""Response schemas of health: every dependency, and standstills."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NodeHealth:
 
 @declared
 class QueueHealth:
-    """What waits in a queue."""
+    """Runs that wait in a queue."""
 
     queue: str
     depth: int
@@ -54,7 +54,7 @@ class QueueHealth:
 
 @declared
 class ParkedHealth:
-    """Runs whose effect goes on elsewhere, and when the next look at one is due, or was."""
+    """Parked runs, whose work goes on elsewhere, and when the next check of one is, or was, due."""
 
     count: int
     oldest: datetime | None
@@ -70,7 +70,7 @@ class DamagedSchedule:
 
 @declared
 class FeedHealth:
-    """How the wakes of this process reach the others; without it they see changes up to a second late."""
+    """How wake-ups of this process reach the others; without it they see changes up to a second late."""
 
     kind: Literal["memory", "postgresql", "redis"]
     connected: bool
@@ -79,7 +79,7 @@ class FeedHealth:
 
 @declared
 class BrokerHealth:
-    """What carries runs to workers, as the schedulers see it; without it runs wait."""
+    """The broker that carries runs to workers, as the schedulers see it; without it runs wait."""
 
     url: str
     publishing: bool
@@ -88,7 +88,7 @@ class BrokerHealth:
 
 @declared
 class ScrapydHealth:
-    """A Scrapyd on which crawls run, asked just now; without it crawls go to the others, or wait."""
+    """A Scrapyd that runs crawls, checked just now; without it crawls go to the others, or wait."""
 
     url: str
     name: str
@@ -101,7 +101,7 @@ class ScrapydHealth:
 
 @declared
 class HostHealth:
-    """A host that holds slots, and whose runs they are."""
+    """A host that holds slots, and the runs that hold them."""
 
     host: str
     tenant_id: str
@@ -115,7 +115,7 @@ class StandstillHealth:
     reason: StandstillReason
     told: str
     seconds: float
-    """For how long, by the clock that no one can step."""
+    """For how long, by the monotonic clock."""
     hosts: list[HostHealth]
     detail: str
     node: str | None
@@ -124,7 +124,7 @@ class StandstillHealth:
 
 @declared
 class AheadHealth:
-    """A schedule whose next instant a wrong clock led into the future."""
+    """A schedule whose next instant was moved into the future by a wrong clock."""
 
     tenant_id: str
     schedule_id: str
@@ -132,7 +132,7 @@ class AheadHealth:
 
 @declared
 class HealthReport:
-    """Every dependency, and what stands out."""
+    """Every dependency, and what is wrong."""
 
     status: Overall
     version: str

@@ -1,4 +1,4 @@
-"""`health_check_services`: looks at everything that Foliot needs or calls, and says what has changed."""
+"""The task `health_check_services`: checks every dependency and called service, and reports what has changed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from foliot.features.tasks.model.context import Partial, TaskContext
 
 TASK = "health_check_services"
 LOOKED_AT = 20
-"""How many earlier runs are searched for the last one that knew."""
+"""How many earlier runs are searched for the last one with a result."""
 
 log = structlog.get_logger("foliot.tasks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """Asks every probe at once, and compares with what the run before it found."""
+    """Runs every probe concurrently, and compares with the result of the run before."""
 
     store: Database
     clock: Clock
@@ -40,8 +40,8 @@ class HealthCheck:
         services: list[str] | None = None,
         timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0,
     ) -> dict[str, Any] | Partial:
-        """Look at the database, at Redis and the broker where they are used, and at every service of the address
-        book; or only at those that `services` names.
+        """Check the database, Redis and the broker where they are used, and every service in the address book; or only
+        those that `services` names.
         """
         chosen = self._chosen(ctx, services)
         before = await self._before(ctx)
@@ -56,9 +56,9 @@ class HealthCheck:
         self._tell(ctx, changed)
         down = sorted(name for name, one in seen.items() if one["state"] == "down")
         ctx.logger.log(30 if down else 20, "%d of %d are up%s", len(seen) - len(down), len(seen), _named(down))
-        told = {"healthy": not down, "down": down, "changed": changed, "services": seen}
-        # The look itself succeeded, and keeps what it saw; with a service down it is no success.
-        return Partial(told) if down else told
+        result = {"healthy": not down, "down": down, "changed": changed, "services": seen}
+        # The check itself succeeded, and keeps its result; with a service down it is only a partial success.
+        return Partial(result) if down else result
 
     def _chosen(self, ctx: TaskContext, services: list[str] | None) -> Sequence[Probe]:
         if services is None:
@@ -75,8 +75,8 @@ class HealthCheck:
                 error = await probe.check()
         except TimeoutError:
             error = f"no answer within {timeout_seconds:g} s"
-        except Exception as trouble:  # noqa: BLE001 -- a probe that breaks is a service that is not well
-            # Only its kind: what a driver says may name an address, a user or a password.
+        except Exception as trouble:  # noqa: BLE001 -- a probe that raises is an unhealthy service
+            # Only its type: a driver's message may contain an address, a user or a password.
             error = type(trouble).__name__
         return {
             "kind": probe.kind,
@@ -87,7 +87,7 @@ class HealthCheck:
         }
 
     async def _before(self, ctx: TaskContext) -> Mapping[str, Mapping[str, Any]]:
-        """What the newest run before this one found: of the same schedule, or of any where there is none."""
+        """The result of the newest run before this one: of the same schedule, or of any where there is none."""
         wanted = {"schedule_id": ctx.schedule_id} if ctx.schedule_id is not None else {"kind": "task"}
         async with self.store.read(ctx.tenant_id) as tx:
             runs = await SqlRuns(tx).find(

@@ -1,1 +1,1 @@
-"""Insights."""
+"""What needs attention, the timeline, and the calendar."""

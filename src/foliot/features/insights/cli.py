@@ -40,12 +40,12 @@ FLAKIEST = Table(
 
 @group.get("/api/attention", ATTENTION)
 def attention() -> None:
-    """Show what needs attention: what fails, is late or missed, waits or is silent. Nothing means that all is well."""
+    """Show what needs attention: what is failing, late, missed, stuck or silent. An empty list means all is well."""
 
 
 def _show_timeline(answer: JsonObject) -> None:
     rows = [_row(group, answer["now"]) for group in answer.each("groups")]
-    table(("name", "ran", "troubles", "last", "planned", "next", "when"), rows, empty=NOTHING)
+    table(("name", "ran", "problems", "last", "planned", "next", "when"), rows, empty=NOTHING)
     for collision in answer.each("collisions"):
         typer.echo(f"{count(collision['count'], 'schedule')} start at {collision.at('at')}")
     if answer["dropped_groups"]:

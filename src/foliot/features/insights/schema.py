@@ -1,4 +1,4 @@
-"""The shapes of answers about time and attention, for OpenAPI and for whoever generates a client."""
+"""Response schemas of attention, timeline and calendar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MarkState = RunState | Literal["planned", "missed", "skipped"]
 
 @declared
 class ProposedRequest:
-    """Something to be done about it: a request as it can be sent."""
+    """A suggested request, ready to be sent."""
 
     label: str
     method: str
@@ -30,10 +30,10 @@ class ProposedRequest:
 
 @declared
 class AttentionItem:
-    """One thing that needs a person."""
+    """One problem that needs a person."""
 
     id: str
-    """Stays the same as long as the trouble does."""
+    """Stable as long as the problem lasts."""
     kind: AttentionKind
     severity: Severity
     title: str
@@ -45,14 +45,14 @@ class AttentionItem:
     queue: str | None
     worker: str | None
     q: str | None
-    """The filter of runs that proves it."""
+    """A filter of the runs that show it."""
     actions: list[ProposedRequest]
     """Only those that you may take."""
 
 
 @declared
 class AttentionReport:
-    """Worst first. Empty: all is well."""
+    """Worst first. Empty: there is nothing to do."""
 
     checked_at: datetime
     items: list[AttentionItem]
@@ -60,14 +60,14 @@ class AttentionReport:
 
 @declared
 class TimelineMark:
-    """A run, planned instants, or instants that made no run; of those that are folded, `count` of the same."""
+    """A run, planned instants, or instants that made no run; where folded, `count` of the same."""
 
     at: datetime
     until: datetime | None
     state: MarkState
     count: int
     run_id: str | None
-    """Of a single run."""
+    """For a single run."""
 
 
 @declared
@@ -84,13 +84,13 @@ class TimelineRow:
     runs: int
     planned: int
     folded: bool
-    """Some marks stand for several."""
+    """Whether some marks stand for several."""
     marks: list[TimelineMark]
 
 
 @declared
 class TimelineCollision:
-    """A minute at which several schedules begin; those that are due all the time are not counted."""
+    """A minute at which several schedules begin; very frequent schedules are not counted."""
 
     at: datetime
     count: int
@@ -101,19 +101,19 @@ _TimelineKey = TypedDict("_TimelineKey", {"from": datetime})
 
 @with_config(CLOSED)
 class Timeline(_TimelineKey):
-    """Past runs and planned instants, at most 2,000 marks altogether."""
+    """Past runs and planned instants, at most 2,000 marks in total."""
 
     to: datetime
     now: datetime
     bucket_seconds: int
-    """How close together runs were folded at least."""
+    """The smallest distance at which runs were folded."""
     groups: list[TimelineRow]
     collisions: list[TimelineCollision]
     marks: int
     dropped_groups: int
-    """For which there was no room."""
+    """Groups left out, beyond the limit."""
     complete: bool
-    """False when so many ranges of instants made no run that only the newest of them are drawn."""
+    """False when there are so many ranges of instants without a run that only the newest are included."""
 
 
 @declared
@@ -123,9 +123,9 @@ class CalendarCell:
     at: datetime
     """When it begins."""
     local: LocalTime
-    """The same on the clock of the zone."""
+    """The same in local time of the zone."""
     counts: Mapping[RunState, int]
-    """Runs that were made in it, by state."""
+    """Runs created in it, by state."""
     total: int
     planned: int
     missed: int
@@ -134,11 +134,11 @@ class CalendarCell:
 
 @declared
 class Calendar:
-    """Every hour or day of the stretch, in order."""
+    """Every hour or day of the range, in order."""
 
     timezone: str
     granularity: Granularity
     exact: bool
-    """False when there is so much that planned instants of some schedules, or long ranges of instants that made no run,
+    """False when there are so many that planned instants of some schedules, or long ranges of instants without a run,
     are spread evenly or left out. Runs are always counted."""
     items: list[CalendarCell]

@@ -1,4 +1,4 @@
-"""Copies jobs, and what crawls brought home, to a sink: new ones by their ids, open ones until they have ended."""
+"""Copies jobs and the items of crawls to MongoDB: new ones by id, open ones until they have ended."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from foliot.db.database import Database
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.mongo import SinkUnavailable
 from foliot.features.articles.mongo_copier import ArticlesCopied
-from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.model import CRAWL, JobView
 from foliot.features.jobs import mongo_documents
 from foliot.features.jobs.sql import SqlJobs
 
@@ -23,16 +22,16 @@ if TYPE_CHECKING:
 
 PERIOD = 2.0
 LOOK = 500
-"""Jobs that are looked at at once."""
+"""Jobs per query."""
 ITEMS = 500
 OVERLAP = timedelta(seconds=30)
-"""An id is made before its run is committed, and may show up behind a younger one: so far we look back each time."""
+"""Ids are created before their run commits, so one may appear behind a newer one: each round looks back this far."""
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True, kw_only=True)
 class JobCopier:
-    """Any number is harmless: each writes the same documents under the same ids."""
+    """May run on any number of nodes: each writes the same documents under the same ids."""
 
     clock: Clock
     store: Database
@@ -46,9 +45,9 @@ class JobCopier:
     away: str | None = None
     _from: datetime | None = None
     _open: dict[str, datetime] = field(default_factory=dict)
-    """Jobs that have not ended, by when they were made: they are looked at in every round."""
+    """Jobs that have not ended, by creation time: every round reads them again."""
     _known: dict[str, int] = field(default_factory=dict)
-    """The number of the last event of each job that was written and may be come across again."""
+    """The last event number of each job that was written and may be read again."""
 
     async def run_once(self) -> ArticlesCopied:
         try:
@@ -117,7 +116,7 @@ class JobCopier:
         self.written += many - refused
 
     async def _go_on(self, began: datetime) -> None:
-        """Whoever begins anew must come across everything that is open, and the last of what is not."""
+        """After a restart it must read every open job again, and the last of those that have ended."""
         before = min([began - self.overlap, *self._open.values()])
         self._from = began - self.overlap
         await self.sink.remember(before)

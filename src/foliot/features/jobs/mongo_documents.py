@@ -1,4 +1,4 @@
-"""Jobs and the items of crawls as documents: what MongoDB holds of them."""
+"""Documents of jobs and crawl items, as MongoDB stores them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from foliot.engine.model.run import RunState
-from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.model import CRAWL, JobView
 
 STATUS = {
     RunState.QUEUED: ("pending", "PENDING"),
@@ -19,11 +18,11 @@ STATUS = {
     RunState.DEAD_LETTER: ("error", "FAILED"),
     RunState.CANCELLED: ("error", "CANCELLED"),
 }
-"""Of a crawl, and of a job of articles. A crawl knows four words: one that was cancelled says so in `error`."""
+"""Statuses of a crawl, and of a batch of articles. A crawl has four: a cancelled one says so in `error`."""
 
 
 def job(view: JobView) -> dict[str, Any]:
-    """A job; what belongs to the other kind is left out."""
+    """A job; the fields of the other kind are left out."""
     moments = [view.created_at, view.started_at, view.finished_at]
     shared = {
         "_id": view.id,
@@ -69,7 +68,7 @@ def _articles(view: JobView) -> dict[str, Any]:
 
 
 def items(view: JobView, found: Sequence[Any], skip: int) -> list[dict[str, Any]]:
-    """What a crawl brought home, numbered from 1."""
+    """The items of a crawl, numbered from 1."""
     return [
         {
             "_id": f"{view.id}:{number}",

@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about crawls and jobs, for OpenAPI and for whoever generates a client."""
+"""Requests and answers about crawls and jobs, for OpenAPI and generated clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foliot.servers.http.schema import declared
 
 @declared
 class JobReport:
-    """Where a job stands. What belongs to jobs of another kind is null."""
+    """The status of a job. Fields of other kinds of jobs are null."""
 
     job_id: str
     kind: str
@@ -22,7 +22,7 @@ class JobReport:
     state: RunState | None
     """The state of its run; null when it has none yet."""
     run_id: str | None
-    """The run that is spoken of; of a schedule, the newest."""
+    """The run that is reported; of a schedule, the newest."""
     created_at: datetime | None
     updated_at: datetime | None
     started_at: datetime | None
@@ -30,25 +30,25 @@ class JobReport:
     completed_at: datetime | None
     """The same."""
     spider_job_id: str | None
-    """What Scrapyd calls the crawl."""
+    """The id of the crawl in Scrapyd."""
     scrapyd_job_id: str | None
     """The same."""
     next_run: datetime | None
     total_articles: int | None
     completed: int | None
     cached: int | None
-    """How many of those that are completed were fresh enough not to be fetched."""
+    """How many of the completed ones were fresh enough not to be fetched."""
     failed: int | None
     pending: int | None
     cancelled: int | None
-    """How many were not fetched, for the job was cancelled first; with the other counts, they make up the total."""
+    """How many were not fetched, because the job was cancelled first; with the other counts, they make up the total."""
     progress: Mapping[str, Any] | None
     error: RunError | None
 
 
 @declared
 class JobDetail(JobReport):
-    """A job with the ids of its articles, in the order they were asked for; null of a job of another kind."""
+    """A job with the ids of its articles, in the order of the request; null for a job of another kind."""
 
     article_ids: Sequence[str] | None
 
@@ -63,20 +63,20 @@ class JobPage:
 
 @declared
 class JobResults:
-    """A page of what a crawl has brought home."""
+    """A page of the items of a crawl."""
 
     job_id: str
     status: JobStatus | ArticleJobStatus
     total: int
     """How many items there are, so far."""
     not_kept: int
-    """How many more there were for which there was no room."""
+    """How many more there were that exceeded the storage limit."""
     items: list[Any]
 
 
 @declared
 class CancelledJob:
-    """A job that goes no further."""
+    """A job that was cancelled."""
 
     job_id: str
     status: Literal["CANCELLED"]

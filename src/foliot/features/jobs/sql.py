@@ -1,4 +1,4 @@
-"""Jobs of all tenants as a sink copies them: found by their ids, which sort by time, with what each was told to do."""
+"""Lists of jobs, items of crawls, and the views of jobs of all tenants that are copied to MongoDB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.sql.run_items import RunItems, read_items
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.articles.sql.batches import article_ids, counts
-from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.model import JobView
 
 _RUN = (
     runs.c.id,
@@ -45,7 +45,7 @@ def _whole() -> Select[Any]:
 
 
 async def after(conn: AsyncConnection, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
-    """Ids of runs of these kinds that were made after this one, the oldest first, whosever they are."""
+    """Ids of runs of these kinds, of all tenants, that were created after this one, oldest first."""
     query = select(runs.c.id).where(runs.c.id > run_id, runs.c.kind.in_(sorted(kinds)))
     return list((await conn.execute(query.order_by(runs.c.id).limit(limit))).scalars())
 
@@ -87,10 +87,10 @@ _ENDED = frozenset(state for state in RunState if state.final)
 
 @dataclass(frozen=True, slots=True)
 class SqlJobs(Statements):
-    """Lists of jobs, and the items that a crawl produced."""
+    """Reads lists of jobs, and the items that a crawl produced."""
 
     async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> RunItems:
-        """At most so many after the first `skip`; fewer when they are large, but never none while there are some."""
+        """At most `limit` after the first `skip`; fewer when they are large, but never none while there are some."""
         return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
 
     async def find(
@@ -103,7 +103,7 @@ class SqlJobs(Statements):
     ) -> tuple[list[str], int]:
         """Ids of runs of these kinds and states, newest first, and how many there are in all.
 
-        Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
+        Ended runs have an index of their own, and open ones are few: each part is queried by itself.
 
         One statement over both would read all of a tenant's runs, of every kind.
         """
@@ -123,11 +123,11 @@ class SqlJobs(Statements):
         return await after(self.conn, kinds, run_id, limit)
 
     async def views(self, run_ids: Sequence[str]) -> list[JobView]:
-        """These jobs, whosever they are, by id."""
+        """Views of these jobs, of all tenants, by id."""
         return await views(self.conn, self.dialect, run_ids)
 
     async def after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
-        """Ids of runs of these kinds that were made after this one, the oldest first, whatever became of them."""
+        """Ids of runs of these kinds that were created after this one, oldest first, in any state."""
         where = (runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.id > run_id)
         query = select(runs.c.id).where(*where).order_by(runs.c.id).limit(limit)
         return list((await self.conn.execute(query)).scalars())
@@ -135,10 +135,10 @@ class SqlJobs(Statements):
     def _ended(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
         where = [runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.finished_at.is_not(None)]
         if set(states) >= _ENDED:
-            # Whoever asks for all of them is answered by the index alone.
+            # A request for all states is answered by the index alone.
             return where
         return [*where, runs.c.state.in_(sorted(states))]
 
     def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
-        # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
+        # One state at a time: for several, SQLite would scan all of the tenant's runs in the requested order.
         return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]

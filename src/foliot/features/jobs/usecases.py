@@ -1,4 +1,4 @@
-"""Jobs: runs and schedules of some kinds, in the words of those who ask for crawls."""
+"""Use cases of jobs: runs and schedules of crawls and article batches, with the statuses of a crawl API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.model.article import ArticleCounts
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.crawls.model.crawl import CRAWL
+from foliot.features.crawls.model import CRAWL
 from foliot.features.jobs.sql import SqlJobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -36,7 +36,7 @@ KINDS = frozenset({CRAWL, ARTICLES})
 
 
 class JobStatus(StrEnum):
-    """Where a job stands, in the words of whoever asked for it."""
+    """The status of a job, as the crawl API names it."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -55,11 +55,11 @@ STATUS: Mapping[RunState, JobStatus] = {
     RunState.DEAD_LETTER: JobStatus.ERROR,
     RunState.CANCELLED: JobStatus.CANCELLED,
 }
-"""What each state of a run is called here."""
+"""The status for each state of a run."""
 
 
 class ArticleJobStatus(StrEnum):
-    """The same for a job of articles, in the words of those who ask for them."""
+    """The status of a batch of articles, as the article API names it."""
 
     PENDING = "PENDING"
     IN_PROGRESS = "IN_PROGRESS"
@@ -78,27 +78,27 @@ ARTICLE_STATUS: Mapping[JobStatus, ArticleJobStatus] = {
 
 
 _ALIASES = {"in_progress": JobStatus.RUNNING, "completed": JobStatus.FINISHED, "failed": JobStatus.ERROR}
-"""Words that other schedulers have for the same."""
+"""Names that other schedulers use for the same statuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """What stands behind a job's id: a run, or a schedule with its newest run."""
+    """A job: a run, or a schedule with its newest run."""
 
     id: str
     run: RunView | None
     schedule: Schedule | None = None
     counts: ArticleCounts | None = None
-    """How far a job of articles has come."""
+    """Progress of a batch of articles."""
 
     @property
     def word(self) -> JobStatus | ArticleJobStatus:
-        """Its status, in the words of whoever asked for it."""
+        """Its status, under the name of its API."""
         return ARTICLE_STATUS[self.status] if self.kind == ARTICLES else self.status
 
     @property
     def moving(self) -> str:
-        """What its status is called while it goes on."""
+        """The name of its status while it is in progress."""
         return (ArticleJobStatus.IN_PROGRESS if self.kind == ARTICLES else JobStatus.RUNNING).value
 
     @property
@@ -107,7 +107,7 @@ class JobRecord:
 
     @property
     def status(self) -> JobStatus:
-        """The newest run's. A schedule that never ran is pending; one that is deleted, cancelled, if nothing runs."""
+        """The newest run's. A schedule that never ran is pending; a deleted one is cancelled, if nothing runs."""
         runs = self.run is not None and not self.run.state.final
         if self.schedule is not None and self.schedule.status is ScheduleStatus.DELETED and not runs:
             return JobStatus.CANCELLED
@@ -115,7 +115,7 @@ class JobRecord:
 
     @property
     def next_run(self) -> datetime | None:
-        """When its schedule fires next, or its run is tried again."""
+        """When its schedule fires next, or its run is retried."""
         if self.schedule is not None:
             return self.schedule.next_run_at
         waits = self.run is not None and self.run.state is RunState.RETRYING
@@ -128,7 +128,7 @@ class JobRecord:
 
     @property
     def updated_at(self) -> datetime | None:
-        """The last moment at which something happened to it."""
+        """When it last changed."""
         run, schedule = self.run, self.schedule
         moments = [] if run is None else [run.created_at, run.started_at, run.finished_at]
         moments += [] if schedule is None else [schedule.updated_at]
@@ -140,16 +140,16 @@ class JobRecord:
 
     @property
     def progress(self) -> Mapping[str, Any] | None:
-        """How far the newest run's effect has come, where it says so."""
+        """Progress of the newest run's effect, where it reports one."""
         if self.counts is not None:
             counts = self.counts
-            told = {"total": counts.total, "completed": counts.completed, "failed": counts.failed}
-            return told | {"cancelled": counts.cancelled}
+            progress = {"total": counts.total, "completed": counts.completed, "failed": counts.failed}
+            return progress | {"cancelled": counts.cancelled}
         return _inside(self.run, "progress", dict)
 
 
 def spider_job_id(run: RunView) -> str | None:
-    """What the crawl is called where it runs."""
+    """The id of the crawl in Scrapyd."""
     return _inside(run, "jobid", str)
 
 
@@ -161,7 +161,7 @@ def _inside(run: RunView | None, name: str, kind: type[T]) -> T | None:
 
 @dataclass(frozen=True, slots=True)
 class CancelledParts:
-    """A job that was cancelled: how much of it was waiting, and how much is being stopped."""
+    """A cancelled job: how many of its runs were waiting, and how many are being stopped."""
 
     job_id: str
     removed: int
@@ -170,7 +170,7 @@ class CancelledParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jobs:
-    """Look, list, read what came home, cancel."""
+    """Read, list and cancel jobs, and read their items."""
 
     store: Database
     runs: Runs
@@ -178,14 +178,14 @@ class Jobs:
 
     @query(Verb.READ, Thing.RUN)
     async def get(self, ctx: QueryContext, job_id: str) -> JobRecord:
-        """A run's id, or a schedule's with its newest run."""
+        """By a run's id, or a schedule's with its newest run."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
             return await _find(tx, ctx.caller, job_id)
 
     @query(Verb.READ, Thing.RUN)
     async def whole(self, ctx: QueryContext, job_id: str) -> tuple[JobRecord, Sequence[str] | None]:
-        """The same with the ids of its articles, in the order they were asked for; None of a job of another kind."""
+        """The same with the ids of its articles, in the order of the request; None for a job of another kind."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
             job = await _find(tx, ctx.caller, job_id)
@@ -214,7 +214,7 @@ class Jobs:
 
     @query(Verb.READ, Thing.RUN)
     async def after(self, ctx: QueryContext, job_id: str, limit: int) -> Sequence[JobRecord]:
-        """Runs that were made after this one, the oldest first; also those that have ended meanwhile."""
+        """Runs that were created after this one, oldest first; also those that have ended meanwhile."""
         async with ctx.read() as tx:
             ids = await SqlJobs(tx).after(ctx.tenant_id, KINDS, job_id, limit)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids) if ids else []
@@ -223,7 +223,7 @@ class Jobs:
 
     @query(Verb.READ, Thing.RUN)
     async def results(self, ctx: QueryContext, job_id: str, skip: int, limit: int) -> tuple[JobRecord, RunItems]:
-        """What the newest attempt of the job's newest run has brought home so far."""
+        """The items so far of the newest attempt of the job's newest run."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
             job = await _find(tx, ctx.caller, job_id)
@@ -231,7 +231,7 @@ class Jobs:
 
     @query(Verb.READ, Thing.RUN)
     async def items(self, ctx: QueryContext, job: JobRecord, skip: int, limit: int) -> RunItems:
-        """The same of a job that was looked at before: whoever reads page by page is told of one attempt alone."""
+        """The same for a job that was read before: all pages are then of the same attempt."""
         async with ctx.read() as tx:
             return await _items(tx, ctx.caller, job, skip, limit)
 
@@ -244,7 +244,7 @@ class Jobs:
 
     @requires(Verb.WRITE, Thing.RUN)
     async def cancel(self, caller: Caller, job_id: str) -> CancelledParts:
-        """What waits ends now, what runs is told to stop; a schedule is deleted. `Conflict` when it is over."""
+        """Waiting runs end now, running ones are asked to stop; a schedule is deleted. `Conflict` when it has ended."""
         job = await self.get(caller, job_id)
         if job.schedule is not None:
             return await self._cancel_schedule(caller, job.schedule)
@@ -263,7 +263,7 @@ class Jobs:
         open_runs = await self._open_runs(caller, schedule.id)
         if schedule.status in {ScheduleStatus.DELETED, ScheduleStatus.COMPLETED} and not open_runs:
             raise Conflict(f"job {schedule.id} is over: its schedule is {schedule.status.value}")
-        # First no more of them, then those there are.
+        # First delete the schedule so that no more are created, then cancel those there are.
         await self.schedules.delete(caller, schedule.id)
         for run in open_runs:
             if run.state not in CLAIMABLE:
@@ -295,7 +295,7 @@ async def _items(tx: Transaction, caller: Caller, job: JobRecord, skip: int, lim
 
 
 async def _counts(tx: Transaction, runs: Sequence[RunView]) -> Mapping[str, ArticleCounts]:
-    """How far the jobs of articles among these have come."""
+    """Progress of the article batches among these."""
     ids = [run.id for run in runs if run.kind == ARTICLES]
     return await SqlArticles(tx).counts(ids) if ids else {}
 

@@ -1,1 +1,1 @@
-"""Ledger."""
+"""Proof of the ledger: every instant is accounted for."""

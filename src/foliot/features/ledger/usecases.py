@@ -24,13 +24,13 @@ _OPEN_SPAN = {
     ScheduleStatus.COMPLETED: None,
     ScheduleStatus.DELETED: None,
 }
-"""Whether the open span of a schedule is active; None when there is none."""
+"""Whether the open span of a schedule in each status is active; None when there is no open span."""
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerGap:
-    """Where a schedule's account does not add up, in words."""
+    """Where a schedule's runs and ledger entries do not add up, in words."""
 
     tenant_id: str
     schedule_id: str
@@ -40,7 +40,7 @@ class LedgerGap:
 
 @dataclass(frozen=True, slots=True)
 class LedgerProof:
-    """What the audit saw."""
+    """The result of a proof."""
 
     schedules: int
     instants: int
@@ -48,12 +48,12 @@ class LedgerProof:
 
 
 class _GapFound(Exception):
-    """The first hole of a schedule."""
+    """The first gap of a schedule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerVerifier:
-    """Reads each schedule at one moment, so a running engine does not disturb the proof."""
+    """Reads each schedule in one snapshot, so that a running engine does not disturb the proof."""
 
     store: Database
 
@@ -65,7 +65,7 @@ class LedgerVerifier:
         first_only: bool = False,
         most: int = 100,
     ) -> LedgerProof:
-        """Every schedule, deleted ones too, of all tenants or of the caller's; at most `most` holes are kept."""
+        """Every schedule, deleted ones too, of all tenants or of the caller's; at most `most` gaps are kept."""
         everywhere = may(caller, Verb.READ, Thing.INSTALLATION)
         if not everywhere:
             require(caller, Verb.READ, Thing.SCHEDULE)
@@ -108,7 +108,7 @@ class LedgerVerifier:
 
 @dataclass(slots=True)
 class _ScheduleVerifier:
-    """One schedule's account."""
+    """Verifies one schedule."""
 
     tx: Transaction
     schedule: Schedule
@@ -136,7 +136,7 @@ class _ScheduleVerifier:
         await self._nothing_between(done, LAST)
 
     def _check_spans(self, spans: Sequence[VersionSpan]) -> None:
-        """The spans say what the status says, and never overlap."""
+        """The spans agree with the status, and never overlap."""
         for before, after in pairwise(spans):
             if before.end is None or before.end > after.start:
                 raise _GapFound(
@@ -150,7 +150,7 @@ class _ScheduleVerifier:
             raise _GapFound(f"its version is {self.schedule.version}, but its open span follows {open_span.version}")
 
     async def _prove_span(self, span: VersionSpan, trigger: Trigger) -> None:
-        """Walk runs and ledger entries in order: each must stand exactly where the next instant is expected."""
+        """Walk runs and ledger entries in order: each must be exactly at the next expected instant."""
         until = self._settled_until(span, trigger)
         expected = trigger.next_after(span.start)
         async for first, last, count, what in self._accounts(
@@ -192,7 +192,7 @@ class _ScheduleVerifier:
         return cursor
 
     async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[tuple[datetime, datetime, int, str]]:
-        """Runs and ledger entries that begin in [start, end), in order: first, last, count, in words."""
+        """Runs and ledger entries that begin in [start, end), in order: first, last, count, description."""
         while start < end:
             runs = await SqlSchedules(self.tx).instants(self.schedule.id, start, end, PAGE)
             upto = runs[-1][0] + TICK if len(runs) == PAGE else end
@@ -206,7 +206,7 @@ class _ScheduleVerifier:
             start = upto
 
     async def _nothing_between(self, start: datetime, end: datetime) -> None:
-        """No run and no entry for (start, end], where the schedule was not active."""
+        """No run and no entry in (start, end], where the schedule was not active."""
         if start >= end:
             return
         async for _, _, _, what in self._accounts(start + TICK, min(end + TICK, LAST)):
@@ -220,9 +220,9 @@ def _line(entry: LedgerEntry) -> str:
 def _missing(trigger: Trigger, first: datetime, end: datetime) -> str:
     count = trigger.count(first, end)
     if count == 1:
-        return f"the instant {_at(first)} has neither a run nor a line in the ledger"
+        return f"the instant {_at(first)} has neither a run nor a ledger entry"
     last = trigger.newest(first, end, 1)[0]
-    return f"{count} instants from {_at(first)} to {_at(last)} have neither a run nor a line in the ledger"
+    return f"{count} instants from {_at(first)} to {_at(last)} have neither a run nor a ledger entry"
 
 
 def _expecting(expected: datetime | None, until: datetime) -> str:

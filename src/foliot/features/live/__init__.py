@@ -1,1 +1,1 @@
-"""Live."""
+"""The dashboard's WebSocket: subscriptions to lists, runs, logs and bulk operations."""

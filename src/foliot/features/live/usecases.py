@@ -1,4 +1,4 @@
-"""Quick looks for those who want to know whether anything is new."""
+"""Cheap change markers, by which a subscription finds out whether a list has changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.features.schedules.usecases.schedules import find_run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMarkers:
-    """Each answer differs from the one before if, and only if, a list would."""
+    """A marker changes if, and only if, the list would."""
 
     store: Database
     clock: Clock
@@ -33,7 +33,7 @@ class ChangeMarkers:
 
     @query(Verb.READ, Thing.RUN)
     async def attempt(self, ctx: QueryContext, run_id: str, seq: int) -> int | None:
-        """Which attempt of the run wrote what came right after this event; None when none had begun."""
+        """The attempt that wrote the event after this one; None when none had begun."""
         async with ctx.read() as tx:
             await find_run(tx, ctx.caller, run_id)
             begun = [number for start, number in await SqlLogs(tx).starts(run_id) if start <= seq]

@@ -1,4 +1,4 @@
-"""A group of dead letters that somebody wants to hear nothing of for a while."""
+"""A mute: a group of dead letters that needs no attention for a while."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_REASON = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MuteRecord:
-    """Who does not want to hear of it, since when, until when and why."""
+    """Who muted the group, since when, until when and why."""
 
     fingerprint: str
     user_id: str
@@ -25,7 +25,7 @@ class MuteRecord:
 
 
 def read_mute(raw: object, fingerprint: str, user_id: str, now: datetime) -> MuteRecord:
-    """`{"hours": 24, "reason": "…"}`, both of which may be left out."""
+    """Parse `{"hours": 24, "reason": "…"}`, both of which may be left out."""
     fields = Fields.of("", raw)
     hours = fields.integer("hours", USUAL_HOURS, low=1, high=MOST_HOURS)
     reason = fields.text("reason", "", most=MOST_REASON)

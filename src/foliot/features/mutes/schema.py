@@ -1,4 +1,4 @@
-"""Requests and answers of mutes."""
+"""Requests and answers about mutes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MuteRequest:
 
 @declared
 class MutedGroup:
-    """A group of dead letters of which nobody wants to hear for a while. It comes back by itself."""
+    """A group of dead letters that is muted for a while; the mute ends by itself."""
 
     fingerprint: str
     user_id: str
@@ -37,7 +37,7 @@ class MutedGroup:
 
 @declared
 class UnmutedGroup:
-    """A group of dead letters that is heard of again."""
+    """A group of dead letters that is no longer muted."""
 
     fingerprint: str
     mute: None = None

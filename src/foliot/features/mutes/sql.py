@@ -1,4 +1,4 @@
-"""Which groups of dead letters somebody wants to hear nothing of."""
+"""Rows of mutes, one per muted group of dead letters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from foliot.features.mutes.tables import mutes
 
 @dataclass(frozen=True, slots=True)
 class SqlMutes(Statements):
-    """What is said about groups of letters."""
+    """Reads and writes mutes."""
 
     async def put(self, tenant_id: str, mute: MuteRecord) -> None:
-        """Instead of the one that is there. Those of the tenant that are over go with it."""
+        """Replaces the group's mute, and deletes the tenant's expired ones."""
         over = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until <= mute.at)
         await self.conn.execute(delete(mutes).where(*over))
         key = {"tenant_id": [tenant_id], "fingerprint": [mute.fingerprint]}
@@ -35,7 +35,7 @@ class SqlMutes(Statements):
         await self.conn.execute(delete(mutes).where(*this))
 
     async def standing(self, tenant_id: str, now: datetime) -> dict[str, MuteRecord]:
-        """Those that hold now, by fingerprint."""
+        """Mutes that have not expired, by fingerprint."""
         query = select(mutes).where(mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
         return {
             row.fingerprint: MuteRecord(
@@ -49,7 +49,7 @@ class SqlMutes(Statements):
         }
 
     async def known(self, tenant_id: str, fingerprint: str) -> bool:
-        """Whether there is a letter without an answer in this group."""
+        """Whether the group has an unresolved dead letter."""
         unanswered = (
             runs.c.tenant_id == tenant_id,
             runs.c.state == RunState.DEAD_LETTER,
@@ -60,6 +60,6 @@ class SqlMutes(Statements):
 
 
 async def muted(conn: AsyncConnection, tenant_id: str, now: datetime) -> list[str]:
-    """The fingerprints of the groups that nobody wants to hear of now."""
+    """The fingerprints of the groups that are muted now."""
     query = select(mutes.c.fingerprint).where(mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
     return list((await conn.execute(query)).scalars())

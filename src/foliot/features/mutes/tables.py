@@ -1,4 +1,4 @@
-"""The table of what is said about groups of dead letters."""
+"""The table of mutes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ mutes = Table(
     Column("fingerprint", key(16), primary_key=True),
     Column("user_id", key(200), nullable=False),
     Column("muted_at", Moment, nullable=False),
-    # Nobody takes it away when it is over: whoever reads compares.
+    # An expired row is not deleted at once: readers compare the time.
     Column("muted_until", Moment, nullable=False),
     Column("reason", String(500), nullable=False, server_default=""),
     CheckConstraint("tenant_id <> ''", name="tenant"),

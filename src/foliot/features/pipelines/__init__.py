@@ -1,1 +1,1 @@
-"""Pipelines."""
+"""Pipelines: chains of transforms that a YAML file defines, run on schedules."""

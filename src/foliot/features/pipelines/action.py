@@ -1,4 +1,4 @@
-"""The action `pipeline`: finds the definition, makes its steps, and lets every item through them."""
+"""The pipeline action: looks up the definition, builds its transforms, and runs the chain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinit
 from foliot.features.pipelines.model.ports import PipelineDefinitions, StepResources, Unreadable
 
 SOFT = 1500 / 1620
-"""The share of its time after which a chain is stopped: 25 of 30 minutes."""
+"""Soft time limit as a share of the timeout: 25 of 27 minutes."""
 LONGEST_NAME = 200
 LONGEST_TRACE = 16_000
 LONGEST = 1000
@@ -54,7 +54,7 @@ class PipelineAction:
         return {"pipeline": name}
 
     async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
-        """`Invalid` when the tenant has no pipeline of this name; the answer names those that it has."""
+        """`Invalid` when the tenant has no pipeline of this name; the message lists those that it has."""
         name = str(config.get("pipeline"))
         names = await self._definitions.names(tenant_id)
         if name in names:
@@ -67,11 +67,11 @@ class PipelineAction:
         raise Invalid("pipeline", f"is not defined; {hint} {listed}", got=name)
 
     def target(self, config: Mapping[str, Any]) -> AttemptTarget:
-        """The pipeline itself: whatever it waits for, it is known by its name."""
+        """The pipeline is its own target, whatever its steps wait for."""
         return AttemptTarget(f"pipeline:{config.get('pipeline')}")
 
     async def perform(self, ctx: ActionContext) -> Outcome:
-        """Run it once, from the start to its end."""
+        """Runs the stored definition once."""
         name = str(ctx.config.get("pipeline"))
         definition = await self._definitions.find(ctx.tenant_id, name)
         if definition is None:
@@ -80,11 +80,11 @@ class PipelineAction:
         return await self.perform_definition(ctx, definition)
 
     async def perform_definition(self, ctx: ActionContext, definition: PipelineDefinition) -> Outcome:
-        """Run this one, wherever it comes from."""
+        """Runs this definition once."""
         try:
             steps = build_steps(definition.steps, self._catalogue)
         except InvalidMany as wrong:
-            # Another worker may have them: this one was started without a module, or with a broken one.
+            # Not permanent: another worker may have the transforms, where this one lacks a module or has a broken one.
             listed = "; ".join(str(one) for one in wrong.errors)[:LONGEST]
             return Failed(
                 AttemptError("bad_pipeline", f"this worker cannot make the steps of {definition.name}: {listed}")
@@ -153,7 +153,7 @@ def _failure(ctx: ActionContext, failed: ChainFailed) -> Failed:
     cause = failed.cause
     said = f"{failed.step}: {told(cause)}".encode("utf-8", "replace").decode()[:LONGEST]
     if not isinstance(cause, StepFailed | FetchFailed | Unreadable | Invalid | Unavailable):
-        # Of those everything is said; and what is away has an address that nobody here should read.
+        # No traceback for those: their message says everything, and the trace of `Unavailable` may name an address.
         trace = "".join(traceback.format_exception(cause))[-LONGEST_TRACE:]
         ctx.log(trace.encode("utf-8", "replace").decode().rstrip(), level="error")
     after = cause.retry_after if isinstance(cause, StepFailed) else None

@@ -1,6 +1,6 @@
-"""Wires the file of pipelines: how it is read, and what brings the database in step with it.
+"""Builds the reader of the pipelines file, and the reconciler that applies it to the database.
 
-Its readers are imported where there is such a file: YAML takes its time.
+The reader is imported only where there is such a file: YAML is slow to import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reader(settings: Settings, catalogue: TransformCatalogue) -> PipelineFileReader:
-    """Reads by the transforms of this process, and in its time zone."""
+    """A reader with the transforms and the time zone of this process."""
     from foliot.features.pipelines.file.read import PipelineFileReader
 
     return PipelineFileReader(catalogue=catalogue, zone=settings.timezone)
@@ -27,7 +27,7 @@ def reader(settings: Settings, catalogue: TransformCatalogue) -> PipelineFileRea
 def build_reconciler(
     settings: Settings, store: Database, declaring: Declarations, catalogue: TransformCatalogue
 ) -> PipelineReconciler | None:
-    """What brings the database in step with the file; None when no file defines any."""
+    """The actor that applies the file to the database; None without a file."""
     if settings.pipelines is None:
         return None
     from foliot.features.pipelines.file.watch import WatchedPipelineFile

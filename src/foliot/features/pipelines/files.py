@@ -1,4 +1,4 @@
-"""Files that pipelines write: whole or not at all, and only below the directories that are meant for them."""
+"""File sink: atomic writes (temporary file and rename), confined to the allowed directories."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 PART = ".part"
 LONGEST_NAME = 180
-"""Bytes of a file's name, with room for what the unfinished one is called."""
+"""Maximum bytes of a file name, with space for the suffix of the temporary file."""
 _BESIDE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _ADDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """Directories of this machine. A relative path is below the first."""
+    """Local directories; a relative path is below the first."""
 
     roots: Sequence[Path]
 
@@ -66,12 +66,12 @@ class LocalFiles:
 
 @dataclass(slots=True)
 class FileWriter:
-    """One open file; each of its steps is taken in a thread, one after the other."""
+    """One open file; operations run in a thread, one after the other."""
 
     file: BinaryIO
     target: Path
     part: Path | None
-    """What it is called until it is whole; None when it is added to."""
+    """Path of the temporary file; None in append mode."""
     _last: asyncio.Future[None] | None = field(default=None)
     _over: bool = False
 
@@ -87,7 +87,7 @@ class FileWriter:
             return
         self._over = True
         if self._last is not None:
-            # Whoever was stopped left a thread behind, which may still write.
+            # A cancelled call leaves its thread behind, which may still write.
             await asyncio.wait([self._last])
         await WORK.run(self._discard)
 
@@ -98,7 +98,7 @@ class FileWriter:
     def _write(self, data: bytes) -> None:
         self.file.write(data)
         if self.part is None:
-            # A reader of a file that is added to sees whole lines.
+            # Readers of an appended file see whole lines only.
             self.file.flush()
 
     def _commit(self) -> None:
@@ -118,7 +118,7 @@ class FileWriter:
 
 
 def _sweep(target: Path, owner: str) -> None:
-    """What an earlier attempt of the same run left behind: one that still goes on finds its file gone, and fails."""
+    """Deletes temporary files of earlier attempts of the run; one that is still running fails at its commit."""
     beginning = f".{target.name}.{owner}-"
     for one in target.parent.iterdir():
         if one.name.startswith(beginning) and one.name.endswith(PART):
@@ -126,7 +126,7 @@ def _sweep(target: Path, owner: str) -> None:
 
 
 def _ended(descriptor: int) -> BinaryIO:
-    """A file to be added to, whose last line is whole: whoever was killed in the middle of one may have left a half."""
+    """Opens a file for appending, and ends a partial last line that a killed process may have left."""
     file = os.fdopen(descriptor, "ab+")
     size = file.seek(0, os.SEEK_END)
     if size:
@@ -137,7 +137,7 @@ def _ended(descriptor: int) -> BinaryIO:
 
 
 def _settle(directory: Path) -> None:
-    """Have the new name kept, also when the power goes."""
+    """`fsync` of the directory, so that the rename survives a power failure."""
     with contextlib.suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:

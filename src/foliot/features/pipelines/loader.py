@@ -1,4 +1,4 @@
-"""Finds transforms in the modules that FOLIOT_TRANSFORMS names and in installed packages."""
+"""Loads transforms from the modules of FOLIOT_TRANSFORMS and from entry points of installed packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OURS = "foliot."
 
 
 def load(modules: Sequence[str]) -> TransformCatalogue:
-    """Every transform there is; what cannot be loaded is a fault of the catalogue."""
+    """The catalogue of all transforms; what cannot be loaded is a fault in it."""
     catalogue = TransformCatalogue()
     for transform in built_in():
         catalogue.add(transform, *ALIASES.get(transform.__name__, ()), built_in=True)
@@ -30,7 +30,7 @@ def load(modules: Sequence[str]) -> TransformCatalogue:
 
 
 def transforms_in(made: Any) -> Iterator[Found[type[Transform]]]:
-    """The transforms of a module with what it calls them, or the one that this is; not those it imported from us."""
+    """The transforms of a module by their names in it, or the class itself; without those imported from Foliot."""
     seen: set[type[Transform]] = set()
     for name, member in members(made):
         if not inspect.isclass(member) or not issubclass(member, Transform) or member in seen:

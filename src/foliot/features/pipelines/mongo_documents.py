@@ -1,4 +1,4 @@
-"""Writes the items of pipelines to collections of MongoDB."""
+"""MongoDB sink: writes items of pipelines to a collection."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from foliot.features.pipelines.model.ports import RowTarget
 
 DATABASE = "foliot"
 PATIENCE = 5_000
-"""Milliseconds for which a server is looked for."""
+"""Server selection timeout in milliseconds."""
 ANSWER = 30_000
-"""And for which it may take its time."""
+"""Socket timeout in milliseconds."""
 _UNWRITABLE = (WriteError, BSONError, UnicodeError, OverflowError)
-"""This document cannot be written, and others can."""
+"""Errors of a single document; others of the batch can be written."""
 
 Document = dict[str, Any]
 
 
 class MongoSinkDatabase:
-    """Whatever MongoDB a pipeline names; a client for each run that writes to one."""
+    """Connects to the MongoDB that a step names, with one client per run."""
 
     @asynccontextmanager
     async def open(self, into: RowTarget) -> AsyncIterator[MongoRowWriter]:
@@ -41,7 +41,7 @@ class MongoSinkDatabase:
             )
             database = client.get_default_database(DATABASE) if into.database is None else client[into.database]
         except (ConfigurationError, InvalidURI, PyMongoError, ValueError) as wrong:
-            # What it says of a wrong URI names the rule, and no password.
+            # The driver's message about a wrong URI names the rule, and no password.
             raise Invalid("uri", f"cannot be used by the driver of MongoDB ({wrong})"[:300]) from None
         try:
             yield MongoRowWriter(database[into.name], into.key)
@@ -50,7 +50,7 @@ class MongoSinkDatabase:
 
 
 class MongoRowWriter:
-    """One collection."""
+    """Inserts or upserts documents in one collection."""
 
     def __init__(self, collection: AsyncCollection[Document], key: Sequence[str]) -> None:
         self._collection = collection
@@ -63,7 +63,7 @@ class MongoRowWriter:
             if missing := [name for name in self._key if item.get(name) is None]:
                 refused[at] = f"it has no {missing[0]!r}, which is part of the key"
             elif odd := [name for name in self._key if isinstance(item[name], Mapping | list | tuple)]:
-                # In a filter such a value would be a question of its own, and find other documents.
+                # In a filter such a value would be a query operator, and match other documents.
                 refused[at] = f"its {odd[0]!r} is part of the key, and no single value"
             elif odd := [str(name) for name in item if str(name).startswith("$")]:
                 refused[at] = f"its field {odd[0][:100]!r} begins with $, which MongoDB keeps to itself"
@@ -107,7 +107,7 @@ class MongoRowWriter:
 
 
 def _away(error: PyMongoError) -> Unavailable:
-    """In words without an address: those of the driver name every server it tried."""
+    """An error without addresses: the driver's message names every server it tried."""
     if isinstance(error, OperationFailure):
         named = (error.details or {}).get("codeName") or error.code
         return Unavailable(f"MongoDB refuses to take items ({named})")

@@ -1,4 +1,4 @@
-"""Routes of pipelines: chains of steps that a file defines."""
+"""Routes of pipelines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Name = Annotated[str, Depends(_name)]
     summary="List pipelines",
 )
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """All that the file of pipelines defines, those that are broken too."""
+    """All pipelines of the file, including broken ones."""
     found, following = part.of(await cases[Pipelines].list(caller), lambda one: one.kept.name)
     items = [_standing(one) for one in found]
     faults = [schema.PipelineFault(**fault.to_dict()) for fault in await cases[Pipelines].faults(caller)]
@@ -58,7 +58,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="One pipeline",
 )
 async def get(cases: Cases, caller: Who, pipeline: Name) -> Response:
-    """With its own part of the file, without secrets, and its 20 newest runs, step by step."""
+    """With its YAML, without secrets, and its 20 newest runs with the progress of each step."""
     standing, runs = await cases[Pipelines].get(caller, pipeline)
     return encode.answer(
         schema.PipelineDetail(

@@ -1,4 +1,4 @@
-"""Requests and answers of pipelines."""
+"""Requests and answers of pipelines, as OpenAPI describes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.servers.http.schema import CLOSED, declared
 
 @declared
 class PipelineFault:
-    """What is wrong with the file, and where."""
+    """An error in the file, and its place."""
 
     file: str
     line: int | None
@@ -26,7 +26,7 @@ class PipelineFault:
 
 @declared
 class PipelineTrigger:
-    """When it runs, as its file says."""
+    """When it runs, as in the file."""
 
     type: str
     cron_expr: str | None
@@ -59,14 +59,14 @@ class PipelineLastRun:
 
 @declared
 class PipelineSummary:
-    """A pipeline as it stands."""
+    """The current state of a pipeline."""
 
     name: str
     state: Literal["loaded", "broken"]
-    """`broken` when its file cannot be followed; what ran before runs on."""
+    """`broken` when its definition in the file is invalid; the last valid one stays in effect."""
     error: PipelineFault | None
     schedule: PipelineTrigger | None
-    """Null: it runs once for each of its revisions."""
+    """Null: it runs once per revision."""
     schedule_id: str | None
     status: ScheduleStatus | None
     """Of its schedule."""
@@ -74,7 +74,7 @@ class PipelineSummary:
     """When it runs, in words."""
     next_run_at: datetime | None
     revision: str | None
-    """Short digest of what runs; null when none of its revisions has ever been in order."""
+    """Short hash of the definition in effect; null when none has ever been valid."""
     file: str
     on_error: Literal["skip", "fail"] | None
     steps: list[PipelineStep]
@@ -89,7 +89,7 @@ class PipelinePage:
     items: list[PipelineSummary]
     next_cursor: str | None
     faults: list[PipelineFault]
-    """What is wrong with the file and stands beside no pipeline: mostly that it cannot be read at all."""
+    """Errors of the file that belong to no pipeline; mostly that it cannot be read at all."""
 
 
 _PipelineStepProgressKey = TypedDict("_PipelineStepProgressKey", {"in": int})
@@ -97,7 +97,7 @@ _PipelineStepProgressKey = TypedDict("_PipelineStepProgressKey", {"in": int})
 
 @with_config(CLOSED)
 class PipelineStepProgress(_PipelineStepProgressKey):
-    """How far a step has come, or came."""
+    """Progress of a step."""
 
     name: str
     state: str
@@ -121,7 +121,7 @@ class PipelineRun:
 
 @declared
 class PipelineDetail(PipelineSummary):
-    """With its own part of the file, and its newest runs."""
+    """With its YAML and its newest runs."""
 
     yaml: str
     """Without secrets."""
@@ -130,4 +130,4 @@ class PipelineDetail(PipelineSummary):
 
 @declared
 class PipelineRunRequest:
-    """Nothing: a pipeline runs as its file says."""
+    """Empty: a pipeline runs as its file defines it."""

@@ -1,4 +1,4 @@
-"""Tables of the pipelines that files define."""
+"""Tables of pipelines and of their runs without a schedule."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ pipelines = Table(
     Column("tenant_id", key(64), primary_key=True),
     Column("name", key(100), primary_key=True),
     Column("file", String(1024), nullable=False),
-    # Which of its file's pipelines it is.
+    # Position in the file.
     Column("place", Integer, nullable=False),
-    # The last definition that was in order: what runs, whatever the file says meanwhile.
+    # The last valid definition, which stays in effect while the file is invalid.
     Column("definition", Document),
-    # Its steps as people may see them.
+    # Its steps for display, without secrets.
     Column("steps", Document, nullable=False),
     Column("fault", Document),
     Column("yaml", prose(), nullable=False),
@@ -34,8 +34,8 @@ pipelines = Table(
     CheckConstraint("tenant_id <> ''", name="tenant"),
 )
 
-# Runs that no schedule made. Those that say whose first they are stay for ever: a revision has one such run, whenever
-# and wherever it is read again.
+# Runs without a schedule. The first run of a revision stays for ever, because a revision runs once, whenever and
+# wherever its file is read again.
 pipeline_runs = Table(
     "pipeline_runs",
     metadata,
@@ -49,12 +49,12 @@ pipeline_runs = Table(
 
 
 def pipeline_of(action: Any) -> str:
-    """Which one a run of this action runs; none when somebody damaged it."""
+    """The name of the pipeline in this action; empty when the document is damaged."""
     return str(action.get(PIPELINE, "")) if isinstance(action, Mapping) else ""
 
 
 async def _forget_runs(conn: AsyncConnection, dialect: Dialect, _table: Table, old: Sequence[Any]) -> None:
-    """Runs that are pruned are not shown either; whose first run one was is remembered."""
+    """Deletes the rows of pruned runs, except for first runs of revisions."""
     mine = [row.id for row in old if row.kind == PIPELINE and row.schedule_id is None]
     if not mine:
         return

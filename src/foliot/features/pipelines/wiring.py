@@ -1,4 +1,4 @@
-"""Wires pipelines: which transforms there are, what their steps may reach, and where their definitions are found."""
+"""Builds pipelines from the settings: catalogue of transforms, resources of steps, lookup of definitions."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from foliot.pages import article
 from foliot.pages import price as prices
 
 READING = timedelta(seconds=30)
-"""For reading one feed or sitemap, or what a transform of one's own reads."""
+"""Time limit of parsing a feed or sitemap, and of calls by custom transforms."""
 PAGE = timedelta(seconds=5)
-"""For reading one page."""
+"""Time limit of parsing one page."""
 OUT = "out"
-"""Where file sinks write, below FOLIOT_HOME."""
+"""Directory of file sinks, below FOLIOT_HOME."""
 
 log = structlog.get_logger("foliot.pipelines")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineParts:
-    """Pipelines in one process."""
+    """The parts of pipelines in one process."""
 
     catalogue: TransformCatalogue
     action: PipelineAction
@@ -65,7 +65,7 @@ class PipelineParts:
 
 
 def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet: SecretLookup) -> PipelineParts:
-    """Load every transform there is; what cannot be loaded is said in the log, and spoils nothing else."""
+    """Loads all transforms; one that cannot be loaded is logged, and does not affect the others."""
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():
         log.error(fault, action="transforms_not_loaded")
@@ -96,7 +96,7 @@ def step_resources(
     more: Sequence[Path],
     own: Path | None = None,
 ) -> StepResources:
-    """What steps may reach: files below `out` and `more`, and not our own database; without `out`, no file at all."""
+    """Access of steps: files below `out` and `more` (without `out` none), and not Foliot's own database."""
     return StepResources(
         egress=egress,
         files=LocalFiles([*([out] if out is not None else []), *more]),
@@ -112,7 +112,7 @@ def step_resources(
 
 @dataclass(frozen=True, slots=True)
 class StoredDefinitions:
-    """What the store keeps of the files that define pipelines."""
+    """Looks up definitions in the database."""
 
     store: Database
 
@@ -130,11 +130,11 @@ PAGES: frozenset[Callable[..., Any]] = frozenset({article.extract, prices.price_
 
 @dataclass(slots=True)
 class PooledCall:
-    """Reads what strangers wrote in the processes of a pool, tenants in turn."""
+    """Parses untrusted input in a process pool, tenants in turn."""
 
     pool: Pool
     many: int
-    """As many as the pool has processes: the wait for one is not the reader's own time."""
+    """The number of processes of the pool: waiting for one does not count against the time limit."""
     reading: timedelta = READING
     page: timedelta = PAGE
     probation: Probation = field(default_factory=Probation)
@@ -170,7 +170,7 @@ class PooledCall:
 
 
 class LazyMongo:
-    """MongoDB, whose driver takes its time to import and may not be installed."""
+    """Imports the MongoDB sink on first use: the driver is slow to import and may not be installed."""
 
     def open(self, into: RowTarget) -> AbstractAsyncContextManager[RowWriter]:
         return _mongo(into)

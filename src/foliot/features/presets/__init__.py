@@ -1,1 +1,1 @@
-"""Presets."""
+"""Presets: packaged sets of schedules that are created together."""

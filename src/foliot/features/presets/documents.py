@@ -1,4 +1,4 @@
-"""Presets: schedules that belong together, as documents that come with the package."""
+"""Reads the presets that come with the package: JSON documents of schedules."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from foliot.features.presets.model import PresetDefinition, PresetEntry
 
 def all_presets() -> Mapping[str, PresetDefinition]:
     """Every preset, by name."""
-    documents = [one for one in files("foliot.features.presets").iterdir() if one.name.endswith(".json")]
-    found = [_read(json.loads(one.read_text(encoding="utf-8"))) for one in documents]
-    return {preset.name: preset for preset in found}
+    documents = [document for document in files("foliot.features.presets").iterdir() if document.name.endswith(".json")]
+    presets = [_read(json.loads(document.read_text(encoding="utf-8"))) for document in documents]
+    return {preset.name: preset for preset in presets}
 
 
 def _read(raw: Mapping[str, Any]) -> PresetDefinition:

@@ -9,20 +9,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetEntry:
-    """A schedule that a preset makes."""
+    """A schedule that a preset creates."""
 
     name: str
-    """What the preset calls it; its own name is in the document."""
+    """Its name in the preset; the schedule's own name is in the document."""
     document: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetDefinition:
-    """Schedules that belong together."""
+    """A set of schedules that are created together."""
 
     name: str
     title: str
     description: str
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Parameters that can be given when it is loaded, each with what it is; every task that takes one gets it."""
+    """Parameters that can be set when it is loaded, each with its description; every task that takes one gets it."""
     schedules: Sequence[PresetEntry] = ()

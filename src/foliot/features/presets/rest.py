@@ -1,4 +1,4 @@
-"""Routes of presets: schedules that belong together."""
+"""Routes of presets: sets of schedules that are created together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Name = Annotated[str, Depends(_name)]
 
 @router.get("", dependencies=[permits(Presets.list)], response_model=schema.PresetPage, summary="List presets")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """With the schedules that each would make."""
+    """With the schedules that each would create."""
     shown, following = part.of(cases[Presets].list(caller), lambda one: one.name)
     return encode.answer(
         schema.PresetPage(
@@ -52,7 +52,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="One preset",
 )
 async def get(cases: Cases, caller: Who, preset: Name) -> Response:
-    """With the schedules that it would make."""
+    """With the schedules that it would create."""
     return encode.answer(_preset(cases[Presets].get(caller, preset)))
 
 
@@ -65,7 +65,7 @@ async def get(cases: Cases, caller: Who, preset: Name) -> Response:
     summary="Load a preset",
 )
 async def load(cases: Cases, caller: Who, preset: Name, asked: Body) -> Response:
-    """Makes its schedules, each once however often it is loaded. What somebody edited stays as it is."""
+    """Creates its schedules, each once however often it is loaded. Edited ones stay as they are."""
     done = await cases[Presets].load(caller, preset, asked.document, asked.once(200, _loaded))
     return encode.answer(_loaded(done))
 
@@ -79,7 +79,7 @@ async def load(cases: Cases, caller: Who, preset: Name, asked: Body) -> Response
     summary="Unload a preset",
 )
 async def unload(cases: Cases, caller: Who, preset: Name, asked: Body) -> Response:
-    """Deletes the schedules that it made and nobody edited."""
+    """Deletes the schedules that it created and that were not edited."""
     done = await cases[Presets].unload(caller, preset, asked.document, asked.once(200, _loaded))
     return encode.answer(_loaded(done))
 

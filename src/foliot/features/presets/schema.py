@@ -1,4 +1,4 @@
-"""Requests and answers of presets."""
+"""Request and response schemas of presets."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from foliot.servers.http.schema import declared
 
 @declared
 class PresetSchedule:
-    """A schedule that a preset makes."""
+    """A schedule that a preset creates."""
 
     name: str
     schedule: dict[str, Any]
-    """The request that makes it."""
+    """The request that creates it."""
 
 
 @declared
 class PresetContents:
-    """Schedules that belong together."""
+    """A set of schedules that are created together."""
 
     name: str
     title: str
     description: str
     settings: dict[str, str]
-    """What can be given when it is loaded, each with what it is."""
+    """Parameters that can be set when it is loaded, each with its description."""
     schedules: list[PresetSchedule]
 
 
 @declared
 class PresetPage:
-    """Every preset there is."""
+    """Every preset."""
 
     items: list[PresetContents]
     next_cursor: str | None
@@ -40,11 +40,11 @@ class PresetPage:
 
 @declared
 class PresetScheduleResult:
-    """What became of one schedule of a preset."""
+    """The result for one schedule of a preset."""
 
     name: str
     outcome: DeclarationOutcome
-    """`kept` when somebody edited it: it stays as they want it."""
+    """`kept` when it was edited: the edits stay."""
     schedule_id: str
     schedule: str
     """Its name."""
@@ -54,7 +54,7 @@ class PresetScheduleResult:
 
 @declared
 class PresetResult:
-    """What a load or an unload did."""
+    """The result of a load or an unload."""
 
     preset: str
     items: list[PresetScheduleResult]
@@ -62,13 +62,13 @@ class PresetResult:
 
 @declared
 class PresetLoadRequest:
-    """What the preset can be given; what is left out keeps what stands."""
+    """The preset's settings; one that is left out keeps its present value."""
 
     settings: dict[str, Any] | None = None
 
 
 @declared
 class PresetUnloadRequest:
-    """Whether schedules that somebody edited go as well."""
+    """Whether edited schedules are deleted as well."""
 
     edited: bool | None = False

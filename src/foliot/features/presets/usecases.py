@@ -1,4 +1,4 @@
-"""Everything that may be asked of presets: schedules that belong together, loaded and unloaded as one."""
+"""Use cases of presets: list, show, load and unload a set of schedules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from foliot.wakeups.feed import Feed
 
 @dataclass(frozen=True, slots=True)
 class PresetApplied:
-    """What a load or an unload did, schedule by schedule."""
+    """The result of a load or an unload, schedule by schedule."""
 
     preset: str
     made: Sequence[DeclarationResult]
@@ -33,7 +33,7 @@ class PresetApplied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presets:
-    """List, look, load, unload."""
+    """List presets, show one, load and unload it."""
 
     store: Database
     clock: Clock
@@ -57,12 +57,12 @@ class Presets:
     async def load(
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> PresetApplied:
-        """Make its schedules. Loaded again, it makes those that somebody deleted, brings those up to date that nobody
+        """Create its schedules. Loading again recreates deleted ones, updates those that were not
         edited, and leaves the others alone.
         """
         preset = self.get(ctx.caller, name)
         given = _settings(preset, raw)
-        made = []
+        results = []
         await ctx.begin(self.declaring.schedules.limiter)
         for planned in preset.schedules:
             of = (_source(preset), planned.name)
@@ -73,33 +73,33 @@ class Presets:
             one = await self.declaring.make(ctx, of, wanted)
             if one.fate is DeclarationOutcome.DELETED:
                 one = await self.declaring.create(ctx, of, wanted(None))
-            made.append(one)
-        return PresetApplied(name, made)
+            results.append(one)
+        return PresetApplied(name, results)
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def unload(
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> PresetApplied:
-        """Delete its schedules, except those that somebody edited; `edited: true` deletes those too."""
+        """Delete its schedules, except edited ones; `edited: true` deletes those too."""
         preset = self.get(ctx.caller, name)
         fields = Fields.of("", raw)
         everything = fields.flag("edited", default=False)
         fields.finish()
-        made = []
+        results = []
         tx = await ctx.begin()
         for declared in await SqlDeclarations(tx).of(ctx.tenant_id, _source(preset)):
             schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id or "", lock=True)
             if schedule is not None and schedule.status is not ScheduleStatus.DELETED:
                 if edited(schedule, declared) and not everything:
-                    made.append(DeclarationResult(declared.name, DeclarationOutcome.KEPT, schedule))
+                    results.append(DeclarationResult(declared.name, DeclarationOutcome.KEPT, schedule))
                     continue
                 await self.declaring.schedules.remove(ctx, schedule)
-                made.append(DeclarationResult(declared.name, DeclarationOutcome.DELETED, schedule))
+                results.append(DeclarationResult(declared.name, DeclarationOutcome.DELETED, schedule))
             await SqlDeclarations(tx).drop(ctx.tenant_id, declared.source, declared.name)
-        return PresetApplied(name, made)
+        return PresetApplied(name, results)
 
     def _seen(self, caller: Caller, preset: PresetDefinition) -> PresetDefinition:
-        """Without the schedules of tasks that are not this tenant's: their runs would only fail."""
+        """Without the schedules of tasks that this tenant may not run: their runs would only fail."""
         known = {view.name for view in self.tasks.views(caller.tenant_id)}
         return replace(preset, schedules=[one for one in preset.schedules if _task(one.document) in known])
 
@@ -111,7 +111,7 @@ class Presets:
         given: Mapping[str, Any],
         stands: Schedule | None,
     ) -> dict[str, Any]:
-        """The planned request with the settings that are given, and those that were given before."""
+        """The preset's request with the settings that are given now, and those that were given before."""
         action = dict(planned.document["action"])
         view = self.tasks.view(str(action.get("task")), caller.tenant_id)
         takes = set(view.parameters.get("properties", ())) & set(preset.settings) if view is not None else set[str]()

@@ -1,4 +1,4 @@
-"""The history of prices, as it is asked for."""
+"""One observation in the price history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceObservation:
-    """What one visit found: the price of a product at a competitor."""
+    """The price of a product at a competitor, as one run found it."""
 
     tenant_id: str
     competitor: str
@@ -18,7 +18,7 @@ class PriceObservation:
     at: datetime
     price: Decimal
     currency: str
-    """As the page says it: an ISO code where it names one, else its sign; empty when it says nothing."""
+    """As on the page: an ISO code where it has one, else the symbol; empty when it names none."""
     url: str
     source: str
     """How it was found: json_ld, microdata, open_graph, selector or service."""

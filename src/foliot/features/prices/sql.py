@@ -1,4 +1,4 @@
-"""The history of prices."""
+"""Statements on the price history."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class SqlPrices(Statements):
     """One row per run, competitor and product."""
 
     async def add(self, observations: Sequence[PriceObservation]) -> None:
-        # MariaDB refuses a statement with the same key twice only when told to; every database keeps the first.
-        """One for each run, competitor and product: a second attempt of the same run changes nothing."""
-        first = {(one.tenant_id, one.competitor, one.product, one.run_id): one for one in reversed(observations)}
-        made = list(first.values())
-        if not made:
+        """Adds observations; idempotent by run, competitor and product, so that a retry of the run changes nothing."""
+        # Deduplicated here: databases differ about a key that is twice in one statement. The first is kept.
+        first = {(seen.tenant_id, seen.competitor, seen.product, seen.run_id): seen for seen in reversed(observations)}
+        unique = list(first.values())
+        if not unique:
             return
         columns: dict[str, list[Any]] = {
-            name: [getattr(one, name) for one in made]
+            name: [getattr(seen, name) for seen in unique]
             for name in ("tenant_id", "competitor", "product", "run_id", "at", "currency", "url", "source")
         }
-        columns["amount"] = [int(one.price.scaleb(PLACES).to_integral_value()) for one in made]
+        columns["amount"] = [int(seen.price.scaleb(PLACES).to_integral_value()) for seen in unique]
         await self.dialect.insert(self.conn, prices, columns, conflict="ignore")
 
     async def history(
@@ -41,17 +41,17 @@ class SqlPrices(Statements):
         where = [prices.c.tenant_id == tenant_id, prices.c.at >= since]
         if competitors:
             where.append(self.dialect.among(prices.c.competitor, sorted(competitors)))
-        # The newest are what counts when there are more than can be looked at.
+        # The newest, when there are more than the limit.
         query = select(prices).where(*where).order_by(prices.c.at.desc()).limit(limit)
-        found = [_observation(row) for row in await self.conn.execute(query)]
-        return sorted(found, key=lambda one: (one.competitor, one.product, one.at, one.run_id))
+        observations = [_observation(row) for row in await self.conn.execute(query)]
+        return sorted(observations, key=lambda seen: (seen.competitor, seen.product, seen.at, seen.run_id))
 
     async def prune(self, tenant_id: str, before: datetime, limit: int) -> int:
-        """Delete up to so many that are older."""
+        """Deletes up to `limit` older observations."""
         old = (prices.c.tenant_id == tenant_id, prices.c.at < before)
         query = select(prices.c.at).where(*old).order_by(prices.c.at).offset(limit - 1).limit(1)
         last = (await self.conn.execute(query)).scalar_one_or_none()
-        # Whatever was seen at that same moment goes with it.
+        # Observations of the same moment are deleted together.
         until = () if last is None else (prices.c.at <= last,)
         return (await self.conn.execute(delete(prices).where(*old, *until))).rowcount
 

@@ -1,4 +1,4 @@
-"""Tables of prices, and of the schedules that code and presets have made."""
+"""The table of the price history."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ prices = Table(
     Column("tenant_id", key(64), primary_key=True),
     Column("competitor", key(64), primary_key=True),
     Column("product", key(200), primary_key=True),
-    # One observation for each run, whatever its attempts.
+    # One observation for each run, however many attempts it has.
     Column("run_id", key(40), primary_key=True),
     Column("at", Moment, nullable=False),
-    # Millionths, so that every database keeps the same number.
+    # In millionths, so that every database stores the same number.
     Column("amount", BigInteger, nullable=False),
     Column("currency", key(8), nullable=False),
     Column("url", String(2048), nullable=False),

@@ -1,1 +1,1 @@
-"""Queues."""
+"""Queues: depth, workers, pause and resume."""

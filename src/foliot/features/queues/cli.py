@@ -33,7 +33,7 @@ QUEUE = Facts(
 
 @group.get("/api/queues", QUEUES)
 def list_() -> None:
-    """List queues, with how much waits and runs in each."""
+    """List queues, with how many runs wait and execute in each."""
 
 
 @group.post("/api/queues/{queue}/pause", QUEUE)

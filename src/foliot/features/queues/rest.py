@@ -28,7 +28,7 @@ QueueName = Annotated[str, Depends(_name)]
 
 @router.get("", dependencies=[permits(Queues.list)], response_model=schema.QueuePage, summary="List queues")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """What waits and runs in each, and whether it is paused."""
+    """Depth and running runs of each, and whether it is paused."""
     shown, following = part.of(await cases[Queues].list(caller), lambda one: one.name)
     return encode.answer(
         schema.QueuePage(
@@ -46,7 +46,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="Pause a queue",
 )
 async def pause(cases: Cases, caller: Who, queue: QueueName, asked: Body) -> Response:
-    """After the answer no run of it starts, whichever tenant's. What runs goes on; schedules go on firing into it."""
+    """After the answer no run of it starts, of any tenant. Running ones continue; schedules keep firing into it."""
     return encode.answer(_queue(await cases[Queues].pause(caller, queue, asked.document, asked.once(200, _queue))))
 
 
@@ -57,7 +57,7 @@ async def pause(cases: Cases, caller: Who, queue: QueueName, asked: Body) -> Res
     summary="Resume a queue",
 )
 async def resume(cases: Cases, caller: Who, queue: QueueName, asked: Body) -> Response:
-    """Its runs start again, the most urgent first."""
+    """Its runs start again, highest priority first."""
     return encode.answer(_queue(await cases[Queues].resume(caller, queue, asked.once(200, _queue))))
 
 

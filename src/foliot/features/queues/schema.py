@@ -1,4 +1,4 @@
-"""Requests and answers of queues."""
+"""Request and response schemas of queues."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from foliot.servers.http.schema import declared
 
 @declared
 class QueueStatus:
-    """One queue. The role system sees all of it; everybody else what is theirs, with null for what is the house's."""
+    """One queue. The role system sees all tenants' runs; others see their own, and null for what only operators see."""
 
     name: str
     depth: int
     """Runs that wait in it."""
     oldest: datetime | None
-    """Since when the one that has waited longest could start."""
+    """Since when the longest-waiting run has been ready."""
     in_flight: int
-    """Runs of it that run now."""
+    """Its runs that are running."""
     per_minute: int | None
-    """Runs of it that ended within the last minute, as its workers report."""
+    """Its runs that ended within the last minute, as its workers report."""
     paused_at: datetime | None
     paused_by: str | None
     reason: str | None
@@ -29,7 +29,7 @@ class QueueStatus:
 
 @declared
 class QueuePage:
-    """Every queue that every house has, and every other one with runs or with something said of it."""
+    """The built-in queues, and every other one that has runs or was paused."""
 
     items: list[QueueStatus]
     next_cursor: str | None

@@ -1,4 +1,4 @@
-"""Queues: what waits and runs in each, and whether it is paused."""
+"""Use cases of queues: list them with their depth, pause and resume."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, Feed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueView:
-    """One queue. A tenant's people see what is theirs in it, and no process of the house."""
+    """One queue. Tenants see their own runs in it, and no worker processes."""
 
     name: str
     depth: int = 0
@@ -44,7 +44,7 @@ class QueueView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queues:
-    """List, pause and resume."""
+    """List, pause and resume queues."""
 
     store: Database
     clock: Clock
@@ -52,14 +52,16 @@ class Queues:
 
     @query(Verb.READ, Thing.QUEUE)
     async def list(self, ctx: QueryContext) -> Sequence[QueueView]:
-        """Those that every house has, then the others by name."""
+        """The built-in ones first, then the others by name."""
         if may(ctx.caller, Verb.READ, Thing.INSTALLATION):
             return await self._all(ctx)
         async with ctx.read() as tx:
             waiting = await SqlRetention(tx).queues(ctx.tenant_id)
             in_flight = await SqlQueues(tx).in_flight(ctx.tenant_id)
-            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
-        return [_view(said.get(name, QueuePause(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])]
+            pauses = {queue.name: queue for queue in await SqlQueues(tx).said()}
+        return [
+            _view(pauses.get(name, QueuePause(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])
+        ]
 
     async def _all(self, ctx: QueryContext) -> Sequence[QueueView]:
         async with ctx.read(across_tenants=True) as tx:
@@ -74,7 +76,7 @@ class Queues:
     async def pause(
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> QueueView:
-        """After the answer no run of this queue starts; those that run go on, and those that come wait."""
+        """After the answer no run of this queue starts; running ones continue, and new ones wait."""
         name, reason = queue_name(name), _reason(raw)
         tx = await ctx.begin(across_tenants=True)
         waiting = await SqlRetention(tx).queues()
@@ -89,7 +91,7 @@ class Queues:
 
     @command(Verb.WRITE, Thing.QUEUE)
     async def resume(self, ctx: CommandContext, name: str, once: IdempotentRequest = EACH_TIME) -> QueueView:
-        """Its runs start again, the most urgent first."""
+        """Its runs start again, highest priority first."""
         name = queue_name(name)
         tx = await ctx.begin(across_tenants=True)
         waiting = await SqlRetention(tx).queues()
@@ -119,7 +121,7 @@ def _names(others: Iterable[str]) -> Sequence[str]:
 
 
 def _view(queue: QueuePause, waiting: Mapping[str, Mapping[str, Any]], in_flight: Mapping[str, int]) -> QueueView:
-    """Without what is the house's own: who paused it, and why."""
+    """Without what only operators see: who paused it, and why."""
     waits = waiting.get(queue.name) or {"depth": 0, "oldest": None}
     return QueueView(
         name=queue.name,

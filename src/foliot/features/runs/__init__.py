@@ -1,1 +1,1 @@
-"""Runs."""
+"""Runs: list, cancel, retry, follow and read the log."""

@@ -71,7 +71,7 @@ def _show_points(answer: JsonObject) -> None:
     table(("created", "state", "took", "run"), rows, empty="No run started in this time range.")
     for state, number in answer["counts"].items():
         if (shown := answer["shown"].get(state, 0)) < number:
-            note(f"{shown:,} of {number:,} {state} are shown, sampled at random: narrow the range, or give --limit")
+            note(f"{shown:,} of {number:,} {state} are shown, sampled at random: narrow the range, or raise --limit")
     if answer["not_begun"]:
         note(f"{count(answer['not_begun'], 'more run')} had not started")
 
@@ -112,7 +112,7 @@ def show(run: RunId) -> None:
 def logs(  # noqa: PLR0913 -- a command has as many arguments as flags
     run: RunId,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Stay until the run has ended.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing until the run has ended.")] = False,
     after: Annotated[int, typer.Option(min=0, help="Only events after this number.")] = 0,
     grep: Annotated[str | None, typer.Option(help="Only log lines that contain this text, ignoring case.")] = None,
     level: Annotated[

@@ -24,7 +24,7 @@ PATCH = "A JSON merge patch (RFC 7396) laid over the payload of each."
 
 @with_config(OPEN)
 class RunError(TypedDict):
-    """Why something did not succeed."""
+    """Why an attempt or a run did not succeed."""
 
     code: str
     message: str
@@ -32,7 +32,7 @@ class RunError(TypedDict):
 
 @declared
 class RunAttempt:
-    """One try that has ended."""
+    """An attempt that has ended."""
 
     number: int
     epoch: int
@@ -43,7 +43,7 @@ class RunAttempt:
     duration_ms: float
     error: RunError | None
     response: Mapping[str, Any] | None
-    """What came back. Lists leave out one of more than 2 KiB: the run by its id has it."""
+    """The response. Lists leave out one of more than 2 KiB: the run by its id has it."""
     retry_at: datetime | None
 
     @classmethod
@@ -64,30 +64,30 @@ class RunAttempt:
 
 @declared
 class Run:
-    """One execution, with its ended attempts."""
+    """A run, with its ended attempts."""
 
     id: str
     tenant_id: str
     user_id: str
     schedule_id: str | None
     schedule_name: str | None
-    """What its schedule is called now."""
+    """The present name of its schedule."""
     schedule_version: int | None
     kind: str
     origin: Origin
     state: RunState
     buffered: bool
-    """Waits for its predecessor."""
+    """It waits for an earlier run of its schedule to end."""
     parked: bool
-    """Its effect goes on elsewhere; it takes no slot."""
+    """Its effect goes on elsewhere (a crawl in Scrapyd, say); it takes no slot."""
     cancel_requested: bool
     scheduled_for: datetime | None
-    """Its instant; none when somebody asked for the run."""
+    """Its instant; null when a user asked for the run."""
     fills: datetime | None
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
     ready_at: datetime
     waiting: WaitReason | None
-    """Why it was not started although it was ready; it is looked at again at `ready_at`."""
+    """Why it was not started although it was ready; it is considered again at `ready_at`."""
     queue: str
     priority: int
     attempt: int
@@ -98,17 +98,17 @@ class Run:
     finished_at: datetime | None
     duration_ms: float | None
     lateness_ms: float | None
-    """From when it was ready for its first start to that start; retries leave it alone."""
+    """From when it was ready for its first start to that start; retries do not change it."""
     result: Any
     error: RunError | None
     fingerprint: str | None
-    """The same for failures that are alike; only failed runs and dead letters have one."""
+    """Equal for failures with the same cause; only failed runs and dead letters have one."""
     parent_id: str | None
     """The run that this one repeats."""
     resolved_by: str | None
-    """The replay that settled this dead letter; `discarded` when somebody threw it away."""
+    """The replay that resolved this dead letter; `discarded` when a user discarded it."""
     action: dict[str, Any] | None
-    """What this run does, when it is not what its schedule's version does."""
+    """The action of this run, when it differs from that of its schedule's version."""
     attempts: list[RunAttempt]
     links: dict[str, str | None]
 
@@ -160,7 +160,7 @@ def _links(one: RunView) -> dict[str, str | None]:
         "events": f"{base}/events",
         "schedule": None if one.schedule_id is None else f"/api/schedules/{one.schedule_id}",
         "parent": None if one.parent_id is None else f"/api/runs/{one.parent_id}",
-        # A letter that was discarded has no run to show for it.
+        # A dead letter that was discarded has no run to link to.
         "resolved_by": f"/api/runs/{one.resolved_by}" if (one.resolved_by or "").startswith("run_") else None,
     }
 
@@ -169,7 +169,7 @@ def _lateness(one: RunView) -> float | None:
     """From when the run was ready for its first start to that start, whatever its retries."""
     if one.started_at is None:
         return None
-    # A run from before this was written down: a retry has moved `ready_at` past the start, the nominal time has not.
+    # A run from before `due_at` was stored: a retry has moved `ready_at` past the start, the nominal time has not.
     due = one.due_at or min(one.ready_at, one.scheduled_for or one.created_at)
     return max(milliseconds(due, one.started_at), 0.0)
 
@@ -179,7 +179,7 @@ def milliseconds(start: datetime, end: datetime) -> float:
 
 
 def located(one: RunView) -> dict[str, str]:
-    """The header that says where a new run can be looked at."""
+    """The `Location` header of a new run."""
     return {"Location": f"/api/runs/{one.id}"}
 
 
@@ -193,7 +193,7 @@ class RunPage:
 
 @with_config(CLOSED)
 class RunEvent(TypedDict):
-    """One numbered fact about a run, with what its type says: a state has no level, a log line no state."""
+    """One numbered event of a run, with the fields of its type: a state has no level, a log line no state."""
 
     seq: int
     at: datetime
@@ -213,7 +213,7 @@ def run_event(one: Event) -> RunEvent:
 
 @declared
 class EventPage:
-    """A page of events; `next_cursor` is what to give as `after`, null at the end of what there is."""
+    """A page of events; `next_cursor` is what to give as `after`, null at the end."""
 
     items: list[RunEvent]
     next_cursor: str | None
@@ -221,7 +221,7 @@ class EventPage:
 
 @declared
 class RunNeighbours:
-    """The runs of the same schedule, by their ids."""
+    """The previous and the next run of the same schedule, by their ids."""
 
     before: str | None
     after: str | None
@@ -229,51 +229,51 @@ class RunNeighbours:
 
 @with_config(CLOSED)
 class WaitReason(TypedDict):
-    """Why a run that was ready has not begun: no attempt was made of it."""
+    """Why a run that was ready was not started; that counts as no attempt."""
 
     code: str
-    """`waiting_target`: its target has its share of the slots. `waiting_breaker`: its target does not answer and is
-    left alone until its next trial. `waiting_share`: its tenant has its share."""
+    """`waiting_target`: its target's concurrency limit is reached. `waiting_breaker`: the circuit breaker of its target
+    is open until the next trial. `waiting_share`: its tenant's share of the slots is used up."""
     message: str
 
 
 @declared
 class LogLine:
-    """One line; its number is the one it has among the run's events."""
+    """One log line; its number is its sequence number among the run's events."""
 
     seq: int
     at: datetime
     level: str
     message: str
     category: str | None
-    """What it tells of: `retry`, `redirect` and their like; null for most lines."""
+    """`retry`, `redirect` and the like; null for most lines."""
     attempt: int | None
     """The attempt that wrote it."""
 
 
 @declared
 class RunLog:
-    """A part of a run's log, oldest line first."""
+    """A page of a run's log, oldest line first."""
 
     items: list[LogLine]
     total: int
     """Lines of the whole log."""
     matches: int | None
-    """Those of them that are asked for; null when all of them are."""
+    """Lines of the whole log that match; null without a filter."""
     first_seq: int | None
-    """The number of the first line of the whole log, null when it has none."""
+    """The sequence number of the first line of the whole log, null when it has none."""
     last_seq: int | None
     before: int | None
     """What to give as `before` for the lines before these; null when there are none."""
     after: int | None
     """What to give as `after` for those after them; null when there are none yet."""
     pruned: bool
-    """Whether lines that were written are not kept."""
+    """Whether lines that were written are no longer stored, or were dropped at the limit."""
 
 
 @declared
 class LogCount:
-    """How many lines are asked for. Each other number is what asking for it instead would find."""
+    """How many lines match. Each other number is what a filter for it would match."""
 
     count: int
     by_level: dict[str, int]

@@ -1,4 +1,4 @@
-"""How runs and their events are printed at a terminal."""
+"""Terminal output of runs and their events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from foliot.features.runs.model.transcript import transcript_line
+from foliot.features.runs.model.log import transcript_line
 from foliot.terminal.output import moment, print_json
 from foliot.terminal.view import Facts, Table
 

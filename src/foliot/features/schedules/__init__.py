@@ -1,1 +1,1 @@
-"""Schedules."""
+"""Schedules: create, change, pause, preview and run them, over HTTP, gRPC and the command line."""

@@ -1,17 +1,17 @@
-"""Answers about how schedules fare: their last outcomes, and the slowest and flakiest of them."""
+"""Answers about the health of schedules: their last outcomes, and the slowest and flakiest of them."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from foliot.engine.model.run import RunState
-from foliot.features.schedules.usecases.ranks import RankingPeriod
+from foliot.features.schedules.usecases.health import RankingPeriod
 from foliot.servers.http.schema import declared
 
 
 @declared
 class RunOutcome:
-    """How one run ended."""
+    """The outcome of one ended run."""
 
     run_id: str
     state: RunState
@@ -22,7 +22,7 @@ class RunOutcome:
 
 @declared
 class ScheduleHealth:
-    """How one schedule fares."""
+    """The health of one schedule."""
 
     schedule_id: str
     outcomes: list[RunOutcome]
@@ -39,7 +39,7 @@ class ScheduleHealth:
 
 @declared
 class ScheduleHealthList:
-    """Those that are there, in the order asked for."""
+    """The schedules that exist, in the order asked for."""
 
     items: list[ScheduleHealth]
 
@@ -55,22 +55,22 @@ class RankingFilters:
 
 @declared
 class RankedSchedule:
-    """A schedule with how its runs ended."""
+    """A schedule with the record of its runs."""
 
     schedule_id: str
     name: str
     runs: int
-    """Those that succeeded or failed."""
+    """Runs that succeeded or failed."""
     failed: int
     failure_ratio: float
     p95_ms: int | None
-    """The duration that 95 of 100 did not exceed, to two digits."""
+    """The duration that 95 of 100 runs did not exceed, to two digits."""
     q: RankingFilters
 
 
 @declared
 class ScheduleRanking:
-    """The first few of each, the worst first."""
+    """The slowest and the flakiest schedules, worst first."""
 
     over: RankingPeriod
     since: datetime

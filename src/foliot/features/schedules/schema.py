@@ -1,4 +1,4 @@
-"""Requests and answers about schedules: what they are, their instants, and what a trigger would do."""
+"""Requests and answers about schedules: the schedule itself, its instants, and previews of a trigger."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from foliot.servers.http.schema import OPEN, Name, Priority, Queue, Tags, declar
 
 InstantOutcome = Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
 LocalTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A moment on the clock of its zone, with the offset of that zone."""
+"""Local time in a schedule's zone, with the offset of that zone."""
 
 
 @declared
 class Schedule:
-    """A schedule as it stands."""
+    """A schedule with its present status."""
 
     id: str
     tenant_id: str
@@ -55,11 +55,11 @@ class Schedule:
     paused_at: datetime | None
     paused_by: str | None
     skips: SkippedInstant | None
-    """The instant ahead that somebody wants skipped."""
+    """The instant ahead that a user asked to skip."""
     fault: str | None
-    """Why it is silent although active: its row was damaged. Resuming or replacing it mends it."""
+    """Why it does not fire although active: its row was damaged. Resuming or replacing it repairs it."""
     managed_by: ManagedBy
-    """Who looks after it. One of `file` is edited in its file; here it can be paused, resumed and run."""
+    """What manages it. A schedule of `file` is edited in its file; here it can be paused, resumed and run."""
     summary: str
     """The trigger in words."""
     next_run_at: datetime | None
@@ -129,7 +129,7 @@ class SchedulePage:
 
 @declared
 class ScheduleInstant:
-    """One nominal due time."""
+    """One instant of a schedule, and its outcome."""
 
     at: datetime
     outcome: InstantOutcome
@@ -152,7 +152,7 @@ class InstantPage:
 
 @declared
 class PreviewInstant:
-    """An instant, in UTC and on the clock of the zone."""
+    """An instant, in UTC and in local time of the zone."""
 
     at: datetime
     local: LocalTime
@@ -160,7 +160,7 @@ class PreviewInstant:
 
 @declared
 class SchedulePreview:
-    """What a trigger would do, and the trigger itself, for whoever gave words."""
+    """The next instants of a trigger, and its fields: a request may have described it in `words`."""
 
     summary: str
     type: TriggerType
@@ -198,7 +198,7 @@ class Interval:
 
 @declared
 class WebhookPayload:
-    """What a webhook sends."""
+    """The request that a webhook sends."""
 
     url: Annotated[str, Field(max_length=8192, examples=["https://example.com/hook"])]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = "POST"
@@ -210,7 +210,7 @@ class WebhookPayload:
 
 @with_config({**OPEN, "json_schema_extra": {"example": {"kind": "webhook", "url": "https://example.com/hook"}}})
 class ActionConfig(TypedDict):
-    """What to do. `kind` chooses the action; the other fields are its configuration."""
+    """The action of a schedule. `kind` chooses it; the other fields are its configuration."""
 
     kind: str
 
@@ -221,12 +221,12 @@ class RetrySettings:
 
     strategy: BackoffStrategy = BackoffStrategy.EXPONENTIAL
     max_retries: Annotated[int, Field(ge=0, le=100)] = 3
-    """3 means one first attempt and three more."""
+    """3 means one first attempt and three retries."""
     delay_seconds: Annotated[float, Field(ge=0)] = 10
     max_delay_seconds: Annotated[float, Field(ge=0)] = 600
     jitter: Annotated[float, Field(ge=0, le=1)] = 0.1
     dead_letter: bool = True
-    """Whether a final failure is kept as a dead letter; otherwise it is `failed`."""
+    """Whether a final failure becomes a dead letter; otherwise the run is `failed`."""
 
     @classmethod
     def of(cls, policy: RetryPolicy) -> RetrySettings:
@@ -242,13 +242,13 @@ class RetrySettings:
 
 @declared
 class CatchupSettings:
-    """What happens to instants that passed while nobody was there to fire them."""
+    """What happens to instants that passed while no scheduler was running."""
 
     mode: CatchupMode = CatchupMode.LATEST
     window_seconds: Annotated[int, Field(ge=0)] = 3600
     max_runs: Annotated[int, Field(ge=1, le=1000)] = 10
     grace_seconds: Annotated[int, Field(ge=0)] = 60
-    """Less late than this always runs."""
+    """Instants less late than this always run."""
 
     @classmethod
     def of(cls, catchup: Catchup) -> CatchupSettings:
@@ -262,7 +262,7 @@ class CatchupSettings:
 
 @declared
 class TriggerFields:
-    """When."""
+    """The trigger: when a schedule fires."""
 
     type: TriggerType
     cron_expr: Annotated[str | None, Field(examples=["0 2 * * *"])] = None
@@ -287,7 +287,7 @@ class TriggerFields:
     }
 )
 class ScheduleRequest(TriggerFields):
-    """A schedule as somebody wants it."""
+    """A request to create or replace a schedule."""
 
     name: Name
     description: Annotated[str | None, Field(max_length=10_000)] = ""
@@ -305,13 +305,13 @@ class ScheduleRequest(TriggerFields):
     jitter_seconds: Annotated[int | None, Field(ge=0, le=86_400)] = 0
     max_runs: Annotated[int | None, Field(ge=1)] = None
     paused: bool | None = False
-    """Paused in the same step: nothing fires in between. Without it, one that stands stays as it is."""
+    """Paused in the same step: nothing fires in between. Without it, an existing schedule keeps its status."""
     paused_reason: Annotated[str | None, Field(max_length=500)] = None
 
 
 @declared(extra=True, example={"name": "New name", "retry_policy": {"max_retries": 5}})
 class SchedulePatch:
-    """Any of a schedule's fields; a null takes one back to its default."""
+    """Any of a schedule's fields; a null resets one to its default."""
 
     name: Name | None = None
     description: str | None = None
@@ -326,31 +326,31 @@ class SchedulePatch:
 
 @declared
 class PreviewRequest(TriggerFields):
-    """A trigger, or `words` instead of one; `start_at` is the moment to count from, itself included."""
+    """A trigger, or `words` that describe one; `start_at` is the first moment considered."""
 
     type: TriggerType | None = None  # type: ignore[assignment]
-    """Not beside `words`, which stand for one."""
+    """Not together with `words`, which replace it."""
     words: Annotated[str | None, Field(max_length=200, examples=["every day at 02:30"])] = None
     count: Annotated[int, Field(ge=1, le=500)] = 10
 
 
 @declared
 class PauseRequest:
-    """Why."""
+    """Why the schedule is paused."""
 
     reason: Annotated[str | None, Field(max_length=500)] = None
 
 
 @declared
 class RunNowRequest:
-    """What to do differently this once."""
+    """Overrides for this run only."""
 
     payload: dict[str, Any] | None = None
 
 
 @declared
 class SkippedInstant:
-    """An instant that will make no run, and who wanted that."""
+    """An instant that will make no run, and who asked for that."""
 
     at: datetime
     by: str | None
@@ -374,6 +374,6 @@ class RealignedSchedule:
 
 @declared
 class RealignResult:
-    """The schedules that were set back."""
+    """The schedules that were realigned."""
 
     items: list[RealignedSchedule]

@@ -1,4 +1,4 @@
-"""The table of declared schedules."""
+"""The table of declared schedules: one row per source and name."""
 
 from __future__ import annotations
 

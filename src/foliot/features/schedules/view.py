@@ -1,4 +1,4 @@
-"""How a schedule is printed at a terminal."""
+"""Terminal output of a schedule."""
 
 from __future__ import annotations
 

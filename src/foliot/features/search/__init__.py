@@ -1,1 +1,1 @@
-"""Search."""
+"""Autocompletion of filter values and names."""

@@ -1,4 +1,4 @@
-"""Completes what somebody has begun to type."""
+"""The route of autocompletion."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ async def suggest(
     prefix: Annotated[str, Query(max_length=200, description="What was typed so far.")] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
 ) -> Response:
-    """Time zones are found by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
-    found = await cases[Suggester].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
+    """Time zones match by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
+    completions = await cases[Suggester].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
     items = [
         schema.FilterSuggestion(
             field=one.field,
@@ -38,7 +38,7 @@ async def suggest(
             label=one.label,
             hint=one.hint,
         )
-        for one in found
+        for one in completions
     ]
     return encode.answer(
         schema.SuggestionList(

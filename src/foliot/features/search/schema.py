@@ -1,4 +1,4 @@
-"""Requests and answers of search."""
+"""Response schemas of autocompletion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from foliot.servers.http.schema import declared
 
 @declared
 class FilterSuggestion:
-    """One way to go on: `value` is what to use, `label` what to show, `hint` what tells it from others."""
+    """One completion: `value` is to be used, `label` to be shown, `hint` distinguishes it from others."""
 
     field: str
     value: str
@@ -17,6 +17,6 @@ class FilterSuggestion:
 
 @declared
 class SuggestionList:
-    """The best first."""
+    """Best first."""
 
     items: list[FilterSuggestion]

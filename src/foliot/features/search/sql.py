@@ -1,4 +1,4 @@
-"""Names that begin as somebody has begun to type them."""
+"""Prefix queries for autocompletion."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from foliot.features.filters.sql.runs import begins
 from foliot.features.pipelines.tables import pipelines
 
 RECENT = 1000
-"""Of the newest runs, which tell what queues and workers there are."""
+"""Newest runs, from which queues and workers are read."""
 
 
 async def scheduled(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
-    """Schedules whose name holds it, those first whose name begins so, or whose id does."""
+    """Schedules whose name contains it; a prefix of name or id ranks first."""
     name = func.lower(schedules.c.name)
     holds = or_(name.contains(text.lower(), autoescape=True), begins(schedules.c.id, text.lower()))
     query = (
@@ -33,7 +33,7 @@ async def scheduled(conn: AsyncConnection, tenant_id: str, text: str, limit: int
 
 
 async def tags(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
-    """Tags, those that most schedules have first."""
+    """Tags, most used first."""
     mine = (schedules.c.tenant_id == tenant_id, schedules.c.status != ScheduleStatus.DELETED, schedules.c.tags != "")
     query = select(schedules.c.tags, func.count()).where(*mine).group_by(schedules.c.tags)
     counted: dict[str, int] = {}
@@ -45,7 +45,7 @@ async def tags(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> 
 
 
 async def recent(conn: AsyncConnection, tenant_id: str, column: str) -> list[str]:
-    """What the newest runs have in this column."""
+    """The values of this column in the newest runs."""
     newest = select(runs.c[column].label("value")).where(runs.c.tenant_id == tenant_id)
     sample = newest.order_by(runs.c.id.desc()).limit(RECENT).subquery()
     query = select(sample.c.value).where(sample.c.value.is_not(None)).distinct().order_by(sample.c.value)
@@ -53,10 +53,10 @@ async def recent(conn: AsyncConnection, tenant_id: str, column: str) -> list[str
 
 
 async def identified(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
-    """Runs whose id begins so, newest first."""
+    """Runs by a prefix of their id, newest first."""
     query = select(runs.c.id, runs.c.kind, runs.c.state).where(runs.c.tenant_id == tenant_id, begins(runs.c.id, text))
-    found: Any = await conn.execute(query.order_by(runs.c.id.desc()).limit(limit))
-    return [Completion("run", row.id, row.id, f"{row.kind}, {row.state}") for row in found]
+    rows: Any = await conn.execute(query.order_by(runs.c.id.desc()).limit(limit))
+    return [Completion("run", row.id, row.id, f"{row.kind}, {row.state}") for row in rows]
 
 
 async def piped(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
@@ -71,7 +71,7 @@ _SUGGEST = {"schedule": scheduled, "tag": tags, "run": identified, "pipeline": p
 
 @dataclass(frozen=True, slots=True)
 class SqlSuggestions(Statements):
-    """Completions of what was typed."""
+    """Completions by prefix."""
 
     async def find(self, tenant_id: str, field: str, text: str, limit: int) -> list[Completion]:
         """`field`: schedule, tag, pipeline, run."""

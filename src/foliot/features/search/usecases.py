@@ -1,4 +1,4 @@
-"""Completes what somebody has begun to type: values of a filter, and names to jump to."""
+"""Autocompletion: values of a filter, and names to jump to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from foliot.features.search.sql import SqlSuggestions
 
 
 class SuggestField(StrEnum):
-    """What is being typed."""
+    """The kind of value that is completed."""
 
     SCHEDULE = "schedule"
     TAG = "tag"
@@ -31,12 +31,12 @@ class SuggestField(StrEnum):
     WORKER = "worker"
     PIPELINE = "pipeline"
     ANY = "any"
-    """Anything that has a page: schedules, runs by the beginning of their id, pipelines, queues."""
+    """Everything with a page of its own: schedules, runs by a prefix of their id, pipelines, queues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggester:
-    """Every answer is short, and found without reading many rows."""
+    """Completes prefixes; every answer is short and reads few rows."""
 
     store: Database
     actions: Actions
@@ -61,7 +61,7 @@ class Suggester:
         match field:
             case SuggestField.SCHEDULE:
                 found = await SqlSuggestions(tx).find(tenant_id, "schedule", text, limit)
-                # In a filter the name says more than the id.
+                # In a filter the name is more readable than the id.
                 return [Completion("schedule", one.label, one.label, one.value) for one in found]
             case SuggestField.QUEUE:
                 return _holding("queue", await self._queues(tx, caller), text, limit)
@@ -82,13 +82,13 @@ class Suggester:
         return found[:limit]
 
     async def _queues(self, tx: Transaction, caller: Caller) -> list[str]:
-        """Those that every house has, and those in which this tenant's newest runs are."""
+        """The built-in queues, and those of this tenant's newest runs."""
         return [*KNOWN_QUEUES, *await SqlSuggestions(tx).recent(caller.tenant_id, "queue")]
 
 
 def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Completion]:
-    """Those that hold the text, those that begin with it first."""
-    said = text.lower()
-    chosen = [value for value in dict.fromkeys(values) if said in value.lower()]
-    chosen.sort(key=lambda value: not value.lower().startswith(said))
+    """Values that contain the text; prefixes first."""
+    lowered = text.lower()
+    chosen = [value for value in dict.fromkeys(values) if lowered in value.lower()]
+    chosen.sort(key=lambda value: not value.lower().startswith(lowered))
     return [Completion(field, value, value, "") for value in chosen[:limit]]

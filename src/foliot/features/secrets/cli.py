@@ -31,7 +31,7 @@ def set_(
     name: Name,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", help="Where it may be sent; may be repeated. Default: the hosts of the previous value."),
+        typer.Option("--host", help="A host it may be sent to; may be repeated. Default: those of the previous value."),
     ] = None,
 ) -> None:
     """Set a secret. Its value is prompted for or read from standard input, never given as an argument."""

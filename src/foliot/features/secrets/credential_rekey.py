@@ -1,4 +1,4 @@
-"""Seals the credentials of stored actions anew, a batch at a time: those of an older key, and those never sealed."""
+"""Re-encrypts the credentials in stored actions, a batch at a time: those of an older key, and plain ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CredentialRekey:
-    """Walks schedules, then their versions, then runs; a place is (table, key)."""
+    """Iterates over schedules, then their versions, then runs; the cursor is (table, key)."""
 
     conn: AsyncConnection
     dialect: Dialect

@@ -1,4 +1,4 @@
-"""Sealed secrets of tenants; their values never leave the vault's hands open."""
+"""Encrypted secrets of tenants; only the vault can open them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedSecret:
-    """One version of a secret as it lies in the store."""
+    """One version of a secret, as stored."""
 
     tenant_id: str
     name: str
@@ -21,33 +21,33 @@ class SealedSecret:
     created_by: str
     created_at: datetime
     retired_at: datetime | None = None
-    """When the next version took over."""
+    """When the next version replaced it."""
     hosts: Sequence[str] | None = None
-    """Where it may be sent; None is anywhere."""
+    """The hosts it may be sent to; None is any."""
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Where it belongs: it is sealed to this place and these hosts, and opens nowhere else."""
+        """The associated data of its encryption, with its hosts: in another row it cannot be decrypted."""
         return self.tenant_id, self.name, str(self.version), *(self.hosts or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretView:
-    """What may be known about a secret: everything but its value."""
+    """A secret without its value."""
 
     name: str
     version: int
     created_at: datetime
     created_by: str
     retired_at: datetime | None = None
-    """When the version before this one was replaced."""
+    """When the previous version was replaced."""
     hosts: Sequence[str] = ()
-    """Where it may be sent; none is anywhere."""
+    """The hosts it may be sent to; empty is any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResealedActions:
-    """How many actions were sealed anew, which could not be opened (tenant/id), and where to go on; None at the end."""
+    """How many actions were re-encrypted, which could not be opened (tenant/id), and the next cursor or None."""
 
     done: int
     shut: Sequence[str]

@@ -30,9 +30,9 @@ Name = Annotated[str, Path(description="Letters, digits and underscores; at most
     summary="Set a secret",
 )
 async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Response:
-    """Its value is sealed and never shown again; actions use it within 5 s. The same value again changes nothing.
+    """Its value is encrypted and never shown again; actions use it within 5 s. Setting the same value changes nothing.
 
-    With `hosts` it goes to these alone; without, a new value goes where the one before went. An empty list lifts that.
+    With `hosts` it is sent to these only; without, a new value keeps the former ones. An empty list lifts that.
     """
     await cases[Secrets].put(caller, name, asked)
     return Response(status_code=204)
@@ -63,7 +63,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="Delete a secret",
 )
 async def delete(cases: Cases, caller: Who, name: Name) -> Response:
-    """All its versions at once. Webhooks that name it fail from then on, before anything is sent."""
+    """All its versions at once. Webhooks that use it fail from then on, before anything is sent."""
     await cases[Secrets].delete(caller, name)
     return Response(status_code=204)
 

@@ -1,4 +1,4 @@
-"""Requests and answers of secrets."""
+"""Request and response schemas of secrets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class SecretRequest:
     """The new value of a secret."""
 
     value: Annotated[str, Field(min_length=8, max_length=8192)]
-    """One line; at most 8 KiB. Of `webhook_signing`: `whsec_` and base64 of at least 16 bytes."""
+    """One line; at most 8 KiB. For `webhook_signing`: `whsec_` and base64 of at least 16 bytes."""
     hosts: Annotated[list[str] | None, Field(max_length=50)] = None
-    """Where it may be sent: `api.partner.com`, `*.partner.com`, `api.partner.com:8443`."""
+    """Hosts it may be sent to: `api.partner.com`, `*.partner.com`, `api.partner.com:8443`."""
 
 
 @declared
@@ -30,9 +30,9 @@ class SecretInfo:
     """When this version was set."""
     created_by: str
     hosts: list[str]
-    """Where it may be sent; none is anywhere."""
+    """Hosts it may be sent to; empty is any."""
     previous_until: datetime | None
-    """How long the version before it signs too; of `webhook_signing` only."""
+    """How long the previous version signs too; for `webhook_signing` only."""
 
 
 @declared

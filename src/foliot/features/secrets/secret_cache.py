@@ -1,4 +1,4 @@
-"""Secrets in hand: opened for the actions of this process, for a few seconds."""
+"""A cache of decrypted secrets for the actions of this process; entries live a few seconds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from foliot.features.secrets.model import SealedSecret
 from foliot.features.secrets.sql import SqlSecrets
 
 HELD = 5.0
-"""Seconds until a changed value is seen at the latest; a new secret is seen at once."""
+"""Seconds until a changed value is used; a new secret is read at once."""
 TENANTS = 1000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CachedSecrets:
-    """A tenant's secrets: (name, sealed, opened) of each usable version, newest first; None did not open."""
+    """A tenant's secrets: (name, sealed, opened) of each usable version, newest first; None could not be decrypted."""
 
     at: float
     opened: Sequence[tuple[SealedSecret, str | None]]
@@ -29,37 +29,37 @@ class CachedSecrets:
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class SecretCache:
-    """One look at the store for each tenant every few seconds, however many runs ask."""
+    """Reads each tenant's secrets once every few seconds, however many runs need them."""
 
     store: Database
     clock: Clock
     vault: Vault | None
     standing: str | None = None
-    """Signs for whoever has no signing secret; for local mode, where there is one tenant."""
+    """Signs for tenants without a signing secret; for local mode, where there is one tenant."""
     require_hosts: bool = False
-    """Whether a secret that names no hosts goes nowhere."""
+    """Whether a secret without hosts is sent nowhere."""
     _held: OrderedDict[str, asyncio.Task[CachedSecrets]] = field(default_factory=OrderedDict)
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
-        """What signs the tenant's webhooks, newest first. `CannotUnseal` when one of them cannot be used."""
+        """The tenant's signing secrets, newest first. `CannotUnseal` when one of them cannot be used."""
         held = await self._of(tenant_id)
-        found = [opened for sealed, opened in held.opened if sealed.name == SIGNING]
-        if not found:
+        values = [opened for sealed, opened in held.opened if sealed.name == SIGNING]
+        if not values:
             return [self.standing] if self.standing else []
-        return [_open(one) for one in found]
+        return [_open(one) for one in values]
 
     async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
         """The values of those that exist; `CannotUnseal` when one of them cannot be used.
 
-        `url` is where they will be sent: `NotForHost` when one of them may not go there.
+        `url` is their destination: `NotForHost` when one of them may not be sent there.
         """
         if not names:
             return {}
         before = self._held.get(tenant_id)
         held = await self._of(tenant_id)
         if before is not None and not _current(held).keys() >= set(names):
-            # What was read before we asked says nothing about a secret that was set since: a run would fail for good.
-            # Concurrent misses share one look.
+            # A cached read may lack a secret that was set since: the run would fail for good.
+            # Concurrent misses share one query.
             if self._held.get(tenant_id) is before:
                 del self._held[tenant_id]
             held = await self._of(tenant_id)
@@ -85,7 +85,7 @@ class SecretCache:
             if len(self._held) > TENANTS:
                 self._held.popitem(last=False)
         self._held.move_to_end(tenant_id)
-        # Whoever asked first may be stopped; the others still want the answer.
+        # The first caller may be cancelled; the others still wait for the result.
         return task.result() if task.done() else await asyncio.shield(task)
 
     async def _load(self, tenant_id: str) -> CachedSecrets:
@@ -115,7 +115,7 @@ def _spent(task: asyncio.Task[CachedSecrets], now: float) -> bool:
 
 
 def _look(task: asyncio.Task[CachedSecrets]) -> None:
-    """An error that nobody waited for is nobody's surprise."""
+    """Retrieves the exception, so that asyncio does not warn when no waiter is left."""
     if not task.cancelled():
         task.exception()
 

@@ -1,4 +1,4 @@
-"""Sealed secrets of tenants; their values never leave the vault's hands open."""
+"""Statements of encrypted secrets; only the vault can open them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from foliot.features.secrets.tables import secrets
 
 @dataclass(frozen=True, slots=True)
 class SqlSecrets(Statements):
-    """At most two rows for each name: the newest version and the one before it."""
+    """At most two rows for each name: the current version and the previous one."""
 
     async def lock(self, tenant_id: str) -> None:
-        """Whoever changes a secret of this tenant next waits until this transaction ends."""
+        """Serialises changes of this tenant's secrets until the transaction ends."""
         query = select(secrets.c.name).where(secrets.c.tenant_id == tenant_id)
         await self.conn.execute(self.dialect.lock(query.order_by(secrets.c.name, secrets.c.version)))
 
@@ -37,7 +37,7 @@ class SqlSecrets(Statements):
         return int((await self.conn.execute(query)).scalar_one())
 
     async def put(self, sealed: SealedSecret) -> None:
-        """Add a version: the one before it retires, older ones are gone. `Contended` when another was faster."""
+        """Add a version: the previous one retires, older ones are deleted. `Contended` when another transaction won."""
         ours = (secrets.c.tenant_id == sealed.tenant_id, secrets.c.name == sealed.name)
         await self.conn.execute(delete(secrets).where(*ours, secrets.c.version < sealed.version - 1))
         before = (*ours, secrets.c.version < sealed.version, secrets.c.retired_at.is_(None))
@@ -46,17 +46,17 @@ class SqlSecrets(Statements):
         try:
             await self.conn.execute(insert(secrets).values(**values))
         except IntegrityError as error:
-            # The first version has no row to lock: whoever inserts second finds it here.
+            # The first version has no row to lock: the second of two inserts fails here.
             raise Contended(f"another request set the secret {sealed.name!r} at the same moment") from error
 
     async def views(self, tenant_id: str) -> list[SecretView]:
         """In order of name."""
         columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at", "hosts")]
         query = select(*columns).where(secrets.c.tenant_id == tenant_id)
-        found: dict[str, SecretView] = {}
+        views: dict[str, SecretView] = {}
         for row in await self.conn.execute(query.order_by(secrets.c.name, secrets.c.version)):
-            before = found.get(row.name)
-            found[row.name] = SecretView(
+            before = views.get(row.name)
+            views[row.name] = SecretView(
                 name=row.name,
                 version=row.version,
                 created_at=row.created_at,
@@ -64,10 +64,10 @@ class SqlSecrets(Statements):
                 retired_at=before.retired_at if before is not None else row.retired_at,
                 hosts=tuple(row.hosts or ()),
             )
-        return list(found.values())
+        return list(views.values())
 
     async def delete(self, tenant_id: str, name: str) -> bool:
-        """All versions; says whether there were any."""
+        """All versions; returns whether there were any."""
         done = await self.conn.execute(delete(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name))
         return bool(done.rowcount)
 
@@ -78,7 +78,7 @@ class SqlSecrets(Statements):
         return [_sealed(row) for row in await self.conn.execute(query.order_by(secrets.c.version.desc()))]
 
     async def stale(self, key_id: str, limit: int, after: tuple[str, str, int] = ("", "", 0)) -> list[SealedSecret]:
-        """Locked versions of all tenants that another master key sealed, in order of place, after this one."""
+        """Locks and returns versions of all tenants that another master key encrypted, in key order, after this one."""
         tenant_id, name, version = after
         beyond = or_(
             secrets.c.tenant_id > tenant_id,
@@ -90,12 +90,12 @@ class SqlSecrets(Statements):
         return [_sealed(row) for row in await self.conn.execute(self.dialect.lock(query))]
 
     async def left(self, key_id: str) -> int:
-        """How many versions another master key sealed."""
+        """How many versions another master key encrypted."""
         query = select(func.count()).select_from(secrets).where(secrets.c.sealed_with != key_id)
         return int((await self.conn.execute(query)).scalar_one())
 
     async def reseal(self, rows: Sequence[SealedSecret]) -> None:
-        """Write these versions' new seals; a version that vanished meanwhile stays gone."""
+        """Store these versions' new ciphertexts; a version deleted meanwhile stays deleted."""
         for row in rows:
             where = (
                 secrets.c.tenant_id == row.tenant_id,
@@ -106,7 +106,7 @@ class SqlSecrets(Statements):
             await self.conn.execute(update(secrets).where(*where).values(**values))
 
     async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> ResealedActions:
-        """Seal credentials of so many stored actions by the newest key; an empty place is the beginning."""
+        """Re-encrypt credentials of so many stored actions by the newest key; an empty cursor is the beginning."""
         if self.sealer is None:
             return ResealedActions(0, [], None)
         return await CredentialRekey(self.conn, self.dialect, self.sealer).reseal(place, limit)

@@ -1,4 +1,4 @@
-"""Named secrets of a tenant: set, listed, deleted, and never shown."""
+"""Use cases of secrets: set, list, delete, and rotate the master key. Values are never returned."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class RekeyResult:
-    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name.
+    """How many versions were re-encrypted; `shut` names those that no present key opens, as tenant/name.
 
-    `actions`: how many schedules, versions and runs had a credential sealed anew.
+    `actions`: how many schedules, versions and runs had a credential re-encrypted.
     """
 
     done: int
@@ -37,14 +37,14 @@ class RekeyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """Values go in and do not come out: only actions use them."""
+    """Set, list and delete secrets. Values are write-only: only actions read them."""
 
     store: Database
     clock: Clock
     feed: Feed
     vault: Vault | None
     require_hosts: bool = False
-    """Whether every secret that is sent must name the hosts it goes to."""
+    """Whether every secret that is sent must name its hosts."""
 
     @command(Verb.WRITE, Thing.SECRET)
     async def put(self, ctx: CommandContext, name: str, raw: object) -> None:
@@ -60,7 +60,7 @@ class Secrets:
         elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
             return
         now, version = self.clock.now(), newest.version + 1 if newest else 1
-        made = SealedSecret(
+        secret = SealedSecret(
             tenant_id=ctx.tenant_id,
             name=name,
             version=version,
@@ -70,13 +70,13 @@ class Secrets:
             created_at=now,
             hosts=hosts or None,
         )
-        sealed_with, sealed = vault.seal(value.encode(), *made.place)
-        await SqlSecrets(tx).put(replace(made, sealed_with=sealed_with, sealed=sealed))
+        sealed_with, sealed = vault.seal(value.encode(), *secret.place)
+        await SqlSecrets(tx).put(replace(secret, sealed_with=sealed_with, sealed=sealed))
         was = _told(newest) if newest else None
-        ctx.audit(AuditedChange("set", Thing.SECRET, name, was, _told(made)))
+        ctx.audit(AuditedChange("set", Thing.SECRET, name, was, _told(secret)))
 
     def _hosts(self, name: str, given: tuple[str, ...] | None, newest: SealedSecret | None) -> tuple[str, ...]:
-        """A new value goes where the one before went, unless something else is said."""
+        """A new value keeps the hosts of the one before, unless others are given."""
         if name == SIGNING:
             if given:
                 raise Invalid("hosts", f"cannot be named for {SIGNING}: it signs every webhook, and is never sent")
@@ -94,7 +94,7 @@ class Secrets:
 
     @command(Verb.WRITE, Thing.SECRET)
     async def delete(self, ctx: CommandContext, name: str) -> None:
-        """All versions, at once: a deleted signing secret signs no longer beside its successor either."""
+        """All versions at once: a deleted signing secret no longer signs beside its successor either."""
         if not is_name(name):
             raise NotFound("secret", name[:64])
         tx = await ctx.begin()
@@ -104,7 +104,7 @@ class Secrets:
 
     @requires(Verb.WRITE, Thing.INSTALLATION)
     async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> RekeyResult:
-        """Seal everything with the newest master key, a batch at a time. Whoever is interrupted starts again."""
+        """Re-encrypt everything with the newest master key, a batch at a time. After an interruption, run it again."""
         vault = self._vault()
         async with self.store.begin() as tx:
             await SqlSecrets(tx).prune(self.clock.now() - OVERLAP)
@@ -120,16 +120,16 @@ class Secrets:
         return RekeyResult(done, list(dict.fromkeys([*shut, *more])), actions)
 
     async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[SealedSecret, bool]]:
-        """One batch: which versions there were, and whether each could be opened."""
+        """One batch: its versions, and whether each could be opened."""
         async with self.store.begin() as tx:
             rows = await SqlSecrets(tx).stale(vault.current, BATCH, after)
-            made = [(row, _resealed(vault, row)) for row in rows]
-            await SqlSecrets(tx).reseal([new for _, new in made if new is not None])
-        return [(row, new is not None) for row, new in made]
+            results = [(row, _resealed(vault, row)) for row in rows]
+            await SqlSecrets(tx).reseal([new for _, new in results if new is not None])
+        return [(row, new is not None) for row, new in results]
 
     @query(Verb.READ, Thing.INSTALLATION)
     async def stale(self, ctx: QueryContext) -> int:
-        """How many versions an older master key sealed, over all tenants."""
+        """How many versions an older master key encrypted, over all tenants."""
         vault = self._vault()
         async with ctx.read(across_tenants=True) as tx:
             return await SqlSecrets(tx).left(vault.current)
@@ -146,9 +146,9 @@ async def _reseal_actions(store: Database) -> tuple[int, Sequence[str]]:
     place: tuple[Any, ...] | None = ()
     while place is not None:
         async with store.begin() as tx:
-            made = await SqlSecrets(tx).reseal_actions(place, BATCH)
-        done, place = done + made.done, made.place
-        shut += made.shut
+            batch = await SqlSecrets(tx).reseal_actions(place, BATCH)
+        done, place = done + batch.done, batch.place
+        shut += batch.shut
     return done, shut
 
 

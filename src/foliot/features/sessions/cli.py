@@ -29,11 +29,11 @@ def login_link(
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
-    """Print a link that signs you in to the dashboard as the user of FOLIOT_TOKEN: once, within five minutes."""
+    """Print a link that signs you in to the dashboard as the user of FOLIOT_TOKEN; it works once, for five minutes."""
     with connect() as client:
         link = client.post("/api/login-links")
         parts = urlsplit(link["url"])
-        # The address that this command used, whatever the server knows of proxies in front of it.
+        # The URL that this command used, whatever the server knows of proxies in front of it.
         link["url"] = f"{client.address}{parts.path}" + (f"?{parts.query}" if parts.query else "")
         if as_json:
             print_json(link)

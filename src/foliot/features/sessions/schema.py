@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about signing in and about people."""
+"""Request and response schemas of sessions, tickets and members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.servers.http.schema import CLOSED, declared
 
 @declared
 class StreamTicket:
-    """A ticket, which is shown this once."""
+    """A ticket, which is shown only once."""
 
     ticket: str
     expires_at: datetime
@@ -23,7 +23,7 @@ class StreamTicket:
 
 @declared(example={"token": "flt_1a2b3c4d_…"})
 class SessionRequest:
-    """What signs you in: one of the two."""
+    """The credential to sign in with: one of the two."""
 
     token: str | None = None
     """A token (JWT) or an API key."""
@@ -33,7 +33,7 @@ class SessionRequest:
 
 @declared
 class ServerFeatures:
-    """What this server has."""
+    """Optional features of this server."""
 
     pipelines: bool
     scrapyd: bool
@@ -42,7 +42,7 @@ class ServerFeatures:
 
 @with_config(CLOSED)
 class SessionInfo(TypedDict):
-    """Who you are here. Whoever is not signed in is told `mode`, `signed_in` and `version`."""
+    """Who you are here. Without a session it has `mode`, `signed_in` and `version` only."""
 
     mode: Literal["local", "secured"]
     signed_in: bool
@@ -51,10 +51,10 @@ class SessionInfo(TypedDict):
     tenant_id: NotRequired[str | None]
     role: NotRequired[Role | None]
     may: NotRequired[list[str] | None]
-    """What you may do: `read:schedule`, `run:dead_letter`, …"""
+    """Your permissions: `read:schedule`, `run:dead_letter`, …"""
     expires_at: NotRequired[datetime | None]
     timezone: NotRequired[str | None]
-    """Of schedules that name none."""
+    """The default of schedules that name none."""
     csrf: NotRequired[str | None]
     """For the header `X-CSRF-Token`; null where none is needed."""
     demo: NotRequired[DemoState | None]
@@ -63,14 +63,14 @@ class SessionInfo(TypedDict):
 
 @declared
 class SessionsEnded:
-    """How many sessions there were."""
+    """How many sessions were ended."""
 
     ended: int
 
 
 @declared
 class LoginLink:
-    """An address that signs you in once."""
+    """A URL that signs you in once."""
 
     url: str
     expires_at: datetime
@@ -78,13 +78,13 @@ class LoginLink:
 
 @declared
 class MemberInfo:
-    """Somebody who was seen in the tenant: a person, or an API key under its name."""
+    """A user or API key that was active in the tenant."""
 
     user_id: str
     roles: list[Role]
-    """Of their API keys that count, and those they signed in with."""
+    """Of their valid API keys, and those they signed in with."""
     keys: int
-    """API keys that they made and that count."""
+    """Valid API keys that they created."""
     last_seen_at: datetime | None
     last_action: str | None
     """As in the audit log: `pause schedule`."""
@@ -92,7 +92,7 @@ class MemberInfo:
 
 @declared
 class MemberPage:
-    """Who was seen in the tenant, the latest first."""
+    """The active users and API keys of the tenant, latest first."""
 
     items: list[MemberInfo]
     next_cursor: str | None

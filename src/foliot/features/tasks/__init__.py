@@ -1,1 +1,1 @@
-"""Tasks."""
+"""Registered Python functions that a schedule runs by name."""

@@ -1,4 +1,4 @@
-"""The action `task`: finds the function, checks its parameters, and lets it run where it belongs."""
+"""The action `task`: resolves the function, validates its parameters, runs it on the loop, in a thread or a process."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from foliot.features.tasks.model.task import Task
 from foliot.features.tasks.run.runner import TaskRun
 
 SOFT = 1500 / 1620
-"""The share of its time after which a task is asked to stop: 25 of 30 minutes."""
+"""The share of the timeout after which a task is asked to stop: 25 of 30 minutes."""
 SOONEST = timedelta(milliseconds=1)
-"""At once: nothing at all would mean that the retry policy decides."""
+"""The shortest delay for "retry at once": zero would leave the delay to the retry policy."""
 
 
 class TaskAction:
@@ -41,7 +41,7 @@ class TaskAction:
         return self.check_for(KEEPER, config)
 
     def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for a tenant; a task of others is as unknown to it as one that never was."""
+        """The same for a tenant; a task of another tenant is reported like one that does not exist."""
         fields = Fields.of("", config)
         fields.asked |= {"task", "parameters"}
         fields.finish()
@@ -57,13 +57,13 @@ class TaskAction:
         return {"task": task.name, "parameters": dict(given)}
 
     def defaults(self, tenant_id: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What its decorator says of queue, retries and time."""
+        """Queue, retries and timeout that its decorator declares."""
         name = config.get("task")
         task = self._tasks.get(name, tenant_id) if isinstance(name, str) else None
         return {} if task is None else task.defaults()
 
     def target(self, config: Mapping[str, Any]) -> AttemptTarget:
-        """The task itself: whatever it waits for, it is known by its name."""
+        """The task's name, whatever service the function waits for."""
         return AttemptTarget(f"task:{config.get('task')}")
 
     def _find(self, name: object, tenant_id: str) -> Task:
@@ -80,13 +80,13 @@ class TaskAction:
         return task
 
     async def perform(self, ctx: ActionContext) -> Outcome:
-        """Run it once, to its end."""
+        """Run the function once, to its end."""
         name = str(ctx.config.get("task"))
         task = self._tasks.get(name, ctx.tenant_id)
         if task is None:
             problem = AttemptError("unknown_task", f"this worker has no task {name!r}: see FOLIOT_TASKS and its log")
             # Another worker may have it: this one was started without the module, or with a broken one. A task that is
-            # here, and is not the tenant's, is so everywhere.
+            # loaded here but not allowed for the tenant is refused on every worker.
             return Failed(problem, permanent=self._tasks.has(name))
         attempt = AttemptInfo(
             run_id=ctx.run_id,
@@ -100,21 +100,21 @@ class TaskAction:
         running = TaskRun(task=task, given=given, attempt=attempt, ctx=ctx, patience=patience)
         try:
             if task.cpu:
-                told = await running.in_process(self._pool)
+                result = await running.in_process(self._pool)
             else:
-                told = await (running.on_loop() if task.is_async else running.in_thread())
+                result = await (running.on_loop() if task.is_async else running.in_thread())
         except TimeoutError:
             problem = AttemptError("timeout", f"did not finish within {patience.total_seconds():g} s")
             return _paced(Failed(problem), task, ctx)
         except ProcessDied as died:
             ctx.log(str(died), level="error")
             return _paced(Failed(AttemptError("process_died", str(died))), task, ctx)
-        outcome = _outcome(told, ctx)
+        outcome = _outcome(result, ctx)
         return _paced(outcome, task, ctx) if isinstance(outcome, Failed) else outcome
 
 
 def _paced(failed: Failed, task: Task, ctx: ActionContext) -> Failed:
-    """With the delay that the task declares, where no schedule has a retry policy that says it already."""
+    """With the retry delay that the task declares, unless its schedule has a retry policy."""
     if task.retry_delay is None or ctx.schedule_id is not None or failed.retry_after is not None:
         return failed
     policy = RetryPolicy.from_dict(task.defaults()["retry_policy"])
@@ -124,10 +124,10 @@ def _paced(failed: Failed, task: Task, ctx: ActionContext) -> Failed:
     return replace(failed, retry_after=max(then.moment - ctx.now, SOONEST))
 
 
-def _outcome(told: CallResult, ctx: ActionContext) -> Outcome:
-    if told.error is None:
-        return Succeeded(result=told.result, partial=told.partial)
-    if told.trace:
-        ctx.log(told.trace.rstrip(), level="error")
-    after = None if told.retry_after is None else max(timedelta(seconds=told.retry_after), SOONEST)
-    return Failed(AttemptError("task_failed", told.error), permanent=told.permanent, retry_after=after)
+def _outcome(result: CallResult, ctx: ActionContext) -> Outcome:
+    if result.error is None:
+        return Succeeded(result=result.result, partial=result.partial)
+    if result.trace:
+        ctx.log(result.trace.rstrip(), level="error")
+    after = None if result.retry_after is None else max(timedelta(seconds=result.retry_after), SOONEST)
+    return Failed(AttemptError("task_failed", result.error), permanent=result.permanent, retry_after=after)

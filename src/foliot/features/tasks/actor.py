@@ -28,12 +28,12 @@ FROM_CODE = "code"
 
 
 DONE = 24 * 3600.0
-"""Seconds of rest once everything is made: what is declared changes with the next start."""
+"""Seconds until the next round once every schedule is created: declarations change only with a restart."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Declarer:
-    """Makes, when a process starts, the schedules that its tasks declare; for the tenant that keeps the house."""
+    """Creates, when a process starts, the schedules that its tasks declare; in the operator's own tenant."""
 
     store: Database
     tasks: TaskCatalogue
@@ -41,7 +41,7 @@ class Declarer:
     name: str = "declarer"
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
-    """What could not be made, a sentence each."""
+    """Schedules that could not be created, a sentence each."""
 
     @property
     def clock(self) -> Clock:
@@ -60,22 +60,24 @@ class Declarer:
 
     async def _one(self, name: str, wanted: Mapping[str, Any]) -> None:
         try:
-            made = await self._make(CODE, name, wanted)
+            declared = await self._make(CODE, name, wanted)
         except (Invalid, TooMany) as wrong:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
-            said = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
-            self.troubles.append(said)
-            log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- a sentence, not a surprise
+            message = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            self.troubles.append(message)
+            log.error(message, action="declared_wrong", task=name)  # noqa: TRY400 -- the message suffices, no stack trace
             return
-        if made.fate is DeclarationOutcome.KEPT:
+        if declared.fate is DeclarationOutcome.KEPT:
             log.warning(
-                "the code declares another schedule, and somebody edited this one: it stays",
+                "the code declares another schedule, but this one was edited: it stays",
                 action="declared_kept",
                 task=name,
-                schedule_id=made.schedule.id,
+                schedule_id=declared.schedule.id,
             )
-        elif made.fate in (DeclarationOutcome.CREATED, DeclarationOutcome.UPDATED):
-            log.info("a declared schedule", action=f"declared_{made.fate}", task=name, schedule_id=made.schedule.id)
+        elif declared.fate in (DeclarationOutcome.CREATED, DeclarationOutcome.UPDATED):
+            log.info(
+                "a declared schedule", action=f"declared_{declared.fate}", task=name, schedule_id=declared.schedule.id
+            )
 
     @unchecked_command
     async def _make(self, ctx: CommandContext, name: str, wanted: Mapping[str, Any]) -> DeclarationResult:

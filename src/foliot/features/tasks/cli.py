@@ -65,7 +65,7 @@ def run(  # noqa: PLR0913 -- a command has as many arguments as flags
     queue: Annotated[str | None, typer.Option(help="The queue of the run.", show_default="manual")] = None,
     timeout: Annotated[str | None, typer.Option(help="How long an attempt may take: 30s, 5m.")] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Stay until it has ended; exit 1 unless it succeeds.")
+        bool, typer.Option("--follow", "-f", help="Wait until it has ended; exit 1 unless it succeeds.")
     ] = False,
     as_json: Json = False,
     utc: Utc = False,

@@ -1,4 +1,4 @@
-"""Finds tasks in the modules that FOLIOT_TASKS names and in installed packages."""
+"""Loads tasks from the modules that FOLIOT_TASKS names and from installed packages' entry points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foliot.plugins import Found, Loader, members
 
 
 def load(modules: Sequence[str], built_in: Iterable[Task] = ()) -> TaskCatalogue:
-    """Every task there is; what cannot be loaded is a fault of the catalogue."""
+    """Every task; modules that cannot be loaded are recorded as faults of the catalogue."""
     catalogue = TaskCatalogue()
     for task in built_in:
         catalogue.add(task)
@@ -21,7 +21,7 @@ def load(modules: Sequence[str], built_in: Iterable[Task] = ()) -> TaskCatalogue
 
 
 def tasks_in(made: Any) -> Iterator[Task]:
-    """The marked functions of a module, or the one that this is; in the order of the module."""
+    """The decorated functions of a module, in its order; or the one function that was given."""
     return (task for _, task in _named_tasks(made))
 
 

@@ -11,7 +11,7 @@ from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import NotFound
 from foliot.features.runs import schema as runs_schema
 from foliot.features.tasks import schema
-from foliot.features.tasks.model.view import TaskView
+from foliot.features.tasks.model.catalogue import TaskView
 from foliot.features.tasks.usecases import Tasks
 from foliot.servers.http import encode
 from foliot.servers.http.fast_route import FastRoute
@@ -36,7 +36,7 @@ Name = Annotated[str, Depends(_name)]
 
 @router.get("", dependencies=[permits(Tasks.list)], response_model=schema.TaskPage, summary="List tasks")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages: as far as
+    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages, as far as
     the tenant may run them.
     """
     faults = cases[Tasks].faults(caller)
@@ -59,7 +59,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="One task",
 )
 async def get(cases: Cases, caller: Who, task: Name) -> Response:
-    """With what it takes, as a JSON Schema."""
+    """With its parameters, as JSON Schema."""
     return encode.answer(_task(cases[Tasks].get(caller, task), caller))
 
 
@@ -73,11 +73,11 @@ async def get(cases: Cases, caller: Who, task: Name) -> Response:
     summary="Run a task now",
 )
 async def run(cases: Cases, caller: Who, task: Name, asked: Body) -> Response:
-    """A run outside any schedule. Its parameters are checked here and now."""
-    made = await cases[Tasks].run(
+    """A run outside any schedule. Its parameters are validated before the answer."""
+    view = await cases[Tasks].run(
         caller, task, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located)
     )
-    return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
+    return encode.answer(runs_schema.Run.of(view), 202, runs_schema.located(view))
 
 
 def _task(one: TaskView, caller: Caller) -> schema.RegisteredTask:

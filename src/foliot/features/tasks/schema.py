@@ -1,4 +1,4 @@
-"""Requests and answers of tasks."""
+"""Request and response schemas of tasks."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ class RegisteredTask:
     module: str
     built_in: bool
     tenants: list[str] | None
-    """Who may see and run it, or `all`; null for those who do not look after the house."""
+    """Which tenants may see and run it, or `all`; null without the right to operate the installation."""
     cpu: bool
     """Whether it runs in a process of its own."""
     queue: str | None
-    """Where the runs of its schedules wait, unless they say otherwise."""
+    """The queue of its schedules' runs, unless they name another."""
     retries: int | None
     timeout_seconds: int | None
     schedule: dict[str, Any] | None
     """The schedule that its code declares."""
     parameters: dict[str, Any]
-    """What it takes, as a JSON Schema."""
+    """Its parameters, as JSON Schema."""
 
 
 @declared
 class TaskPage:
-    """Every task that this server knows."""
+    """Every task that this server has loaded."""
 
     items: list[RegisteredTask]
     next_cursor: str | None
     faults: list[str] | None
-    """Modules that could not be loaded; null for those who do not look after the house."""
+    """Modules that could not be loaded; null without the right to operate the installation."""
 
 
 @declared
 class TaskRunRequest:
-    """What to run it with."""
+    """The parameters of the run."""
 
     parameters: dict[str, Any] | None = None
     queue: Queue | None = "manual"

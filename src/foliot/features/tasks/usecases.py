@@ -1,4 +1,4 @@
-"""Everything that may be asked of tasks."""
+"""Use cases of tasks: list them, show one, run one now."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from foliot.engine.model.schedule import MAX_TIMEOUT
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.tasks.model.catalogue import TaskCatalogue
-from foliot.features.tasks.model.view import TaskView
+from foliot.features.tasks.model.catalogue import TaskCatalogue, TaskView
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 KIND = "task"
@@ -35,7 +34,7 @@ KIND = "task"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tasks:
-    """List, look, run."""
+    """List tasks, show one, run one."""
 
     store: Database
     clock: Clock
@@ -50,7 +49,7 @@ class Tasks:
         return self.known.views(caller.tenant_id)
 
     def faults(self, caller: Caller) -> Sequence[str] | None:
-        """Modules that could not be loaded; None for those who do not look after the house."""
+        """Modules that could not be loaded; None for callers without the right to operate the installation."""
         return self.known.faults() if may(caller, Verb.READ, Thing.INSTALLATION) else None
 
     @requires(Verb.READ, Thing.TASK)
@@ -64,7 +63,7 @@ class Tasks:
     async def run(
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> RunView:
-        """A run of its own, outside any schedule, in the queue `manual` unless another is named."""
+        """A run outside any schedule, in the queue `manual` unless another is named."""
         view = self.get(ctx.caller, name)
         request = self._request(ctx.caller, view, raw)
         tx = await ctx.begin(self.limiter)

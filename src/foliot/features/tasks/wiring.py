@@ -1,4 +1,4 @@
-"""Wires tasks: what the built-in ones need, where heavy ones run, and the schedules that code declares."""
+"""Wires tasks: the clients of the built-in ones, the process pool, and the actor that creates declared schedules."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ log = structlog.get_logger("foliot.tasks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskParts:
-    """Tasks in one process: which there are, and what runs them."""
+    """The tasks of one process and what runs them."""
 
     catalogue: TaskCatalogue
     action: TaskAction
     pool: ProcessPool
     services: HttpEgress
-    """Leads to the HTTP services of the address book, and nowhere else."""
+    """An HTTP client that reaches the services of the address book only."""
 
     async def start(self) -> None:
         await self.services.start()
@@ -61,7 +61,7 @@ class TaskParts:
         await self.services.close()
 
 
-def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
+def build_tasks(  # noqa: PLR0913, PLR0917 -- one argument for each part to wire
     settings: Settings,
     store: Database,
     clock: Clock,
@@ -70,7 +70,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wir
     calls: GrpcEgress,
     apart: IsolatedCall,
 ) -> TaskParts:
-    """Load every task there is; what cannot be loaded is said in the log, and spoils nothing else."""
+    """Load every task; a module that cannot be loaded is logged and leaves the others intact."""
     book = settings.services
     places = [one.place for one in book.entries.values() if not one.scheme.speaks_grpc]
     services = HttpEgress(allow=places, ports=())
@@ -98,7 +98,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wir
 
 
 def task_bounds() -> ChildLimits:
-    """An operator's own function may use much, and not all: this process has to live beside it."""
+    """Resource limits of an operator's function: generous, but short of starving the process beside it."""
     memory = max(machine.memory() - machine.OURS, machine.memory() // 2)
     return ChildLimits(memory=memory, files=TASK_FILES, processes=TASK_PROCESSES, cores=os.cpu_count() or 1)
 
@@ -147,7 +147,7 @@ def _scraper(book: AddressBook, clock: Clock, services: HttpEgress, grpc: Action
 
 @dataclass(frozen=True, slots=True)
 class GrpcService:
-    """A service that describes itself; called as the action `grpc` calls it."""
+    """A gRPC service with server reflection; called as the action `grpc` calls it."""
 
     action: Action
     name: str
@@ -176,7 +176,7 @@ class GrpcService:
 
 
 def _unsaid(message: str, **_: Any) -> None:
-    """The task that calls says it in its own words."""
+    """Logs nothing: the calling task reports the failure itself."""
 
 
 def _result(outcome: Outcome) -> Any:
@@ -191,7 +191,7 @@ def _result(outcome: Outcome) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HttpService:
-    """A service that takes JSON by POST at `/<method>` below its address."""
+    """A service that takes JSON by POST at `/<method>` under its base URL."""
 
     egress: HttpEgress
     address: ServiceAddress

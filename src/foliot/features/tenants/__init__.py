@@ -1,1 +1,1 @@
-"""Tenants."""
+"""Limits and allowed targets of tenants."""

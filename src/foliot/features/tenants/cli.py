@@ -16,7 +16,7 @@ from foliot.terminal.view import JsonObject, Table, print_answer
 group = CommandGroup("Show and set the limits of each tenant (role system).")
 
 Tenant = Annotated[str, typer.Argument(help="The tenant's id, as tokens name it.", metavar="TENANT")]
-_RULE = "A number, `none` for no limit, or `default` for the limit of the settings."
+_RULE = "A number, `none` for no limit, or `default` for the limit in the settings."
 
 
 def _limit(value: int | None) -> str:
@@ -57,12 +57,12 @@ def _show_tenant(tenant: JsonObject) -> None:
 
 @group.get("/api/tenants", TENANTS, paged=True)
 def list_() -> None:
-    """List tenants with limits of their own. All others have the limits of the settings."""
+    """List tenants with limits of their own. All others have the defaults from the settings."""
 
 
 @group.get("/api/tenants/{tenant}", _show_tenant)
 def show(tenant: Tenant) -> None:
-    """Show a tenant's limits: its own and those of the settings."""
+    """Show a tenant's limits: its own, and the defaults from the settings."""
 
 
 @group.command()

@@ -1,4 +1,4 @@
-"""Routes of what tenants may use at most."""
+"""Routes of tenants' limits and allowed targets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Rate = Annotated[int, Field(ge=1, le=MOST)]
 
 
 async def _tenant_id(tenant_id: Annotated[str, Path(description="A tenant's id, as tokens name it.")]) -> str:
-    # As tokens may name one; any other names nobody.
+    # The form that tokens allow; no tenant can have another id.
     if not 0 < len(tenant_id) <= MAX_TENANT or not tenant_id.isprintable() or tenant_id != tenant_id.strip():
         raise NotFound("tenant", tenant_id[:64])
     return tenant_id
@@ -47,9 +47,9 @@ TenantId = Annotated[str, Depends(_tenant_id)]
     summary="List tenants of whom something is said",
 )
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
-    """In the order of their ids. A tenant that is not listed has what the settings say."""
-    found = await cases[Tenants].list(caller, page.more())
-    shown, following = page.of(found, lambda one: one.tenant_id)
+    """In the order of their ids. A tenant that is not listed has the defaults of the settings."""
+    tenants = await cases[Tenants].list(caller, page.more())
+    shown, following = page.of(tenants, lambda one: one.tenant_id)
     return encode.answer(schema.TenantPage(items=[_tenant(cases, one) for one in shown], next_cursor=following))
 
 
@@ -61,7 +61,7 @@ async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     summary="What one tenant may use",
 )
 async def get(cases: Cases, caller: Who, tenant_id: TenantId) -> Response:
-    """Also of a tenant of whom nothing is said: it has what the settings say."""
+    """Also for a tenant without a row: it has the defaults of the settings."""
     return encode.answer(_tenant(cases, await cases[Tenants].get(caller, tenant_id)))
 
 
@@ -74,7 +74,7 @@ async def get(cases: Cases, caller: Who, tenant_id: TenantId) -> Response:
     summary="Say what one tenant may use",
 )
 async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document) -> Response:
-    """The whole document anew. Every process follows it within 5 s; what runs or exists already stays."""
+    """Replaces the whole document. Every process applies it within 5 s; existing runs and schedules stay."""
     return encode.answer(_tenant(cases, await cases[Tenants].put(caller, tenant_id, document)))
 
 

@@ -1,4 +1,4 @@
-"""Requests and answers of tenants."""
+"""Request and response schemas of tenants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rate = Annotated[int, Field(ge=1, le=MOST)]
 
 @declared
 class TenantLimitsRequest:
-    """What is left out follows the settings; a null lifts the limit."""
+    """A limit that is left out has the default of the settings; null lifts it."""
 
     requests_per_minute: Rate | None = None
     schedules: Count | None = None
@@ -29,18 +29,18 @@ class TenantLimitsRequest:
 
 @declared(example={"limits": {"schedules": 500, "concurrent_runs": 20}, "egress_allow": []})
 class TenantRequest:
-    """What a tenant may use; the whole of it."""
+    """The whole document of a tenant."""
 
     limits: TenantLimitsRequest | None = None
     egress_allow: Annotated[list[str] | None, Field(max_length=256, examples=[["*.example.com", "203.0.113.0/24"]])] = (
         None
     )
-    """Where its actions may go, among what the operator allows; empty: all of that."""
+    """Hosts that its actions may reach, within the operator's own allow-list; empty: all of that."""
 
 
 @declared
 class EffectiveLimits:
-    """What holds; null is no limit."""
+    """The effective limits; null is no limit."""
 
     requests_per_minute: int | None
     schedules: int | None
@@ -48,26 +48,26 @@ class EffectiveLimits:
     run_now_per_minute: int | None
     streams: int | None
     stored_bytes: int | None
-    """Of schedules, their versions, and what runs were given beyond them."""
+    """Bytes of schedules, their versions, and parameters of runs beyond those."""
 
 
 @declared
 class TenantSettings:
-    """What is said of a tenant, and what therefore holds."""
+    """A tenant's own settings, and the effective ones."""
 
     tenant_id: str
     limits: dict[str, int | None]
-    """Its own; what is not named follows the settings."""
+    """Its own; a limit that is not named has the default of the settings."""
     effective: EffectiveLimits
     egress_allow: list[str] | None
-    """Null: it cannot be read, and nothing of this tenant goes out until it is put anew."""
+    """Null: it cannot be read, and nothing of this tenant is sent until it is replaced."""
     updated_by: str | None
     updated_at: datetime | None
 
 
 @declared
 class TenantPage:
-    """Tenants of whom something is said."""
+    """Tenants with settings of their own."""
 
     items: list[TenantSettings]
     next_cursor: str | None
@@ -75,18 +75,18 @@ class TenantPage:
 
 @declared
 class LimitsUsed:
-    """How much is used now."""
+    """Present usage."""
 
     schedules: int
     concurrent_runs: int
     streams: int
-    """Of the process that answers."""
+    """Open streams of the process that answers."""
     stored_bytes: int
 
 
 @declared
 class LimitUsage:
-    """Your tenant's limits, and how much of them is used."""
+    """Your tenant's limits and present usage."""
 
     limits: EffectiveLimits
     used: LimitsUsed

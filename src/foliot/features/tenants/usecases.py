@@ -1,4 +1,4 @@
-"""What tenants may use: said by whoever runs the house, seen by everybody for themselves."""
+"""Use cases of tenants' limits: set by the operator, visible to each tenant for itself."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from foliot.engine.model.views import PageRequest
 from foliot.wakeups.feed import Feed
 
 CheckAllow = Callable[[Sequence[str]], None]
-"""`Invalid` when a list of targets cannot be read."""
+"""`Invalid` when an allow-list cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitUse:
-    """A tenant's limits, and how much of them is used now."""
+    """A tenant's limits and present usage."""
 
     limits: TenantLimits
     schedules: int
@@ -36,7 +36,7 @@ class LimitUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenants:
-    """Look and set. A tenant needs no row: without one it has what the settings say."""
+    """List, show and set limits. A tenant needs no row: without one it has the defaults of the settings."""
 
     store: Database
     clock: Clock
@@ -46,7 +46,7 @@ class Tenants:
 
     @query(Verb.READ, Thing.TENANT)
     async def list(self, ctx: QueryContext, page: PageRequest) -> Sequence[Tenant]:
-        """Those of whom something is said, in the order of their ids."""
+        """Those with settings of their own, in the order of their ids."""
         async with ctx.read(across_tenants=True) as tx:
             return await SqlTenants(tx).find(page)
 
@@ -57,7 +57,7 @@ class Tenants:
 
     @command(Verb.WRITE, Thing.TENANT)
     async def put(self, ctx: CommandContext, tenant_id: str, raw: object) -> Tenant:
-        """The whole document anew; holds in every process within seconds."""
+        """Replace the whole document; every process applies it within seconds."""
         limits, allow = self._read(raw)
         tx = await ctx.begin(across_tenants=True)
         was = await SqlTenants(tx).get(tenant_id, lock=True) or Tenant(tenant_id=tenant_id)
@@ -71,7 +71,7 @@ class Tenants:
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def use(self, ctx: QueryContext) -> LimitUse:
-        """The caller's own."""
+        """The caller's own limits and usage."""
         limits = await self.limiter.of(ctx.tenant_id)
         async with ctx.read() as tx:
             return LimitUse(
@@ -82,7 +82,7 @@ class Tenants:
             )
 
     def effective(self, tenant: Tenant) -> TenantLimits:
-        """What holds for the tenant, the settings included."""
+        """The tenant's limits with the defaults of the settings filled in."""
         return self.limiter.default.but(tenant.limits)
 
     def _read(self, raw: object) -> tuple[dict[str, int | None], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The webhook action: one signed request per attempt."""
+"""The action `webhook`: one signed HTTP request per attempt."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from foliot.features.webhooks.verdict import judge, phrase
 KEPT = 64 * 1024
 READ = 10 * 1024 * 1024
 SILENT = frozenset({"target_timeout", "target_unreachable", "timeout"})
-"""Codes of failures in which nobody answered."""
+"""Error codes of requests that got no answer."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class WebhookAction:
-    """Calls a URL, tells the target which run it is, and reads its verdict from the status."""
+    """Calls a URL with headers that identify the run, and derives the outcome from the status."""
 
     kind = "webhook"
     timeout = timedelta(seconds=300)
@@ -50,7 +50,7 @@ class WebhookAction:
         return None if name is None else AttemptTarget(name, SILENT)
 
     async def perform(self, ctx: ActionContext) -> Outcome:
-        """Send once. Without every secret that it needs, nothing leaves."""
+        """Send once. When a secret that it needs is missing, nothing is sent."""
         method = str(ctx.config.get("method", "POST"))
         body = _payload(method, ctx.config.get("body"))
         try:
@@ -72,20 +72,20 @@ class WebhookAction:
         return await self._send(ctx, request)
 
     async def _headers(self, ctx: ActionContext, body: bytes | None) -> dict[str, str]:
-        """The user's headers with their secrets, then ours: ours win."""
+        """The user's headers with their secrets, then Foliot's own, which take precedence."""
         given = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
         wanted = names_in(given)
         try:
             keys = await self._secrets.signing(ctx.tenant_id)
-            found = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
+            secrets = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
         except (CannotUnseal, Unavailable):
             raise UnfitRequest(UNAVAILABLE) from None
         except NotForHost as bound:
             raise UnfitRequest(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
-        if missing := sorted(wanted - found.keys()):
+        if missing := sorted(wanted - secrets.keys()):
             raise UnfitRequest(_missing(missing), permanent=True)
-        ctx.hide(*keys, *found.values())
-        headers = {name: filled(value, found) for name, value in given.items()}
+        ctx.hide(*keys, *secrets.values())
+        headers = {name: filled(value, secrets) for name, value in given.items()}
         if sum(len(name) + len(value.encode()) for name, value in headers.items()) > MOST_HEADER_BYTES:
             raise UnfitRequest(TOO_LARGE, permanent=True)
         try:
@@ -138,7 +138,7 @@ def _ours(ctx: ActionContext, given: Mapping[str, str], body: bytes | None, sign
 
 
 class UnfitRequest(Exception):
-    """A request that cannot be made as it should be, and so is not made."""
+    """A request that cannot be built as configured, and so is not sent."""
 
     def __init__(self, problem: AttemptError, *, permanent: bool = False) -> None:
         super().__init__(problem.code)

@@ -1,4 +1,4 @@
-"""Reads a webhook's configuration, and says exactly what is wrong with it."""
+"""Validates a webhook's configuration; every error names its field and the rule."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _RESERVED_STARTS = ("webhook-", "x-foliot-", "proxy-")
 
 
 class WebhookMethod(StrEnum):
-    """What a webhook may ask of its target."""
+    """The HTTP methods of a webhook."""
 
     GET = "GET"
     POST = "POST"
@@ -55,7 +55,7 @@ class WebhookMethod(StrEnum):
 def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
     """The stored form: `url`, `method`, `headers`, and `body` when there is one."""
     fields = Fields.of("", config)
-    # First of all: somebody who wrote `uri` is told so, and not only that `url` is missing.
+    # Unknown keys first: for `uri`, the error suggests `url` rather than only reporting it missing.
     fields.asked |= {"url", "method", "headers", "body"}
     fields.finish()
     url = fields.value("url")
@@ -109,7 +109,7 @@ def _refuse_reserved(name: str) -> None:
 
 
 def _header_value(name: str, value: object) -> str:
-    """Values are often secrets, so a complaint never repeats them."""
+    """Values are often secrets, so an error never repeats them."""
     if not isinstance(value, str):
         raise Invalid(f"headers.{name[:100]}", "must be text")
     if _CONTROL.search(value) or not _encodable(value):
@@ -132,7 +132,7 @@ def _body(got: object) -> Any:
     try:
         text = orjson.dumps(got)
     except (TypeError, ValueError) as error:
-        # orjson's own words name the rule: surrogates, integers beyond 64 bits, types that are not JSON.
+        # orjson's message names the rule: surrogates, integers beyond 64 bits, types that are not JSON.
         raise Invalid("body", f"must be JSON ({error})") from None
     if len(text) > MOST_BODY_BYTES:
         raise Invalid("body", "must be at most 256 KiB", got=f"{len(text)} bytes")
@@ -140,7 +140,7 @@ def _body(got: object) -> Any:
 
 
 def _inspect(body: object) -> None:
-    """Refuses what JSON cannot say or a database cannot keep, without recursion: the depth is the stranger's choice."""
+    """Refuses what JSON or a database cannot store, without recursion: the user chooses how deep it nests."""
     waiting: list[tuple[object, int]] = [(body, 1)]
     while waiting:
         value, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""The address of a webhook's target: scheme, host and path, without its query."""
+"""The address of a webhook's target, by which calls are grouped: scheme, host and path, without the query."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _URL = re.compile(r"(?P<scheme>https?)://(?P<place>[^/?#\s]+)(?P<path>/[^?#]*)?"
 
 @lru_cache(maxsize=10_000)
 def place(url: object) -> str | None:
-    """Host and port of a URL: what answers, or hangs, under all of its paths."""
-    found = _URL.match(url) if isinstance(url, str) else None
-    host = found["place"].rpartition("@")[2].lower() if found else ""
-    if found is None or not host:
+    """Host and port of a URL: one server answers, or hangs, for all of its paths."""
+    match = _URL.match(url) if isinstance(url, str) else None
+    host = match["place"].rpartition("@")[2].lower() if match else ""
+    if match is None or not host:
         return None
     named = re.search(r":\d+$", host)
-    return host if named else f"{host}:{443 if found['scheme'].lower() == 'https' else 80}"
+    return host if named else f"{host}:{443 if match['scheme'].lower() == 'https' else 80}"
 
 
 def address(url: object) -> str | None:
-    """A URL without what may be secret or changes from call to call: user, password, query, fragment."""
-    found = _URL.match(url) if isinstance(url, str) else None
-    if found is None:
+    """A URL without what may be secret or varies from call to call: user, password, query, fragment."""
+    match = _URL.match(url) if isinstance(url, str) else None
+    if match is None:
         return None
-    host = found["place"].rpartition("@")[2]
-    return f"{found['scheme']}://{host}".lower()[:LONGEST] + (found["path"] or "/")[:LONGEST] if host else None
+    host = match["place"].rpartition("@")[2]
+    return f"{match['scheme']}://{host}".lower()[:LONGEST] + (match["path"] or "/")[:LONGEST] if host else None

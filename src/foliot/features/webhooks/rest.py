@@ -1,4 +1,4 @@
-"""A receiver for first tries, in local mode alone: it answers whatever comes with what came."""
+"""An echo endpoint for first tries, in local mode only: it answers with the request that it received."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ router = APIRouter()
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 KEPT = 64 * 1024
-"""Bytes of a body that are told back."""
+"""Bytes of a request body that are echoed."""
 LONGEST = 60.0
 _STATUS = re.compile(r"status/([2-5]\d\d)")
 _DELAY = re.compile(r"delay/(\d{1,4}(?:\.\d{1,3})?)")
@@ -34,13 +34,13 @@ async def echo(request: Request, cases: Cases, path: str) -> Response:
     if request.app.state.identity is not None:
         raise NotFound("receiver", "echo")
     body, size = await _read(request)
-    if found := _DELAY.fullmatch(path):
+    if match := _DELAY.fullmatch(path):
         streams: OpenStreams = request.app.state.streams
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(float(found[1]), LONGEST)):
+            async with asyncio.timeout(min(float(match[1]), LONGEST)):
                 await streams.stopping.wait()
     status = _STATUS.fullmatch(path)
-    told = {
+    received = {
         "at": rfc3339(cases[Limiter].clock.now()),
         "method": request.method,
         "path": _text(f"/{path}"),
@@ -51,12 +51,12 @@ async def echo(request: Request, cases: Cases, path: str) -> Response:
         "json": _json(body),
     }
     code = int(status[1]) if status else 200
-    # Some answers have no body, whatever one would like to say.
-    return Response(status_code=code) if code in {204, 205, 304} else encode.answer(told, code)
+    # Responses of these statuses have no body.
+    return Response(status_code=code) if code in {204, 205, 304} else encode.answer(received, code)
 
 
 async def _read(request: Request) -> tuple[bytes, int]:
-    """The beginning of the body, and how long it was."""
+    """The beginning of the body, and its whole length."""
     kept, size = bytearray(), 0
     async for chunk in request.stream():
         size += len(chunk)
@@ -66,14 +66,14 @@ async def _read(request: Request) -> tuple[bytes, int]:
 
 def _json(body: bytes) -> Any:
     try:
-        found = orjson.loads(body)
-        # What it reads may be too deep to be written again, one step down.
-        orjson.dumps([found])
+        document = orjson.loads(body)
+        # orjson reads JSON that is nested too deeply for it to write one level further down.
+        orjson.dumps([document])
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    return found
+    return document
 
 
 def _text(text: str) -> str:
-    """Without halves of characters, which no JSON can carry."""
+    """Without lone surrogates, which JSON cannot carry."""
     return text.encode("utf-8", "replace").decode()

@@ -12,10 +12,10 @@ from foliot.core.secret_names import signing_key
 
 
 class SigningSecrets(Protocol):
-    """A tenant's secrets. Both raise `CannotUnseal`, or `Unavailable`, when one that exists cannot be used."""
+    """A tenant's secrets. Both methods raise `CannotUnseal`, or `Unavailable`, when one that exists cannot be used."""
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
-        """The secrets in use, newest first: none, one, or two while one replaces the other."""
+        """The secrets in use, newest first: none, one, or two during a rotation."""
         ...
 
     async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
@@ -24,7 +24,7 @@ class SigningSecrets(Protocol):
 
 
 class BadSigningKey(Exception):
-    """A signing secret cannot be used. Never says which characters it holds."""
+    """A signing secret cannot be used. The message never contains its characters."""
 
 
 def sign(secrets: Sequence[str], message_id: str, moment: datetime, body: bytes) -> str | None:
@@ -36,7 +36,7 @@ def sign(secrets: Sequence[str], message_id: str, moment: datetime, body: bytes)
 
 
 def _key(secret: str) -> bytes:
-    """The library drops characters that are no base64 and would sign with another key than the target's: we refuse."""
+    """The library drops characters outside base64 and would sign with another key than the target's: we refuse."""
     key = signing_key(secret)
     if key is None:
         raise BadSigningKey

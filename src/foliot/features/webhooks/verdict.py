@@ -1,4 +1,4 @@
-"""What a target's answer means for the run."""
+"""Maps a target's HTTP status to the outcome of the attempt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.engine.model.run import AttemptError, Failed, Succeeded
 
 _PATIENCE = frozenset({408, 425, 429})
 _LONGEST_WAIT = timedelta(days=7)
-"""Far beyond what the retry policy grants; it only keeps absurd numbers out of the arithmetic."""
+"""Far beyond what the retry policy grants; it keeps overflowing numbers out of the arithmetic."""
 _COOKIES = frozenset({"set-cookie", "set-cookie2"})
 _HIDDEN = "***"
 _MOST_HEADERS = 64
@@ -21,7 +21,7 @@ _MOST_HEADER_BYTES = 16 * 1024
 
 
 def judge(reply: OutgoingResponse, now: datetime) -> Succeeded | Failed:
-    """2xx succeeds; 408, 425, 429 and 5xx may succeed later; everything else never will."""
+    """2xx succeeds; 408, 425, 429 and 5xx are retried; everything else is permanent."""
     response = describe(reply)
     status = reply.status
     if 200 <= status < 300:
@@ -36,7 +36,7 @@ def judge(reply: OutgoingResponse, now: datetime) -> Succeeded | Failed:
 
 
 def describe(reply: OutgoingResponse) -> dict[str, Any]:
-    """What is kept of an answer on the attempt."""
+    """What is stored of an answer on the attempt."""
     return {
         "status": reply.status,
         "headers": _bounded(reply.headers),
@@ -47,7 +47,7 @@ def describe(reply: OutgoingResponse) -> dict[str, Any]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """How long the target asks us to wait: seconds, or the moment of an HTTP date."""
+    """The delay of the target's `Retry-After`: seconds, or an HTTP date."""
     text = next((value.strip() for name, value in headers.items() if name.lower() == "retry-after"), "")
     if text.isascii() and text.isdigit():
         return timedelta(seconds=min(int(text[:12]), _LONGEST_WAIT.total_seconds()))
@@ -61,7 +61,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
 
 
 def phrase(status: int) -> str:
-    """The status with its usual name; never the target's own words."""
+    """The status with its standard reason phrase; never the target's own text."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
@@ -69,7 +69,7 @@ def phrase(status: int) -> str:
 
 
 def _text(raw: bytes) -> str:
-    # PostgreSQL keeps no U+0000 in text.
+    # PostgreSQL text cannot hold U+0000.
     return raw.decode("utf-8", "replace").replace("\x00", "")
 
 
@@ -77,7 +77,7 @@ def _bounded(headers: Mapping[str, str]) -> dict[str, str]:
     kept: dict[str, str] = {}
     left = _MOST_HEADER_BYTES
     for name, value in list(headers.items())[:_MOST_HEADERS]:
-        # A cookie opens the target to whoever reads it, and a viewer reads this.
+        # A cookie grants access to the target, and viewers may read this.
         clean = _HIDDEN if name.lower() in _COOKIES else value.replace("\x00", "")
         left -= len(name) + len(clean.encode("utf-8", "replace"))
         if left < 0:

@@ -1,1 +1,1 @@
-"""Workers."""
+"""Worker and scheduler processes: status reports, ping, drain and restart."""

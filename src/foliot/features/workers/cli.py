@@ -17,7 +17,7 @@ from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 group = CommandGroup()
 
 PAUSE = 0.1
-"""Seconds between two looks at which processes have answered."""
+"""Seconds between two checks of which processes have answered."""
 NONE = "No process has reported: foliot up starts one."
 
 Node = Annotated[str, typer.Argument(help="The process's id, as foliot worker list shows it.", metavar="WORKER")]
@@ -61,7 +61,7 @@ def ping(
     timeout: Annotated[float, typer.Option(min=0.1, max=600, help="Seconds to wait for the answers.")] = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Ask every process for a sign of life. Exit 1 when one does not answer, or there is none."""
+    """Ask every process to report. Exit 1 if one does not answer, or if there is none."""
     with connect() as client:
         asked = {node["id"]: node for node in client.post("/api/workers/ping")["items"]}
         waiting = {node_id for node_id, node in asked.items() if node["state"] != "stale"}

@@ -1,4 +1,4 @@
-"""Routes of the processes that fire and execute."""
+"""Routes of worker and scheduler processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_ID = 200
 
 
 async def _id(node_id: Annotated[str, Path(description="A process's id, as the list names it.")]) -> str:
-    # As processes name themselves; any other is nobody's.
+    # The form of generated node ids; no process can have another.
     if not 0 < len(node_id) <= MAX_ID or not node_id.isprintable():
         raise NotFound("worker", node_id[:64])
     return node_id
@@ -34,7 +34,7 @@ NodeId = Annotated[str, Depends(_id)]
 
 @router.get("", dependencies=[permits(Workers.list)], response_model=schema.WorkerPage, summary="List workers")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
-    """Schedulers too: whatever fires or executes. Processes with only an API do not report."""
+    """Schedulers too: every process that fires or executes. Processes with only an API do not report."""
     shown, following = part.of(await cases[Workers].list(caller), lambda one: one.id)
     return encode.answer(
         schema.WorkerPage(
@@ -51,9 +51,9 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     summary="Ping workers",
 )
 async def ping(cases: Cases, caller: Who, asked: Body) -> Response:
-    """Every process is asked to report at once. The answer is the list as it was: who lives has a later `seen_at` soon.
+    """Every process is asked to report at once. The answer has the state before: a live one soon has a later `seen_at`.
 
-    Without a feed that reaches it, a process reports every five seconds all the same.
+    Without a feed that reaches it, a process still reports every five seconds.
     """
     return encode.answer(_listed(await cases[Workers].ping(caller, asked.once(200, _listed))))
 
@@ -80,7 +80,7 @@ async def drain(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Resp
     summary="Restart a worker",
 )
 async def restart(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Response:
-    """It takes no new runs, finishes those it has, and begins anew, under another id in this list."""
+    """It takes no new runs, finishes those it has, and starts again, under another id in this list."""
     return encode.answer(
         _worker(await cases[Workers].ask(caller, node_id, NodeRequest.RESTART, asked.once(200, _worker)))
     )

@@ -1,4 +1,4 @@
-"""Requests and answers of workers."""
+"""Response schemas of worker and scheduler processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.servers.http.schema import declared
 
 @declared
 class WorkerStatus:
-    """One process, as it reported last."""
+    """One process, by its last report."""
 
     id: str
     role: str
@@ -19,11 +19,11 @@ class WorkerStatus:
     started_at: datetime
     seen_at: datetime
     state: NodeState
-    """`stale` when it has not reported for 30 s; it is forgotten after a day. `draining` when it was asked to leave."""
+    """`stale` without a report for 30 s; deleted after a day. `draining` once it was asked to drain or restart."""
     wish: NodeRequest | None
-    """What was asked of it."""
+    """The pending request: drain or restart."""
     slots: int
-    """How many runs it executes at once; 0 for one that only fires."""
+    """How many runs it executes at once; 0 for a process that only fires."""
     free: int
     in_flight: int
     queues: list[str] | None

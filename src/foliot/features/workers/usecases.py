@@ -1,4 +1,4 @@
-"""The processes of the house: which there are, how they are, and asking one to leave."""
+"""Use cases of worker and scheduler processes: list, ping, drain, restart."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from foliot.engine.sql.retention import SqlRetention
 from foliot.wakeups.feed import Feed, node_topic
 
 EXECUTING = frozenset({"up", "scheduler", "worker"})
-"""Roles that take runs, unless their report says that they have no slots."""
+"""Roles that take runs, unless they report zero slots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerView:
-    """One process, as it reported last."""
+    """One process, by its last report."""
 
     id: str
     role: str
@@ -53,7 +53,7 @@ class WorkerView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """List, ping, drain and restart."""
+    """List, ping, drain and restart processes."""
 
     store: Database
     clock: Clock
@@ -67,23 +67,23 @@ class Workers:
 
     @command(Verb.READ, Thing.INSTALLATION)
     async def ping(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[WorkerView]:
-        """Ask every process to report at once, and say how they stood before: one that lives reports anew."""
-        found = await self.list(ctx.caller)
+        """Ask every process to report at once, and return the state before: a live process then reports again."""
+        workers = await self.list(ctx.caller)
         if once.key is not None:
             await ctx.begin(across_tenants=True)
-        ctx.wake(*(node_topic(one.id) for one in found if one.state is not NodeState.STALE))
-        return found
+        ctx.wake(*(node_topic(one.id) for one in workers if one.state is not NodeState.STALE))
+        return workers
 
     @command(Verb.WRITE, Thing.INSTALLATION)
     async def ask(
         self, ctx: CommandContext, node_id: str, wish: NodeRequest, once: IdempotentRequest = EACH_TIME
     ) -> WorkerView:
-        """It hears of it within seconds, takes no new runs, and finishes those it has."""
+        """The process reads the request within seconds, takes no new runs, and finishes those it has."""
         tx = await ctx.begin(across_tenants=True)
-        found = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
-        if not found:
+        workers = [read_worker(row, ctx.now) for row in await SqlRetention(tx).nodes() if row["id"] == node_id]
+        if not workers:
             raise NotFound("worker", node_id[:200])
-        (was,) = found
+        (was,) = workers
         if was.state is NodeState.STALE:
             raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
         if was.wish is not wish:
@@ -96,7 +96,7 @@ class Workers:
 
 
 def read_worker(row: Mapping[str, Any], now: datetime) -> WorkerView:
-    """A row and its report; a report that says nothing of slots is of a process that has what is free and in use."""
+    """A process from its row and report; where the report has no slots, they are those free and in use."""
     report = row["report"] if isinstance(row["report"], Mapping) else {}
     free, in_flight = _count(report.get("free")), _count(report.get("in_flight"))
     queues = report.get("queues")

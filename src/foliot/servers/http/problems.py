@@ -50,11 +50,11 @@ TITLES = {
     "conflict": (409, "Its state does not allow this"),
     "version_mismatch": (412, "Somebody changed it first"),
     "too_large": (413, "The body is too large"),
-    "invalid": (422, "The request breaks a rule"),
+    "invalid": (422, "The request is invalid"),
     "key_reused": (422, "The idempotency key belongs to another request"),
     "too_many": (429, "Too much at once"),
     "internal": (500, "Something went wrong here"),
-    "unavailable": (503, "Something Foliot needs is away"),
+    "unavailable": (503, "Something Foliot depends on is unavailable"),
 }
 """Every code a problem may carry, with its status and title."""
 

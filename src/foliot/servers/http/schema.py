@@ -108,7 +108,7 @@ ALWAYS = {
     **problem(401, "No valid token or API key was shown"),
     **problem(403, "You may not do this"),
     **problem(413, "The body is too large"),
-    **problem(422, "The request breaks a rule"),
+    **problem(422, "The request is invalid"),
     **problem(429, "Your tenant has had its share; `Retry-After` says when to come back"),
-    **problem(503, "The database is away, or the keys that tokens are checked by"),
+    **problem(503, "The database, or the keys that verify tokens, are unavailable"),
 }

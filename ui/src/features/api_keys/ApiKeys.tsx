@@ -2,9 +2,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 
-import type { CursorPage } from "@/api/client";
-import { ask, newIdempotencyKey } from "@/api/client";
-import type { ApiKey } from "@/api/schema";
+import { ask, newIdempotencyKey, send } from "@/api/client";
+import type { ApiKey, NewApiKey } from "@/api/schema";
 import { usePermission, useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
@@ -30,7 +29,7 @@ export function Keys() {
   const local = useSession()?.mode === "local";
   const keys = useQuery({
     queryKey: ["keys"],
-    queryFn: ({ signal }) => ask<CursorPage<ApiKey>>("/api/keys", { query: { limit: 200 }, signal }),
+    queryFn: ({ signal }) => ask("/api/keys", { query: { limit: 200 }, signal }),
     retry: false,
   });
   const [making, setMaking] = useState(false);
@@ -107,7 +106,9 @@ export function Keys() {
         danger
         title={`Revoke ${revoking?.name ?? ""}?`}
         action="Revoke"
-        onConfirm={() => act(`/api/keys/${revoking?.id ?? ""}`, { method: "DELETE" }, "Revoked: it counts no more")}
+        onConfirm={() =>
+          act("DELETE", "/api/keys/{key_id}", { params: { key_id: revoking?.id ?? "" } }, "Revoked: it counts no more")
+        }
       >
         Requests with it are refused from now on. This cannot be undone.
       </Confirm>
@@ -120,7 +121,7 @@ function Making({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<(typeof ROLES)[number]>("operator");
   const [days, setDays] = useState("");
-  const [made, setMade] = useState<(ApiKey & { key: string }) | null>(null);
+  const [made, setMade] = useState<NewApiKey | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [idempotencyKey] = useState(newIdempotencyKey);
   if (made) return <Made made={made} onClose={onClose} />;
@@ -130,8 +131,7 @@ function Making({ onClose }: { onClose: () => void }) {
       onSubmit={(event) => {
         event.preventDefault();
         const expires = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
-        void ask<ApiKey & { key: string }>("/api/keys", {
-          method: "POST",
+        void send("POST", "/api/keys", {
           idempotencyKey,
           body: { name, role, expires_at: expires },
         }).then((answer) => {

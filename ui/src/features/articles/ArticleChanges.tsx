@@ -3,7 +3,6 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { ArticleDetail } from "@/api/schema";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Skeleton } from "@/parts/Skeleton";
 import { number } from "@/time/moment";
@@ -17,7 +16,8 @@ const AROUND = 2;
 export function ArticleChanges({ job, article }: { job: string; article: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: [...queryKeys.run(job), "results", "article", article],
-    queryFn: ({ signal }) => ask<ArticleDetail>(`/jobs/${job}/results/${article}`, { signal }),
+    queryFn: ({ signal }) =>
+      ask("/jobs/{job_id}/results/{article_id}", { params: { job_id: job, article_id: article }, signal }),
   });
   const [title, text] = useMemo(() => {
     const before = data?.previous;

@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { ArticleResult, ArticleResults, FailedArticle, JobReport } from "@/api/schema";
+import type { ArticleResult, FailedArticle, JobReport } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Modal } from "@/parts/Confirm";
@@ -35,12 +35,14 @@ export function Articles({ job }: { job: JobReport }) {
   const [reading, setReading] = useState<ArticleResult | null>(null);
   const results = useQuery({
     queryKey: [...queryKeys.run(job.job_id), "results", most],
-    queryFn: ({ signal }) => ask<ArticleResults>(`/jobs/${job.job_id}/results`, { query: { limit: most }, signal }),
+    queryFn: ({ signal }) =>
+      ask("/jobs/{job_id}/results", { params: { job_id: job.job_id }, query: { limit: most }, signal }),
     refetchInterval: job.finished_at ? false : 2000,
     placeholderData: (before) => before,
   });
-  const read = results.data?.results ?? [];
-  const failed = results.data?.failed_articles ?? [];
+  const batch = results.data && "results" in results.data ? results.data : undefined;
+  const read = batch?.results ?? [];
+  const failed = batch?.failed_articles ?? [];
   const domains = useMemo(() => countByHost(read, failed), [read, failed]);
   const rows = useMemo<Row[]>(() => {
     const bad = failed.map((one) => ({ url: one.url, read: null, failed: one }));
@@ -149,7 +151,7 @@ export function Articles({ job }: { job: JobReport }) {
         loading={results.isPending}
         error={results.error}
         onRetry={() => void results.refetch()}
-        hasMore={read.length < (results.data?.successful ?? 0) && most < 500}
+        hasMore={read.length < (batch?.successful ?? 0) && most < 500}
         onMore={() => setMost(Math.min(most + STEP, 500))}
         fill={false}
         empty={

@@ -45,7 +45,7 @@ export function AuditEntry({ entry, onReverted }: { entry: AuditLogEntry; onReve
         <button
           type="button"
           aria-expanded={open}
-          aria-label={`${open ? "Fold" : "Unfold"} what changed`}
+          aria-label={`${open ? "Hide" : "Show"} what changed`}
           onClick={() => setOpen(!open)}
           className="rounded-sm p-0.5 text-muted hover:text-ink"
         >

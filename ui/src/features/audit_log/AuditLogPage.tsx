@@ -39,7 +39,7 @@ export default function AuditLogPage() {
   const [thingId, setThingId] = useUrl("thing_id");
   const [verb, setVerb] = useUrl("verb");
   const query = useMemo(() => ({ user, thing, thing_id: thingId, verb }), [user, thing, thingId, verb]);
-  const list = useLiveList<AuditLogEntry>({ path: "/api/audit", query, topic: "schedules", rowId, limit: 100 });
+  const list = useLiveList({ path: "/api/audit", query, topic: "schedules", rowId, limit: 100 });
   const filtered = Boolean(user || thing || thingId || verb);
   const clear = (): void => {
     for (const set of [setUser, setThing, setThingId, setVerb]) set("");
@@ -56,7 +56,9 @@ export default function AuditLogPage() {
           >
             Export what is shown
           </Button>
-          <CopyAs call={{ method: "GET", path: pathOf("/api/audit", { ...query, limit: 100 }), cli: "audit list" }} />
+          <CopyAs
+            call={{ method: "GET", path: pathOf("/api/audit", { query: { ...query, limit: 100 } }), cli: "audit list" }}
+          />
         </>
       }
     >

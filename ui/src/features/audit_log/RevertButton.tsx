@@ -2,9 +2,9 @@ import { Undo2 } from "lucide-react";
 import { useState } from "react";
 import { toast } from "sonner";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { messageOf } from "@/api/problem";
-import type { Schedule, AuditLogEntry } from "@/api/schema";
+import type { AuditLogEntry } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -26,7 +26,7 @@ export function RevertButton({
   const look = { label: "Look at it", onClick: () => go(`/schedules/${entry.thing_id}`) };
   const revert = async (): Promise<void> => {
     try {
-      const now = await ask<Schedule>(`/api/audit/${entry.id}/revert`, { method: "POST" });
+      const now = await send("POST", "/api/audit/{entry_id}/revert", { params: { entry_id: entry.id } });
       toast.success(`${now.name} is as it was before`, { action: look });
       onReverted?.();
     } catch (error) {

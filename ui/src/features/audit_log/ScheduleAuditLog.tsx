@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { AuditLogEntry } from "@/api/schema";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Instant } from "@/parts/Instant";
@@ -30,7 +28,7 @@ export function ScheduleAuditLog({ id }: { id: string }) {
   const query = { thing: "schedule", thing_id: id, limit: 50 };
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["schedules", "audit_log", id],
-    queryFn: ({ signal }) => ask<CursorPage<AuditLogEntry>>("/api/audit", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/audit", { query, signal }),
     retry: false,
   });
   if (isPending) return <SkeletonRows rows={4} />;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { ask } from "@/api/client";
+import { dryRun, send } from "@/api/client";
 import type { NewBackfill, BackfillDryRun, BulkAction, Schedule } from "@/api/schema";
 import { BulkDialog, type Rate, RATES, useStartRequest } from "@/features/bulk/BulkDialog";
 import { reasonOf } from "@/features/ledger/instantGroups";
@@ -62,9 +62,9 @@ function BackfillForm({
   const trial = useQuery({
     queryKey: ["rehearsal", schedule.id, settled],
     queryFn: ({ signal }) =>
-      ask<BackfillDryRun>(`/api/schedules/${schedule.id}/backfill`, {
-        method: "POST",
-        body: { ...(JSON.parse(settled) as object), dry_run: true },
+      dryRun("/api/schedules/{schedule_id}/backfill", {
+        params: { schedule_id: schedule.id },
+        body: JSON.parse(settled) as NewBackfill,
         signal,
       }),
     enabled: settled !== "null",
@@ -75,7 +75,12 @@ function BackfillForm({
   const count = trial.data?.count ?? 0;
   const ready = settled === asked && !trial.isPlaceholderData && !trial.error && count > 0;
   const { start, busy, error } = useStartRequest(
-    `/api/schedules/${schedule.id}/backfill`,
+    (body: NewBackfill, idempotencyKey) =>
+      send("POST", "/api/schedules/{schedule_id}/backfill", {
+        params: { schedule_id: schedule.id },
+        body,
+        idempotencyKey,
+      }),
     onStarted,
     () => void trial.refetch(),
   );
@@ -84,7 +89,7 @@ function BackfillForm({
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        if (ready) void start({ ...request, to: request?.to ?? new Date().toISOString(), expect: count });
+        if (ready && request) void start({ ...request, to: request.to ?? new Date().toISOString(), expect: count });
       }}
     >
       <p className="text-sm text-muted">

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 
-import { ask, newIdempotencyKey } from "@/api/client";
+import { newIdempotencyKey } from "@/api/client";
 import type { BulkAction } from "@/api/schema";
 
 import { BulkProgress } from "./BulkProgress";
@@ -22,14 +22,18 @@ export function BulkDialog({
 }
 
 /** Starts a bulk action under one idempotency key per press; `refused` is called when the server refuses. */
-export function useStartRequest(path: string, onStarted: (bulk: BulkAction) => void, refused?: () => void) {
+export function useStartRequest<Body>(
+  post: (body: Body, idempotencyKey: string) => Promise<BulkAction>,
+  onStarted: (bulk: BulkAction) => void,
+  refused?: () => void,
+) {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newIdempotencyKey);
-  const start = async (body: object): Promise<void> => {
+  const start = async (body: Body): Promise<void> => {
     setBusy(true);
     try {
-      onStarted(await ask<BulkAction>(path, { method: "POST", body, idempotencyKey: key }));
+      onStarted(await post(body, key));
     } catch (why) {
       setError(why);
       setKey(newIdempotencyKey());

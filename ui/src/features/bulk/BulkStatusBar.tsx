@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
 import { useState } from "react";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import type { BulkAction } from "@/api/schema";
 import { useTopic } from "@/live/live";
 import { Button } from "@/parts/Button";
@@ -59,7 +59,12 @@ export function BulkStatusBar({
         <Button
           acts
           size="small"
-          onClick={() => void ask<BulkAction>(`/api/bulk/${bulk.id}/stop`, { method: "POST" }).then(setBulk, () => undefined)}
+          onClick={() =>
+            void send("POST", "/api/bulk/{bulk_id}/stop", { params: { bulk_id: bulk.id } }).then(
+              setBulk,
+              () => undefined,
+            )
+          }
         >
           Stop
         </Button>

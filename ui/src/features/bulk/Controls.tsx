@@ -14,18 +14,18 @@ export function Controls({ bulk, size }: { bulk: BulkAction; size?: "small" }) {
   const queries = useQueryClient();
   const [act, busy] = useCommand();
   if (!usePermission("write:bulk") || isOver(bulk)) return null;
-  const ask = async (verb: "pause" | "resume" | "stop"): Promise<void> => {
-    const now = await act<BulkAction>(`/api/bulk/${bulk.id}/${verb}`);
+  const control = async (verb: "pause" | "resume" | "stop"): Promise<void> => {
+    const now = await act("POST", `/api/bulk/{bulk_id}/${verb}`, { params: { bulk_id: bulk.id } });
     if (now) queries.setQueryData(queryKeys.bulk(bulk.id), now);
   };
   return (
     <>
       {bulk.state === "paused" ? (
-        <Button size={size} busy={busy} icon={<Play size={14} aria-hidden />} onClick={() => void ask("resume")}>
+        <Button size={size} busy={busy} icon={<Play size={14} aria-hidden />} onClick={() => void control("resume")}>
           Go on
         </Button>
       ) : (
-        <Button size={size} busy={busy} icon={<Pause size={14} aria-hidden />} onClick={() => void ask("pause")}>
+        <Button size={size} busy={busy} icon={<Pause size={14} aria-hidden />} onClick={() => void control("pause")}>
           Pause
         </Button>
       )}
@@ -34,7 +34,7 @@ export function Controls({ bulk, size }: { bulk: BulkAction; size?: "small" }) {
         kind="danger"
         busy={busy}
         icon={<Square size={13} aria-hidden />}
-        onClick={() => void ask("stop")}
+        onClick={() => void control("stop")}
       >
         Stop
       </Button>

@@ -12,7 +12,7 @@ export function useBulk(id: string) {
   const queries = useQueryClient();
   const found = useQuery({
     queryKey: queryKeys.bulk(id),
-    queryFn: ({ signal }) => ask<BulkAction>(`/api/bulk/${id}`, { signal }),
+    queryFn: ({ signal }) => ask("/api/bulk/{bulk_id}", { params: { bulk_id: id }, signal }),
     refetchInterval: (query) => (query.state.data && isOver(query.state.data) ? false : 5000),
   });
   useTopic(`bulk:${id}`, (message) => {

@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import { toast } from "sonner";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { messageOf } from "@/api/problem";
 import type { BulkAction, NewBulkAction } from "@/api/schema";
 import { useNavigateTo } from "@/parts/useUrl";
@@ -12,7 +12,7 @@ export function useStartBulk(): (request: NewBulkAction) => Promise<BulkAction> 
   return useCallback(
     async (request) => {
       try {
-        const bulk = await ask<BulkAction>("/api/bulk", { method: "POST", body: request });
+        const bulk = await send("POST", "/api/bulk", { body: request });
         toast.success(`${verb(request.action)} ${bulk.total.toLocaleString("en-US")}: under way`, {
           action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
         });

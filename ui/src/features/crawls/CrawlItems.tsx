@@ -10,14 +10,6 @@ import { Json } from "@/parts/Json";
 import { type Column, DataTable } from "@/parts/table/DataTable";
 import { number } from "@/time/moment";
 
-interface CrawlResults {
-  job_id: string;
-  status: string;
-  total: number;
-  not_kept: number;
-  items: unknown[];
-}
-
 const STEP = 100;
 
 interface Row {
@@ -34,11 +26,13 @@ export function CrawlItems({ job }: { job: JobReport }) {
   const [open, setOpen] = useState<Row | null>(null);
   const results = useQuery({
     queryKey: [...queryKeys.run(job.job_id), "items", most],
-    queryFn: ({ signal }) => ask<CrawlResults>(`/jobs/${job.job_id}/results`, { query: { limit: most }, signal }),
+    queryFn: ({ signal }) =>
+      ask("/jobs/{job_id}/results", { params: { job_id: job.job_id }, query: { limit: most }, signal }),
     refetchInterval: job.finished_at ? false : 2000,
     placeholderData: (before) => before,
   });
-  const rows = useMemo(() => (results.data?.items ?? []).map((item, place) => ({ place, item })), [results.data]);
+  const crawl = results.data && "items" in results.data ? results.data : undefined;
+  const rows = useMemo(() => (crawl?.items ?? []).map((item, place) => ({ place, item })), [crawl]);
   const columns = useMemo<Column<Row>[]>(() => {
     const first = rows[0]?.item;
     const names = first && typeof first === "object" ? Object.keys(first).slice(0, 5) : [];
@@ -62,9 +56,9 @@ export function CrawlItems({ job }: { job: JobReport }) {
   }, [rows]);
   return (
     <>
-      {results.data?.not_kept ? (
+      {crawl?.not_kept ? (
         <p className="text-sm text-attention-ink">
-          {number(results.data.not_kept)} more were too large, or too many, and were not kept.
+          {number(crawl.not_kept)} more were too large, or too many, and were not kept.
         </p>
       ) : null}
       <DataTable
@@ -76,7 +70,7 @@ export function CrawlItems({ job }: { job: JobReport }) {
         loading={results.isPending}
         error={results.error}
         onRetry={() => void results.refetch()}
-        hasMore={rows.length < (results.data?.total ?? 0) && most < 500}
+        hasMore={rows.length < (crawl?.total ?? 0) && most < 500}
         onMore={() => setMost(Math.min(most + STEP, 500))}
         fill={false}
         empty={

@@ -169,7 +169,14 @@ function MuteNote({ group, mute }: { group: FailureGroup; mute: NonNullable<Fail
           acts
           busy={busy}
           icon={<BellRing size={13} aria-hidden />}
-          onClick={() => void act(`/api/dead-letters/groups/${group.fingerprint}/unmute`, {}, "Not muted any more")}
+          onClick={() =>
+            void act(
+              "POST",
+              "/api/dead-letters/groups/{fingerprint}/unmute",
+              { params: { fingerprint: group.fingerprint } },
+              "Not muted any more",
+            )
+          }
         >
           Unmute
         </Button>
@@ -189,7 +196,7 @@ function GroupRuns({
 }) {
   const q = filterOf(group, narrowed);
   const query = useMemo(() => ({ q }), [q]);
-  const list = useLiveList<Run>({ path: "/api/runs", query, topic: "runs", rowId, limit: 20 });
+  const list = useLiveList({ path: "/api/runs", query, topic: "runs", rowId, limit: 20 });
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const columns = useMemo(
     () => deadLetterColumns(onReplay && ((run) => onReplay({ ids: [run.id], sample: run }))),

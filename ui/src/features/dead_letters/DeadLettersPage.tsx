@@ -71,7 +71,7 @@ export default function DeadLettersPage() {
           <CopyAs
             call={{
               method: "GET",
-              path: pathOf("/api/dead-letters/groups", { q }),
+              path: pathOf("/api/dead-letters/groups", { query: { q } }),
               cli: q ? `dead-letter groups -q ${shellQuoted(q)}` : "dead-letter groups",
             }}
           />
@@ -114,7 +114,7 @@ function useGroups(q: string, narrowed: string): UseQueryResult<FailureGroupPage
   const query = { q: `${q} ${narrowed}`.trim(), limit: 100 };
   return useQuery({
     queryKey: queryKeys.deadLetterGroups(query),
-    queryFn: ({ signal }) => ask<FailureGroupPage>("/api/dead-letters/groups", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/dead-letters/groups", { query, signal }),
     placeholderData: (before) => before,
     retry: false,
   });
@@ -203,7 +203,8 @@ function MutedGroups({ found, actions }: { found?: FailureGroupPage; actions: Gr
 
 /** Downloads all dead letters that match. */
 function Export({ q }: { q: string }) {
-  const save = (format: string): void => window.location.assign(pathOf("/api/runs/export", { q, format }));
+  const save = (format: "ndjson" | "csv"): void =>
+    window.location.assign(pathOf("/api/runs/export", { query: { q, format } }));
   return (
     <Menu
       trigger={<Button icon={<Download size={14} aria-hidden />}>Export</Button>}

@@ -1,13 +1,9 @@
+import type { HourlyCount } from "@/api/schema";
 import { useZone } from "@/prefs";
 import { number, short } from "@/time/moment";
 
-export interface Hour {
-  at: string;
-  count: number;
-}
-
 /** Arrivals per hour of the last day. */
-export function HourlyArrivals({ hours, height = 28 }: { hours: readonly Hour[]; height?: number }) {
+export function HourlyArrivals({ hours, height = 28 }: { hours: readonly HourlyCount[]; height?: number }) {
   const zone = useZone();
   const top = Math.max(...hours.map((hour) => hour.count), 1);
   const total = hours.reduce((sum, one) => sum + one.count, 0);

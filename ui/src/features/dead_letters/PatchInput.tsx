@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Run, Schedule } from "@/api/schema";
+import type { Run } from "@/api/schema";
 import { JsonInput } from "@/parts/form/JsonInput";
 import { Json } from "@/parts/Json";
 
@@ -37,7 +37,8 @@ export function PatchInput({
 function SamplePayload({ sample }: { sample: Run }) {
   const schedule = useQuery({
     queryKey: queryKeys.schedule(sample.schedule_id ?? ""),
-    queryFn: ({ signal }) => ask<Schedule>(`/api/schedules/${sample.schedule_id}`, { signal }),
+    queryFn: ({ signal }) =>
+      ask("/api/schedules/{schedule_id}", { params: { schedule_id: sample.schedule_id ?? "" }, signal }),
     enabled: sample.action === null && sample.schedule_id !== null,
   }).data;
   const carried = sample.action ?? schedule?.action;

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { ask } from "@/api/client";
-import type { BulkAction, NewBulkAction, Run, BulkDryRun } from "@/api/schema";
+import { dryRun, send } from "@/api/client";
+import type { BulkAction, NewBulkAction, Run } from "@/api/schema";
 import { BulkDialog, type Rate, RATES, useStartRequest } from "@/features/bulk/BulkDialog";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
@@ -74,9 +74,8 @@ function ReplayForm({
   const rehearsal = useQuery({
     queryKey: ["rehearsal", settled],
     queryFn: ({ signal }) =>
-      ask<BulkDryRun>("/api/bulk", {
-        method: "POST",
-        body: { action: "replay", ...(JSON.parse(settled) as object), dry_run: true },
+      dryRun("/api/bulk", {
+        body: { action: "replay", ...(JSON.parse(settled) as Partial<NewBulkAction>) },
         signal,
       }),
     placeholderData: (before) => before,
@@ -91,7 +90,10 @@ function ReplayForm({
     rehearsal.data?.rehearsal?.refused !== count &&
     !written.error &&
     (!target.edit || patch !== null);
-  const { start, busy, error } = useStartRequest("/api/bulk", onStarted);
+  const { start, busy, error } = useStartRequest(
+    (body: NewBulkAction, idempotencyKey) => send("POST", "/api/bulk", { body, idempotencyKey }),
+    onStarted,
+  );
   return (
     <form
       className="flex flex-col gap-4"

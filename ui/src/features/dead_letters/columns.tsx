@@ -8,7 +8,7 @@ import type { Column } from "@/parts/table/DataTable";
 /** The payload of a dead letter, in one line. */
 function payload(run: Run): string {
   const body = (run.action as { body?: unknown } | null)?.body ?? run.action;
-  return body ? JSON.stringify(body).slice(0, 120) : "as its schedule says";
+  return body ? JSON.stringify(body).slice(0, 120) : "from its schedule";
 }
 
 export function deadLetterColumns(onReplay?: (run: Run) => void): Column<Run>[] {

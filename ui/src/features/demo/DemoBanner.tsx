@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { toast } from "sonner";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -30,7 +30,7 @@ export function DemoBanner() {
         action="Remove demo"
         danger
         onConfirm={async () => {
-          await ask("/api/demo", { method: "DELETE" });
+          await send("DELETE", "/api/demo");
           toast.success("The demo is gone. What you made yourself is still here.");
           await queries.invalidateQueries();
         }}

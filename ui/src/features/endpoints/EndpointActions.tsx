@@ -3,9 +3,9 @@ import { Ellipsis } from "lucide-react";
 import { useState } from "react";
 import { toast } from "sonner";
 
-import { ask } from "@/api/client";
+import { dryRun, send } from "@/api/client";
 import { messageOf } from "@/api/problem";
-import type { EndpointHealth, Run, BulkDryRun } from "@/api/schema";
+import type { EndpointHealth } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { ReplayDialog, type ReplayTarget } from "@/features/dead_letters/ReplayDialog";
@@ -39,7 +39,7 @@ export function EndpointMenu({
   ];
   const test = async (): Promise<void> => {
     try {
-      const run = await ask<Run>("/api/endpoints/test", { method: "POST", body: { url: endpoint.url } });
+      const run = await send("POST", "/api/endpoints/test", { body: { url: endpoint.url } });
       toast.success("A test is on its way", {
         action: { label: "Open run", onClick: () => go(`/runs/${run.id}`) },
       });
@@ -89,8 +89,7 @@ function DisableDialog({ endpoint, onClose }: { endpoint: EndpointHealth | null;
   const filter = targetFilter(endpoint?.url ?? "");
   const trial = useQuery({
     queryKey: ["rehearsal", "pause", filter],
-    queryFn: ({ signal }) =>
-      ask<BulkDryRun>("/api/bulk", { method: "POST", body: { action: "pause", filter, dry_run: true }, signal }),
+    queryFn: ({ signal }) => dryRun("/api/bulk", { body: { action: "pause", filter }, signal }),
     enabled: endpoint !== null,
     staleTime: 0,
     retry: false,

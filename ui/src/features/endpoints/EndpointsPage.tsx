@@ -24,7 +24,7 @@ const rowId = (endpoint: EndpointHealth): string => endpoint.url;
 export default function EndpointsPage() {
   const list = useQuery({
     queryKey: queryKeys.endpoints,
-    queryFn: ({ signal }) => ask<EndpointPage>("/api/endpoints", { signal }),
+    queryFn: ({ signal }) => ask("/api/endpoints", { signal }),
     refetchInterval: PACE,
   });
   const [chosen, setChosen] = useState<ChosenAction | null>(null);

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { ask } from "@/api/client";
-import type { NewBulkAction, EndpointHealth, BulkDryRun } from "@/api/schema";
+import { dryRun } from "@/api/client";
+import type { NewBulkAction, EndpointHealth } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { Button } from "@/parts/Button";
@@ -142,7 +142,7 @@ function Line({
 function useTrial(request: NewBulkAction, enabled: boolean) {
   return useQuery({
     queryKey: ["rehearsal", JSON.stringify(request)],
-    queryFn: ({ signal }) => ask<BulkDryRun>("/api/bulk", { method: "POST", body: { ...request, dry_run: true }, signal }),
+    queryFn: ({ signal }) => dryRun("/api/bulk", { body: request, signal }),
     enabled,
     staleTime: 0,
     retry: false,

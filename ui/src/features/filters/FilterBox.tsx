@@ -5,7 +5,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion } from "@/api/schema";
+import type { FilterSuggestion, SuggestField } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { ErrorPointer } from "@/parts/form/ErrorPointer";
 import { useKeys } from "@/parts/useKeys";
@@ -18,7 +18,7 @@ export interface FilterKey {
   /** The closed list of values, */
   values?: readonly string[];
   /** or the field of `/api/suggest` that knows them. */
-  suggest?: string;
+  suggest?: SuggestField;
 }
 
 interface Choice {
@@ -61,8 +61,8 @@ export function FilterBox({
   const { data } = useQuery({
     queryKey: queryKeys.suggest(asked ?? "", token.value),
     queryFn: ({ signal }) =>
-      ask<{ items: FilterSuggestion[] }>("/api/suggest", {
-        query: { field: asked, prefix: token.value.replaceAll('"', ""), limit: 8 },
+      ask("/api/suggest", {
+        query: { field: asked ?? undefined, prefix: token.value.replaceAll('"', ""), limit: 8 },
         signal,
       }),
     enabled: asked !== null,

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
+import type { DatabaseHealth } from "@/api/schema";
 import { usePermission, useSession } from "@/api/session";
 import { Card } from "@/parts/Card";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -10,31 +11,15 @@ import { StateIcon } from "@/parts/state/StateBadge";
 import { bytes } from "@/time/format";
 import { number } from "@/time/moment";
 
-interface Health {
-  status: "ok" | "degraded" | "down";
-  version: string;
-  problems: string[];
-  database: {
-    status: string;
-    latency_ms: number | null;
-    error: string | null;
-    disk: { path?: string; bytes?: number; free?: number } | null;
-  };
-  feed: { kind: string; connected: boolean; error: string | null } | null;
-  broker: { url: string; publishing: boolean; error: string | null } | null;
-  scrapyd: { url: string; status: string; running: number | null; pending: number | null; error: string | null }[];
-}
+const LIMITS = [
+  ["schedules", "Schedules"],
+  ["concurrent_runs", "Runs at once"],
+  ["streams", "Open streams"],
+] as const;
 
-interface InUse {
-  limits: Record<string, number | null>;
-  used: Record<string, number>;
-}
-
-const LIMITS: Record<string, string> = {
-  schedules: "Schedules",
-  concurrent_runs: "Runs at once",
-  streams: "Open streams",
-};
+/** The size of the database's file and the space beside it, where the database is a file. */
+const diskNote = (disk: DatabaseHealth["disk"]): string =>
+  disk?.bytes ? ` · ${bytes(Number(disk.bytes))}, ${bytes(Number(disk.free ?? 0))} free` : "";
 
 /** Version, settings, limits and health of this server. */
 export function System() {
@@ -42,14 +27,14 @@ export function System() {
   const mayReadSystem = usePermission("read:house");
   const health = useQuery({
     queryKey: queryKeys.health,
-    queryFn: ({ signal }) => ask<Health>("/health/detailed", { signal }),
+    queryFn: ({ signal }) => ask("/health/detailed", { signal }),
     refetchInterval: 10_000,
     enabled: mayReadSystem,
     retry: false,
   });
   const use = useQuery({
     queryKey: ["limits"],
-    queryFn: ({ signal }) => ask<InUse>("/api/limits", { signal }),
+    queryFn: ({ signal }) => ask("/api/limits", { signal }),
     retry: false,
   });
   return (
@@ -67,9 +52,9 @@ export function System() {
       <Card title="Limits of the tenant">
         {use.data ? (
           <dl className="flex flex-col gap-3 text-sm">
-            {Object.entries(LIMITS).map(([name, label]) => {
-              const most = use.data.limits[name] ?? null;
-              const used = use.data.used[name] ?? 0;
+            {LIMITS.map(([name, label]) => {
+              const most = use.data.limits[name];
+              const used = use.data.used[name];
               return (
                 <div key={name} className="flex flex-wrap items-center gap-x-4 gap-y-1">
                   <dt className="w-36 text-muted">{label}</dt>
@@ -102,9 +87,7 @@ export function System() {
             <ul className="flex flex-col gap-2 text-sm">
               <Line good={health.data.database.status === "ok"} name="Database">
                 {health.data.database.error ?? `answers in ${health.data.database.latency_ms?.toFixed(1) ?? "–"} ms`}
-                {health.data.database.disk?.bytes
-                  ? ` · ${bytes(health.data.database.disk.bytes)}, ${bytes(health.data.database.disk.free ?? 0)} free`
-                  : ""}
+                {diskNote(health.data.database.disk)}
               </Line>
               {health.data.feed ? (
                 <Line good={health.data.feed.connected} name="Wake-ups">

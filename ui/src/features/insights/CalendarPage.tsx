@@ -2,10 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { toast } from "sonner";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Schedule, Timeline } from "@/api/schema";
+import type { TimelineGrouping } from "@/api/schema";
 import { SCHEDULE_FIELDS } from "@/features/filters/fields";
 import { FilterBox } from "@/features/filters/FilterBox";
 import { Button } from "@/parts/Button";
@@ -54,13 +53,13 @@ export default function CalendarPage() {
   // The list validates the filter, also before the timeline is loaded.
   const check = useQuery({
     queryKey: queryKeys.schedules({ q, limit: 1 }),
-    queryFn: ({ signal }) => ask<CursorPage<Schedule>>("/api/schedules", { query: { q, limit: 1 }, signal }),
+    queryFn: ({ signal }) => ask("/api/schedules", { query: { q, limit: 1 }, signal }),
     enabled: q !== "",
     retry: false,
   });
   const next = async (): Promise<void> => {
     const from = Math.max(Date.now(), range.to);
-    const ahead = await ask<Timeline>("/api/timeline", {
+    const ahead = await ask("/api/timeline", {
       query: { from: new Date(from).toISOString(), to: new Date(from + YEAR - 1000).toISOString(), q },
     }).catch(() => null);
     const first = Math.min(...(ahead?.groups.flatMap((group) => group.marks.map((mark) => millis(mark.at))) ?? []));
@@ -134,7 +133,7 @@ export default function CalendarPage() {
           </div>
           <GanttView
             range={range}
-            by={by}
+            by={by as TimelineGrouping}
             q={check.error ? "" : q}
             onZoom={(from, until) => until - from >= 60_000 && setZoom(`${from}-${until}`, true)}
             onNext={() => void next()}

@@ -1,10 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { RunCount, Schedule, RunSeries } from "@/api/schema";
 import { momentOf } from "@/features/filters/span";
 import { Page } from "@/parts/Page";
 import { useUrl } from "@/parts/useUrl";
@@ -28,16 +26,16 @@ export default function OverviewPage() {
   }, [range, minute]);
   const series = useQuery({
     queryKey: queryKeys.runsSeries(query),
-    queryFn: ({ signal }) => ask<RunSeries>("/api/runs/series", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/series", { query, signal }),
     placeholderData: (before) => before,
   });
   const schedules = useQuery({
     queryKey: ["schedules", "any"],
-    queryFn: ({ signal }) => ask<CursorPage<Schedule>>("/api/schedules", { query: { limit: 1 }, signal }),
+    queryFn: ({ signal }) => ask("/api/schedules", { query: { limit: 1 }, signal }),
   });
   const runs = useQuery({
     queryKey: queryKeys.runsCount({ q: "" }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { signal }),
     enabled: schedules.data?.items.length === 0,
   });
   const nothing = schedules.data?.items.length === 0 && runs.data?.count === 0;

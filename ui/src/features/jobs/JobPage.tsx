@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Ban, Download, RotateCcw } from "lucide-react";
 import { useState } from "react";
 
-import { ask } from "@/api/client";
+import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { JobReport, Run } from "@/api/schema";
+import type { JobReport } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Articles } from "@/features/articles/Articles";
 import { CrawlItems } from "@/features/crawls/CrawlItems";
@@ -43,7 +43,7 @@ export default function JobPage() {
     refetch,
   } = useQuery({
     queryKey: [...queryKeys.run(id), "job"],
-    queryFn: ({ signal }) => ask<JobReport>(`/jobs/${id}/status`, { signal }),
+    queryFn: ({ signal }) => ask("/jobs/{job_id}/status", { params: { job_id: id }, signal }),
     refetchInterval: (query) => (query.state.data?.finished_at ? false : 1000),
     retry: false,
   });
@@ -80,11 +80,11 @@ function JobDetail({ job }: { job: JobReport }) {
   const articles = job.kind === "articles";
   const run = job.run_id ?? job.job_id;
   const again = async (): Promise<void> => {
-    const made = await act<Run>(`/api/runs/${run}/retry`, {}, "Begun again");
+    const made = await act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run } }, "Begun again");
     if (made) go(`/crawls/${made.id}`);
   };
   const save = (format: string, type: string) => (): void => {
-    void fetch(`/jobs/${job.job_id}/results`, { headers: { Accept: type } })
+    void fetch(pathOf("/jobs/{job_id}/results", { params: { job_id: job.job_id } }), { headers: { Accept: type } })
       .then((answer) => answer.blob())
       .then((blob) => {
         const link = document.createElement("a");
@@ -173,7 +173,7 @@ function JobDetail({ job }: { job: JobReport }) {
         danger
         title="Cancel this job?"
         action="Cancel the job"
-        onConfirm={() => act(`/jobs/${job.job_id}`, { method: "DELETE" }, "Cancelled")}
+        onConfirm={() => act("DELETE", "/jobs/{job_id}", { params: { job_id: job.job_id } }, "Cancelled")}
       >
         Waiting pages are removed from the queue; results are kept. {articles ? "" : "The spider is asked to stop."}
       </Confirm>

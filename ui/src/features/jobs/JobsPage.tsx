@@ -111,7 +111,7 @@ export default function JobsPage() {
   const query = useMemo(() => ({ status_filter: status, limit: Number(most) || STEP }), [status, most]);
   const list = useQuery({
     queryKey: ["runs", "jobs", query],
-    queryFn: ({ signal }) => ask<{ jobs: JobReport[]; total: number }>("/jobs/", { query, signal }),
+    queryFn: ({ signal }) => ask("/jobs/", { query, signal }),
     placeholderData: (before) => before,
   });
   const jobs = list.data?.jobs ?? [];
@@ -126,7 +126,7 @@ export default function JobsPage() {
           </span>
         ) : null
       }
-      actions={<CopyAs call={{ method: "GET", path: pathOf("/jobs/", query), cli: "articles list" }} />}
+      actions={<CopyAs call={{ method: "GET", path: pathOf("/jobs/", { query }), cli: "articles list" }} />}
     >
       <SubmitForm />
       <div className="flex">

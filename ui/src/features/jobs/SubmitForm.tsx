@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-import { ask, newIdempotencyKey } from "@/api/client";
+import { newIdempotencyKey, send } from "@/api/client";
 import { usePermission, useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -25,16 +25,21 @@ export function SubmitForm() {
   const mayCrawl = usePermission("run:crawl");
   const urls = parseUrls(text);
   if (!mayArticles && !mayCrawl) return null;
-  const send = async (): Promise<void> => {
+  const submit = async (): Promise<void> => {
     setBusy(true);
     setError(null);
     try {
-      const [path, body] =
+      const { job_id } =
         what === "articles"
-          ? ["/jobs/submit", { articles: urls.map((url) => ({ url, priority: Number(priority) })) }]
-          : ["/crawl", { spider, start_urls: urls, priority: Number(priority) }];
-      const made = await ask<{ job_id: string }>(path as string, { method: "POST", body, idempotencyKey });
-      go(`/crawls/${made.job_id}`);
+          ? await send("POST", "/jobs/submit", {
+              body: { articles: urls.map((url) => ({ url, priority: Number(priority) })) },
+              idempotencyKey,
+            })
+          : await send("POST", "/crawl", {
+              body: { spider, start_urls: urls, priority: Number(priority) },
+              idempotencyKey,
+            });
+      go(`/crawls/${job_id}`);
     } catch (refused) {
       setError(refused);
       setIdempotencyKey(newIdempotencyKey());
@@ -47,7 +52,7 @@ export function SubmitForm() {
       className="flex flex-col gap-3 rounded-lg border bg-bg p-4"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        void submit();
       }}
     >
       <textarea

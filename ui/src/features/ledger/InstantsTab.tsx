@@ -1,9 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { ScheduleInstant, Run, Schedule } from "@/api/schema";
+import type { InstantPage, ScheduleInstant, Run, Schedule } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -23,7 +22,8 @@ async function instantsOf(id: string, from: number, to: number, signal: AbortSig
   let cursor: string | null = null;
   for (let turn = 0; turn < MOST_PAGES; turn += 1) {
     const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    const page: CursorPage<ScheduleInstant> = await ask<CursorPage<ScheduleInstant>>(`/api/schedules/${id}/instants`, {
+    const page: InstantPage = await ask("/api/schedules/{schedule_id}/instants", {
+      params: { schedule_id: id },
       query: { ...span, limit: 500, cursor },
       signal,
     });

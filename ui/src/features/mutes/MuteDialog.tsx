@@ -33,24 +33,25 @@ function Body({ group, onClose }: { group: FailureGroup; onClose: () => void }) 
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        const asked = { body: { hours: Number(hours), reason: reason.trim() } };
-        void act(`/api/dead-letters/groups/${group.fingerprint}/mute`, asked, "Muted").then((done) =>
-          done ? onClose() : undefined,
-        );
+        void act(
+          "POST",
+          "/api/dead-letters/groups/{fingerprint}/mute",
+          { params: { fingerprint: group.fingerprint }, body: { hours: Number(hours), reason: reason.trim() } },
+          "Muted",
+        ).then((done) => (done ? onClose() : undefined));
       }}
     >
       <p className="text-sm text-muted">
-        Its letters stay, and new ones join them, but none of them needs attention until the time is over. Then the
-        group comes back by itself.
+        Its dead letters stay, and new ones join them, but the group is left out of “Needs attention” for this long.
       </p>
       <Segments label="For how long" value={hours} onChange={setHours} choices={SPANS} />
       <label className="flex flex-col gap-1 text-sm">
-        Reason, for those who wonder
+        Reason (optional)
         <input
           value={reason}
           maxLength={500}
           onChange={(event) => setReason(event.target.value)}
-          placeholder="the partner is mending it"
+          placeholder="the partner is fixing it"
           className="h-8 rounded border bg-bg px-2"
         />
       </label>

@@ -4,7 +4,7 @@ import { Play } from "lucide-react";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { PipelineDetail, Run } from "@/api/schema";
+import type { PipelineDetail } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
@@ -33,7 +33,7 @@ export default function PipelinePage() {
   const name = useParam("name");
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.pipeline(name),
-    queryFn: ({ signal }) => ask<PipelineDetail>(`/api/pipelines/${encodeURIComponent(name)}`, { signal }),
+    queryFn: ({ signal }) => ask("/api/pipelines/{pipeline}", { params: { pipeline: name }, signal }),
     refetchInterval: 3000,
     retry: false,
   });
@@ -65,7 +65,12 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
   const go = useNavigateTo();
   const may = usePermission("run:run") && pipeline.steps.length > 0;
   const run = async (): Promise<void> => {
-    const made = await act<Run>(`/api/pipelines/${encodeURIComponent(pipeline.name)}/run`, {}, `${pipeline.name} runs`);
+    const made = await act(
+      "POST",
+      "/api/pipelines/{pipeline}/run",
+      { params: { pipeline: pipeline.name } },
+      `${pipeline.name} runs`,
+    );
     if (made) go(`/runs/${made.id}`);
   };
   useKeys({ r: may ? () => void run() : undefined });

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { PipelinePage, PipelineSummary, Run } from "@/api/schema";
+import type { PipelinePage, PipelineSummary } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
@@ -33,7 +33,7 @@ const distinct = (faults: Fault[]): [string, Fault][] => [
 export default function PipelinesPage() {
   const list = useQuery({
     queryKey: queryKeys.pipelines,
-    queryFn: ({ signal }) => ask<PipelinePage>("/api/pipelines", { signal }),
+    queryFn: ({ signal }) => ask("/api/pipelines", { signal }),
     refetchInterval: 5000,
   });
   const items = list.data?.items ?? [];
@@ -106,9 +106,10 @@ export default function PipelinesPage() {
               onClick={(event) => {
                 event.preventDefault();
                 event.stopPropagation();
-                void act<Run>(
-                  `/api/pipelines/${encodeURIComponent(pipeline.name)}/run`,
-                  {},
+                void act(
+                  "POST",
+                  "/api/pipelines/{pipeline}/run",
+                  { params: { pipeline: pipeline.name } },
                   `${pipeline.name} runs`,
                 ).then((run) => run && go(`/runs/${run.id}`));
               }}

@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { ask, type CursorPage } from "@/api/client";
+import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { PipelineSummary } from "@/api/schema";
 import type { ActionFormProps, ActionKind } from "@/parts/form/actionKind";
 import { Field, INPUT } from "@/parts/form/Field";
 import { Link } from "@/parts/Link";
@@ -16,7 +15,7 @@ export const pipelineAction: ActionKind = {
 function PipelineForm(form: ActionFormProps) {
   const { data, isPending } = useQuery({
     queryKey: queryKeys.pipelines,
-    queryFn: ({ signal }) => ask<CursorPage<PipelineSummary>>("/api/pipelines", { signal }),
+    queryFn: ({ signal }) => ask("/api/pipelines", { signal }),
     retry: false,
   });
   const names = data?.items.map((pipeline) => pipeline.name) ?? [];

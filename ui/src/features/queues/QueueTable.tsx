@@ -102,7 +102,7 @@ export function QueueTable({
       },
       {
         id: "trend",
-        header: "Waiting, seen here",
+        header: "Waiting, live",
         width: "140px",
         card: "none",
         cell: (queue) => (
@@ -142,7 +142,12 @@ export function QueueTable({
               disabled={busy}
               onClick={stopping(
                 () =>
-                  void act(`/api/queues/${encodeURIComponent(queue.name)}/resume`, {}, `${queue.name} is open again`),
+                  void act(
+                    "POST",
+                    "/api/queues/{queue}/resume",
+                    { params: { queue: queue.name } },
+                    `${queue.name} is open again`,
+                  ),
               )}
             >
               Resume
@@ -182,8 +187,9 @@ export function QueueTable({
         action="Pause"
         onConfirm={async () => {
           await act(
-            `/api/queues/${encodeURIComponent(pausing?.name ?? "")}/pause`,
-            { body: { reason } },
+            "POST",
+            "/api/queues/{queue}/pause",
+            { params: { queue: pausing?.name ?? "" }, body: { reason } },
             `${pausing?.name ?? ""} is paused`,
           );
           setReason("");

@@ -1,10 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { QueueStatus, WorkerStatus } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { WorkerTable } from "@/features/workers/WorkerTable";
 import { Card } from "@/parts/Card";
@@ -30,12 +28,12 @@ export default function QueuesPage() {
   const mayReadSystem = usePermission("read:house");
   const queues = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask("/api/queues", { signal }),
     refetchInterval: PACE,
   });
   const workers = useQuery({
     queryKey: queryKeys.workers,
-    queryFn: ({ signal }) => ask<CursorPage<WorkerStatus>>("/api/workers", { signal }),
+    queryFn: ({ signal }) => ask("/api/workers", { signal }),
     refetchInterval: PACE,
     enabled: mayReadSystem,
   });

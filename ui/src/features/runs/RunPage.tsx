@@ -51,7 +51,7 @@ function RunLoader({ id }: { id: string }) {
     refetch,
   } = useQuery({
     queryKey: queryKeys.run(id),
-    queryFn: ({ signal }) => ask<Run>(`/api/runs/${id}`, { signal }),
+    queryFn: ({ signal }) => ask("/api/runs/{run_id}", { params: { run_id: id }, signal }),
     // An ended run sends no more messages; that it was deleted shows when it is requested again.
     refetchInterval: 10_000,
     refetchOnWindowFocus: "always",
@@ -106,12 +106,18 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
   const { before, after } = useNeighbours(run);
   const schedule = useQuery({
     queryKey: queryKeys.schedule(run.schedule_id ?? ""),
-    queryFn: ({ signal }) => ask<Schedule>(`/api/schedules/${run.schedule_id}`, { signal }),
+    queryFn: ({ signal }) =>
+      ask("/api/schedules/{schedule_id}", { params: { schedule_id: run.schedule_id ?? "" }, signal }),
     enabled: run.schedule_id !== null,
   }).data;
 
   const cancel = (): void =>
-    void act(`/api/runs/${run.id}/cancel`, {}, run.state === "running" ? "Asked to stop" : "Cancelled");
+    void act(
+      "POST",
+      "/api/runs/{run_id}/cancel",
+      { params: { run_id: run.id } },
+      run.state === "running" ? "Asked to stop" : "Cancelled",
+    );
   const replay = async (): Promise<void> => {
     const made = await repeat(act, run);
     if (!made) return;

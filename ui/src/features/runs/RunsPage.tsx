@@ -5,7 +5,7 @@ import { useCallback, useMemo, useState } from "react";
 import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { BulkOperation, RunCount, Run } from "@/api/schema";
+import type { BulkOperation, Run } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { RUN_FIELDS } from "@/features/filters/fields";
@@ -51,7 +51,7 @@ export default function RunsPage() {
   const zone = useZone();
   const go = useNavigateTo();
   const query = useMemo(() => ({ q }), [q]);
-  const list = useLiveList<Run>({ path: "/api/runs", query, topic: "runs", rowId });
+  const list = useLiveList({ path: "/api/runs", query, topic: "runs", rowId });
   const columns = useMemo(() => runColumns(mark(Date.now(), zone)), [zone]);
   const filter = useCallback((next: string) => setQ(next, true), [setQ]);
 
@@ -63,14 +63,14 @@ export default function RunsPage() {
   const without = withKey(q, "state", null);
   const count = useQuery({
     queryKey: queryKeys.runsCount({ q: without }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: without }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { query: { q: without }, signal }),
     placeholderData: (before) => before,
     // The rows first: counting a million runs may take longer than finding fifty.
     enabled: !list.loading,
   });
   const matching = useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { query: { q }, signal }),
     placeholderData: (before) => before,
     enabled: !list.loading,
   }).data?.count;
@@ -114,13 +114,13 @@ export default function RunsPage() {
             }
             items={EXPORTS.map(([format, label]) => ({
               label: matching === undefined ? label : `${number(matching)} as ${label}`,
-              onSelect: () => downloadUrl(pathOf("/api/runs/export", { q, format }), `runs.${format}`),
+              onSelect: () => downloadUrl(pathOf("/api/runs/export", { query: { q, format } }), `runs.${format}`),
             }))}
           />
           <CopyAs
             call={{
               method: "GET",
-              path: pathOf("/api/runs", { q, limit: 50 }),
+              path: pathOf("/api/runs", { query: { q, limit: 50 } }),
               cli: q ? `run list -q ${shellQuoted(q)}` : "run list",
             }}
           />
@@ -174,7 +174,7 @@ export default function RunsPage() {
               mayCancel &&
               !offline &&
               !FINAL.has(run.state) &&
-              void act(`/api/runs/${run.id}/cancel`, {}, "Asked to stop"),
+              void act("POST", "/api/runs/{run_id}/cancel", { params: { run_id: run.id } }, "Asked to stop"),
           }}
           empty={
             badFilter ? (
@@ -246,7 +246,7 @@ export default function RunsPage() {
   );
 
   async function again(run: Run): Promise<void> {
-    const made = await act<Run>(`/api/runs/${run.id}/retry`, {}, `Run again`);
+    const made = await act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run.id } }, `Run again`);
     if (made) go(`/runs/${made.id}`);
   }
 }

@@ -4,7 +4,6 @@ import { useState } from "react";
 
 import { ask, newIdempotencyKey } from "@/api/client";
 import { ProblemError } from "@/api/problem";
-import type { Schedule } from "@/api/schema";
 import { useSession } from "@/api/session";
 import { useEchoUrl } from "@/features/webhooks/useEchoUrl";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -56,7 +55,7 @@ function ExistingSchedule({ id, copy }: { id: string; copy?: boolean }) {
   const [opening] = useState(newIdempotencyKey);
   const { data, error, refetch } = useQuery({
     queryKey: ["editing", id, opening],
-    queryFn: ({ signal }) => ask<Schedule>(`/api/schedules/${id}`, { signal }),
+    queryFn: ({ signal }) => ask("/api/schedules/{schedule_id}", { params: { schedule_id: id }, signal }),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,

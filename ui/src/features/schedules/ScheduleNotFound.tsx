@@ -3,7 +3,6 @@ import { CalendarX2 } from "lucide-react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion } from "@/api/schema";
 import { useSession } from "@/api/session";
 import { Empty } from "@/parts/Empty";
 import { Link } from "@/parts/Link";
@@ -15,7 +14,7 @@ export function ScheduleNotFound({ id, crumbs }: { id: string; crumbs: Crumb[] }
   const { data } = useQuery({
     queryKey: queryKeys.suggest("schedule", id),
     queryFn: ({ signal }) =>
-      ask<{ items: FilterSuggestion[] }>("/api/suggest", {
+      ask("/api/suggest", {
         query: { field: "schedule", prefix: id.slice(0, 40), limit: 5 },
         signal,
       }),

@@ -39,7 +39,7 @@ export default function SchedulesPage() {
   const zone = useZone();
   const go = useNavigateTo();
   const query = useMemo(() => ({ q }), [q]);
-  const list = useLiveList<Schedule>({ path: "/api/schedules", query, topic: "schedules", rowId });
+  const list = useLiveList({ path: "/api/schedules", query, topic: "schedules", rowId });
   useHealthUpdates();
 
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set<string>());

@@ -58,9 +58,7 @@ class HealthStore {
     for (let from = 0; from < ids.length; from += MOST) {
       const some = ids.slice(from, from + MOST).join(",");
       // A request that fails is repeated with the next change.
-      const answer = await ask<{ items: ScheduleHealth[] }>("/api/schedules/health", { query: { ids: some } }).catch(
-        () => null,
-      );
+      const answer = await ask("/api/schedules/health", { query: { ids: some } }).catch(() => null);
       for (const one of answer?.items ?? []) this.known.set(one.schedule_id, one);
     }
     for (const listener of this.listeners) listener();

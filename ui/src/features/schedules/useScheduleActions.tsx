@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { toast } from "sonner";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { messageOf } from "@/api/problem";
 import type { Run, Schedule } from "@/api/schema";
 import { useNavigateTo } from "@/parts/useUrl";
@@ -33,17 +33,17 @@ export function useScheduleActions(onDone?: () => void): ScheduleActions {
       throw error;
     }
   };
-  const at = (schedule: Schedule, verb: string): string => `/api/schedules/${schedule.id}/${verb}`;
+  const paramsOf = (schedule: Schedule) => ({ schedule_id: schedule.id });
   const unskip = (schedule: Schedule): Promise<void> =>
     attempt("It could not be taken back", async () => {
-      await ask<Schedule>(at(schedule, "skip-next"), { method: "DELETE" });
+      await send("DELETE", "/api/schedules/{schedule_id}/skip-next", { params: paramsOf(schedule) });
       toast.success(`${schedule.name} skips nothing`);
     });
   return {
     runNow: (schedule, payload) =>
       attempt(`${schedule.name} was not run`, async () => {
-        const run = await ask<Run>(at(schedule, "run-now"), {
-          method: "POST",
+        const run = await send("POST", "/api/schedules/{schedule_id}/run-now", {
+          params: paramsOf(schedule),
           body: payload ? { payload } : undefined,
         });
         toast.success(`${schedule.name} runs now`, {
@@ -53,19 +53,22 @@ export function useScheduleActions(onDone?: () => void): ScheduleActions {
       }),
     pause: (schedule, reason) =>
       attempt(`${schedule.name} was not paused`, async () => {
-        await ask<Schedule>(at(schedule, "pause"), { method: "POST", body: reason ? { reason } : {} });
+        await send("POST", "/api/schedules/{schedule_id}/pause", {
+          params: paramsOf(schedule),
+          body: reason ? { reason } : {},
+        });
         toast.success(`${schedule.name} is paused`);
       }),
     resume: (schedule) =>
       attempt(`${schedule.name} was not resumed`, async () => {
-        await ask<Schedule>(at(schedule, "resume"), { method: "POST" });
+        await send("POST", "/api/schedules/{schedule_id}/resume", { params: paramsOf(schedule) });
         toast.success(`${schedule.name} fires again`);
       }),
     skip: (schedule) =>
       attempt("Nothing is skipped", async () => {
         // Names the instant, so that no other is skipped should it fire in the meantime.
         const body = schedule.next_run_at ? { at: schedule.next_run_at } : {};
-        const now = await ask<Schedule>(at(schedule, "skip-next"), { method: "POST", body });
+        const now = await send("POST", "/api/schedules/{schedule_id}/skip-next", { params: paramsOf(schedule), body });
         toast.success(`${schedule.name} skips its next instant`, {
           action: { label: "Undo", onClick: () => void unskip(now).catch(() => undefined) },
         });
@@ -73,7 +76,7 @@ export function useScheduleActions(onDone?: () => void): ScheduleActions {
     unskip,
     remove: (schedule) =>
       attempt(`${schedule.name} was not deleted`, async () => {
-        await ask<void>(`/api/schedules/${schedule.id}`, { method: "DELETE" });
+        await send("DELETE", "/api/schedules/{schedule_id}", { params: paramsOf(schedule) });
         toast.success(`${schedule.name} is deleted`);
       }),
   };

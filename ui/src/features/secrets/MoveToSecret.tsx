@@ -65,7 +65,7 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
         event.preventDefault();
         event.stopPropagation();
         const body = { value, ...(host ? { hosts: [host] } : {}) };
-        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body }, `${name} is set`).then((done) => {
+        void act("PUT", "/api/secrets/{name}", { params: { name }, body }, `${name} is set`).then((done) => {
           if (!done) return;
           onMoved(name);
           onClose();

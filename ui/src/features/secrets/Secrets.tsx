@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { LockKeyhole } from "lucide-react";
 import { useState } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
+import type { SecretInfo } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
@@ -14,25 +14,16 @@ import { Instant } from "@/parts/Instant";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { useCommand } from "@/parts/useCommand";
 
-interface Secret {
-  name: string;
-  version: number;
-  created_at: string;
-  created_by: string;
-  hosts: string[];
-  previous_until: string | null;
-}
-
 /** Secrets of the tenant: write-only values that actions refer to. */
 export function Secrets() {
   const may = usePermission("write:secret");
   const secrets = useQuery({
     queryKey: ["secrets"],
-    queryFn: ({ signal }) => ask<CursorPage<Secret>>("/api/secrets", { signal }),
+    queryFn: ({ signal }) => ask("/api/secrets", { signal }),
     retry: false,
   });
   const [writing, setWriting] = useState<string | null>(null);
-  const [deleting, setDeleting] = useState<Secret | null>(null);
+  const [deleting, setDeleting] = useState<SecretInfo | null>(null);
   const [act] = useCommand();
   return (
     <Card
@@ -104,9 +95,7 @@ export function Secrets() {
         type={deleting?.name}
         title={`Delete ${deleting?.name ?? ""}?`}
         action="Delete"
-        onConfirm={() =>
-          act(`/api/secrets/${encodeURIComponent(deleting?.name ?? "")}`, { method: "DELETE" }, "Deleted")
-        }
+        onConfirm={() => act("DELETE", "/api/secrets/{name}", { params: { name: deleting?.name ?? "" } }, "Deleted")}
       >
         Actions that name it fail from now on, and say so.
       </Confirm>
@@ -126,7 +115,7 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         event.preventDefault();
         const named = hosts.split(/[\s,]+/).filter(Boolean);
         const body = { value, ...(named.length ? { hosts: named } : {}) };
-        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body }, `${name} is set`).then(
+        void act("PUT", "/api/secrets/{name}", { params: { name }, body }, `${name} is set`).then(
           (done) => done && onClose(),
         );
       }}

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { sessionQuery } from "@/api/session";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -70,7 +70,7 @@ function useCode(code: string): string | null {
     used.current = code;
     // The code is removed from the address, so that it is neither kept in the history nor shared.
     window.history.replaceState(window.history.state, "", window.location.pathname);
-    ask("/api/session", { method: "POST", body: { code } })
+    send("POST", "/api/session", { body: { code } })
       .then(() => queries.refetchQueries({ queryKey: sessionQuery.queryKey }))
       .then(() => queries.invalidateQueries())
       .then(() => setRefused(""))

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
-import type { MemberInfo } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -13,7 +12,7 @@ import { SkeletonRows } from "@/parts/Skeleton";
 export function Members() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["members"],
-    queryFn: ({ signal }) => ask<{ items: MemberInfo[] }>("/api/members", { signal }),
+    queryFn: ({ signal }) => ask("/api/members", { signal }),
     retry: false,
   });
   return (

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
 import { Button } from "@/parts/Button";
@@ -12,11 +12,11 @@ export function SignIn({ onDone }: { onDone: () => void }) {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<string | null>(null);
-  const send = async (): Promise<void> => {
+  const submit = async (): Promise<void> => {
     setBusy(true);
     setRefused(null);
     try {
-      await ask("/api/session", { method: "POST", body: { token: token.trim() } });
+      await send("POST", "/api/session", { body: { token: token.trim() } });
       setToken("");
       // The session first: other requests need its CSRF token.
       await queries.refetchQueries({ queryKey: queryKeys.session });
@@ -33,7 +33,7 @@ export function SignIn({ onDone }: { onDone: () => void }) {
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        void submit();
       }}
     >
       <label className="flex flex-col gap-1 text-sm font-medium">
@@ -65,5 +65,5 @@ export function SignIn({ onDone }: { onDone: () => void }) {
 
 function words(error: unknown): string {
   if (!(error instanceof ProblemError)) return String(error);
-  return error.status === 401 ? "This key or token is not valid here, or its time is over." : error.message;
+  return error.status === 401 ? "This key or token is not valid here, or has expired." : error.message;
 }

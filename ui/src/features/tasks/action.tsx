@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { ask, type CursorPage } from "@/api/client";
-import type { RegisteredTask } from "@/api/schema";
+import { ask } from "@/api/client";
 import { ActionTextarea } from "@/parts/form/ActionInput";
 import { type ActionFormProps, type ActionKind, jsonOf } from "@/parts/form/actionKind";
 import { Field, INPUT } from "@/parts/form/Field";
@@ -16,7 +15,7 @@ export const taskAction: ActionKind = {
 function TaskForm(form: ActionFormProps) {
   const { data } = useQuery({
     queryKey: ["tasks"],
-    queryFn: ({ signal }) => ask<CursorPage<RegisteredTask>>("/api/tasks", { signal }),
+    queryFn: ({ signal }) => ask("/api/tasks", { signal }),
     staleTime: 60_000,
     retry: false,
   });

@@ -4,17 +4,12 @@ import type { ReactNode } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { RunCount } from "@/api/schema";
 import { usePermission, useSession } from "@/api/session";
 import { Card } from "@/parts/Card";
 import { CopyButton } from "@/parts/copy/CopyButton";
 import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { number } from "@/time/moment";
-
-interface Suggested {
-  items: { value: string }[];
-}
 
 const LINK = "inline-flex h-8 items-center rounded border bg-raised px-3 text-sm font-medium hover:bg-surface";
 
@@ -23,12 +18,12 @@ export default function WelcomePage() {
   const session = useSession();
   const schedules = useQuery({
     queryKey: ["schedules", "any"],
-    queryFn: ({ signal }) => ask<Suggested>("/api/suggest", { query: { field: "schedule", limit: 1 }, signal }),
+    queryFn: ({ signal }) => ask("/api/suggest", { query: { field: "schedule", limit: 1 }, signal }),
     refetchInterval: 3000,
   });
   const runs = useQuery({
     queryKey: queryKeys.runsCount({ q: "" }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { signal }),
     refetchInterval: 3000,
   });
   const mayKeys = usePermission("write:key");

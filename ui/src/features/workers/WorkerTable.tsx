@@ -77,7 +77,7 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
         {worker.queues?.length ? worker.queues.join(", ") : "every queue"}
       </span>
       <span className="w-36 text-xs text-muted">
-        heard <Instant at={worker.seen_at} as="relative" />
+        last report <Instant at={worker.seen_at} as="relative" />
         <br />
         started <Instant at={worker.started_at} />
       </span>
@@ -99,8 +99,7 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
             onClick={() => setStale(!stale)}
             className="px-4 py-2 text-xs text-muted hover:text-ink"
           >
-            {stale ? "Hide" : "Show"} {number(gone.length)} that {gone.length === 1 ? "has" : "have"} not been heard of
-            for 5 minutes
+            {stale ? "Hide" : "Show"} {number(gone.length)} that did not report for 5 minutes
           </button>
           {stale ? <ul className="divide-y">{gone.map(row)}</ul> : null}
         </div>
@@ -112,8 +111,9 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
         action="Drain"
         onConfirm={() =>
           act(
-            `/api/workers/${encodeURIComponent(draining?.id ?? "")}/drain`,
-            {},
+            "POST",
+            "/api/workers/{node_id}/drain",
+            { params: { node_id: draining?.id ?? "" } },
             "It takes nothing more, and leaves when it is done",
           )
         }

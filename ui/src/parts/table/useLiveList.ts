@@ -1,19 +1,20 @@
 import { type InfiniteData, infiniteQueryOptions, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import type { CursorPage } from "@/api/client";
-import { ask, type Query } from "@/api/client";
+import { type CursorPage, type ListPath, type Query, type QueryOf, request, type Row } from "@/api/client";
 import { FIRST_ROWS } from "@/api/firstRows";
 import { useLiveState, useTopic } from "@/live/live";
 
 import { mergeRows } from "./mergeRows";
 
-export interface LiveListOptions<T> {
-  path: string;
-  query: Query;
+type ListQuery<P extends ListPath> = Omit<QueryOf<P>, "limit" | "cursor">;
+
+export interface LiveListOptions<P extends ListPath> {
+  path: P;
+  query: ListQuery<P>;
   /** The topic whose changes make the head of the list be read again. */
   topic: string | null;
-  rowId: (row: T) => string;
+  rowId: (row: Row<P>) => string;
   limit?: number;
   enabled?: boolean;
 }
@@ -34,14 +35,16 @@ const SHOWN_PACE = 1000;
 const HIDDEN_PACE = 10_000;
 const POLL = 10_000;
 
+const askPage = <P extends ListPath>(path: P, query: Query, signal?: AbortSignal) =>
+  request("GET", path, { query, signal }) as Promise<CursorPage<Row<P>>>;
+
 /** The query of a list; also used to prefetch it before the page is loaded. */
-export const listQuery = <T>(path: string, query: Query, limit = FIRST_ROWS) =>
+export const listQuery = <P extends ListPath>(path: P, query: ListQuery<P>, limit = FIRST_ROWS) =>
   infiniteQueryOptions({
     queryKey: ["list", path, query, limit],
-    queryFn: ({ pageParam, signal }) =>
-      ask<CursorPage<T>>(path, { query: { ...query, limit, cursor: pageParam }, signal }),
+    queryFn: ({ pageParam, signal }) => askPage(path, { ...query, limit, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
-    getNextPageParam: (page: CursorPage<T>) => page.next_cursor,
+    getNextPageParam: (page: CursorPage<Row<P>>) => page.next_cursor,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
   });
@@ -50,19 +53,19 @@ export const listQuery = <T>(path: string, query: Query, limit = FIRST_ROWS) =>
  * A live list whose rows do not move: shown rows are updated in place, new ones are counted. `path` must answer a page
  * (`items`, `next_cursor`), newest first.
  */
-export function useLiveList<T>({
+export function useLiveList<P extends ListPath>({
   path,
   query,
   topic,
   rowId,
   limit = FIRST_ROWS,
   enabled = true,
-}: LiveListOptions<T>): LiveList<T> {
+}: LiveListOptions<P>): LiveList<Row<P>> {
   const queries = useQueryClient();
-  const key = useMemo(() => listQuery<T>(path, query, limit).queryKey, [path, query, limit]);
-  const [head, setHead] = useState<T[]>([]);
+  const key = useMemo(() => listQuery(path, query, limit).queryKey, [path, query, limit]);
+  const [head, setHead] = useState<Row<P>[]>([]);
   const list = useInfiniteQuery({
-    ...listQuery<T>(path, query, limit),
+    ...listQuery(path, query, limit),
     enabled,
     refetchOnWindowFocus: false,
     refetchOnMount: "always",
@@ -80,9 +83,9 @@ export function useLiveList<T>({
       await refetch();
       return;
     }
-    const page = await ask<CursorPage<T>>(path, { query: { ...query, limit } }).catch(() => null);
+    const page = await askPage(path, { ...query, limit }).catch(() => null);
     if (!page) return;
-    queries.setQueryData<InfiniteData<CursorPage<T>>>(
+    queries.setQueryData<InfiniteData<CursorPage<Row<P>>>>(
       key,
       (before) => before && { ...before, pages: mergeRows(before.pages, page.items, rowId).pages },
     );
@@ -136,7 +139,7 @@ export function useLiveList<T>({
     newRows: waiting.length,
     showNew: () => {
       if (waiting.length < head.length) {
-        queries.setQueryData<InfiniteData<CursorPage<T>>>(key, (before) => {
+        queries.setQueryData<InfiniteData<CursorPage<Row<P>>>>(key, (before) => {
           const [first, ...rest] = before?.pages ?? [];
           if (!before || !first) return before;
           // The head in the server's order: a late row may belong between existing ones.

@@ -4,7 +4,6 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion } from "@/api/schema";
 import { allZones, browserZone, offsetMark } from "@/time/zone";
 
 /** Each zone costs the browser a calendar of its own, so only so many are listed. */
@@ -16,8 +15,7 @@ export default function ZoneList({ chosen, onChoose }: { chosen: string; onChoos
   const text = typed.trim();
   const { data } = useQuery({
     queryKey: queryKeys.suggest("zone", text),
-    queryFn: ({ signal }) =>
-      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "zone", prefix: text, limit: 5 }, signal }),
+    queryFn: ({ signal }) => ask("/api/suggest", { query: { field: "zone", prefix: text, limit: 5 }, signal }),
     enabled: text.length > 0,
     retry: false,
   });

@@ -1,1 +1,1 @@
-"""Actor."""
+"""Loops that open batches, fetch their articles, and record the results."""

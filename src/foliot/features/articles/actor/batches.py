@@ -1,8 +1,8 @@
-"""Creates the items of batches that wait for them, and ends batches that were cancelled from outside.
+"""Creates the items of queued batches, and ends batches that a request cancelled.
 
-A batch that is submitted has its items from the start. One that a schedule fires, or that is run again, asks for what
-its schedule says: these items are created here, in one transaction that also parks the run. Not in the transaction
-that fires it, which settles a thousand schedules under their locks and must not wait for ten thousand articles.
+A batch that is submitted has its items from the start. Those of a batch that a schedule fires, or that is run again,
+are created here from its configuration, in one transaction that also parks the run. Not in the transaction that
+fires it, which settles a thousand schedules under their locks and must not wait for ten thousand articles.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class OpenedBatches:
 
 @dataclass(slots=True, kw_only=True)
 class BatchOpener:
-    """Safe on every node: a batch is locked while its items are created, and an ended one stays as it is."""
+    """Creates the items of due batches and parks their runs; ends parked batches with nothing left to fetch.
+
+    Safe on every node: a batch is locked while its items are created, and one that has ended is not changed.
+    """
 
     clock: Clock
     store: Database
@@ -73,7 +76,7 @@ class BatchOpener:
         return OpenedBatches(0, 0, rest_until(coming.next_at, now, self.longest_rest))
 
     async def _open(self, run_id: str) -> bool:
-        """One batch that cannot be opened holds up no other, and is not tried for ever."""
+        """A batch that cannot be opened fails for good: it delays no other, and is not retried for ever."""
         try:
             ended = await self._create_items(run_id)
         except Unavailable:
@@ -90,7 +93,7 @@ class BatchOpener:
 
     @again
     async def _create_items(self, run_id: str) -> EndedBatches | None:
-        """None when another process was first."""
+        """None when another process has opened the batch."""
         now = self.clock.now()
         async with self.store.begin() as tx:
             claimed = await SqlBatchRuns(tx).lock_waiting(run_id, now)
@@ -116,10 +119,10 @@ class BatchOpener:
             return await SqlBatchRuns(tx).end({run_id: failure}, now)
 
     async def _check(self, run_ids: Sequence[str]) -> None:
-        """Those that are to stop want nothing any more; those that wait for nothing end."""
+        """Cancels batches with a request to stop; ends those without pending items."""
         async with self.store.glance() as tx:
             going, stops = await SqlBatchRuns(tx).standing(run_ids)
-        # Apart: each of the two takes the locks of its jobs in the order of their ids.
+        # In two transactions: each takes the locks of its jobs in the order of their ids.
         for ended in (
             await self._stop(stops) if stops else EndedBatches(),
             await self._settle(going) if going else EndedBatches(),
@@ -142,18 +145,19 @@ class BatchOpener:
         now = self.clock.now()
         async with self.store.begin() as tx:
             known = await SqlArticles(tx).counts(run_ids, lock=True)
-            ended = await SqlBatchRuns(tx).settle({one: known.get(one, ArticleCounts()) for one in run_ids}, now)
+            counts = {run_id: known.get(run_id, ArticleCounts()) for run_id in run_ids}
+            ended = await SqlBatchRuns(tx).settle(counts, now)
             await SqlBatchRuns(tx).check_again(run_ids, now)
         return ended
 
 
 async def _noted(tx: Transaction, claimed: ClaimedRun) -> ArticleCounts | None:
-    """The items of a batch as its configuration has them; those that an earlier version created stay. None: none."""
+    """Creates the items of a batch from its configuration, unless an earlier version did; None when it has none."""
     run_id = claimed.fence.run_id
     known = await SqlArticles(tx).counts([run_id])
     if run_id in known:
         return known[run_id]
-    wanted = [WantedArticle.of(one) for one in claimed.config.get("articles") or ()]
+    wanted = [WantedArticle.of(article) for article in claimed.config.get("articles") or ()]
     if not wanted:
         return None
     max_age = timedelta(seconds=claimed.config.get("max_age_seconds") or 0)
@@ -161,6 +165,6 @@ async def _noted(tx: Transaction, claimed: ClaimedRun) -> ArticleCounts | None:
 
 
 def count_ended(meter: EngineCounters, monitor: Monitor | None, ended: EndedBatches) -> None:
-    """Counts runs whose end is committed."""
+    """Updates the counters and the monitor for runs whose end is committed."""
     for claimed, ending, stored in ended.runs:
         announce(meter, monitor, claimed, ending, stored)

@@ -1,4 +1,4 @@
-"""The fetching of articles as a part of the engine."""
+"""Adds the actors that fetch articles to the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.features.articles.actor.recorder import ArticleRecorder
 
 
 class ArticleFetching(EngineExtension):
-    """Opens batches, fetches their articles and records them, wherever runs are executed."""
+    """The batch opener, the fetcher and the recorder of a process that executes runs."""
 
     def __init__(self, engine: EngineContext, how: FetcherSettings) -> None:
         pace = engine.pace
@@ -74,7 +74,7 @@ class ArticleFetching(EngineExtension):
 
 
 def article_fetching(how: FetcherSettings) -> Extend:
-    """In a process that executes nothing, nothing is fetched either."""
+    """An extension without actors in a process that executes no runs."""
 
     def extend(engine: EngineContext) -> EngineExtension:
         return ArticleFetching(engine, how) if engine.executes else EngineExtension()

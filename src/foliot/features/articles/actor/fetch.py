@@ -1,4 +1,4 @@
-"""Articles in the hands of one process: each a task with a lease, and what its answer comes to."""
+"""An article that this process has claimed: an asyncio task with a lease, and the ending that its answer leads to."""
 
 from __future__ import annotations
 
@@ -24,48 +24,48 @@ Answered = RobotsRules | ExtractedPage | PageUnchanged | PageMoved | FetchFailur
 
 @dataclass(slots=True, eq=False)
 class ArticleFetch:
-    """One article in the hands of this process."""
+    """One claimed article: its lease, its task, and the timer that cancels it before the lease expires."""
 
     taken: ClaimedArticle
     leased_at: float
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
     outcome: Outcome | None = None
-    """What came of it, for those who watch over its host."""
+    """Outcome of the fetch, for the circuit breaker of its host."""
     lost: bool = False
-    """Its lease ended, or somebody took it away: whatever comes of it is not written."""
+    """The lease expired or was revoked: no result of this fetch is written."""
 
     @property
     def article_id(self) -> str:
         return self.taken.fence.run_id
 
     def lose(self) -> None:
-        """It is no longer ours."""
+        """Marks the lease as lost and cancels the task."""
         self.lost = True
         if self.task is not None:
             self.task.cancel()
 
     def hold(self, asked_at: float, seconds: float) -> None:
-        """The lease holds for so long from `asked_at`; before it ends, the fetch is stopped."""
+        """The lease holds for `seconds` from `asked_at`; when it expires, the fetch is cancelled."""
         self.let_go()
         self.leased_at = asked_at
         self.timer = asyncio.get_running_loop().call_at(asked_at + seconds, self.lose)
 
     def let_go(self) -> None:
-        """Nobody waits for the end of its lease any more."""
+        """Cancels the timer of the lease."""
         if self.timer is not None:
             self.timer.cancel()
 
 
 def handed_back(taken: ClaimedArticle, now: datetime) -> FetchEnding:
-    """Nothing came of it, and nobody is to blame."""
+    """Ends the attempt without a result; it does not count as a try."""
     return FetchEnding(fence=taken.fence, host=taken.host, at=now, handed_back=True)
 
 
 def ending(taken: ClaimedArticle, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> FetchEnding:
-    """What is to be written of an attempt."""
+    """Maps the answer to an attempt to the ending that is stored."""
     fence, host, tenant = taken.fence, taken.host, taken.tenant_id
-    # A host that nobody slowed down has nothing to gain by a good word.
+    # Only for a host that was slowed down does a good answer change the interval.
     well = HostUpdate(well=taken.slowed)
     match answer:
         case ExtractedPage():

@@ -1,4 +1,4 @@
-"""Takes articles whose hosts are free and has them fetched, many at once."""
+"""Claims articles whose hosts may be requested now, and fetches them concurrently."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, Feed
 
 SHORTEST = 0.005
 LINGER = 0.1
-"""Seconds after the last take until few are worth another: each costs the database the same, however few it takes."""
+"""Seconds between two claims when few slots are free: a claim costs the database the same, however few it takes."""
 CROWDED = 0.5
-"""The same while what was taken before waits to be read: nobody is kept waiting by taking the next later."""
+"""The same while fetched pages queue for extraction: claiming later delays no article then."""
 LONGEST_LEAD = 2.0
-"""Seconds ahead at which a host that minds is asked at the latest, however slow the database is."""
+"""Upper bound of the seconds by which requests to a rate-limited host are planned ahead, however slow the database."""
 SILENT = frozenset({"target_timeout", "target_unreachable"})
-"""Codes of failures in which nobody answered."""
+"""Codes of failures in which the host did not answer."""
 FREE_TOPIC = f"{PAGES_TOPIC}:free"
-"""Fetches have ended here: others can begin."""
+"""Published when fetches of this process have ended and slots are free."""
 
 log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetcherSettings:
-    """How this process fetches articles."""
+    """Slots, rate limits, retries and back-pressure of the fetcher of this process."""
 
     scraper: Scraper
     slots: int = 32
@@ -49,14 +49,14 @@ class FetcherSettings:
     attempts: int = 3
     policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(delay_seconds=5))
     crowded: Callable[[], bool] = bool
-    """Whether enough pages that were fetched wait to be read."""
+    """Back-pressure: whether enough fetched pages queue for extraction."""
     held_back: Callable[[], Collection[str]] = tuple
-    """Tenants of which no more pages are fetched now."""
+    """Tenants whose pages are not fetched now."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArticlesClaimed:
-    """How many articles one round took."""
+    """How many articles one round claimed."""
 
     taken: int
     rest: float
@@ -64,7 +64,7 @@ class ArticlesClaimed:
 
 @dataclass(slots=True, kw_only=True)
 class ArticleFetcher:
-    """One for each process that executes; the rows decide who has what, so any number is harmless."""
+    """Claims and fetches articles, one in each process that executes; row locks and fences keep claims apart."""
 
     clock: Clock
     store: Database
@@ -78,22 +78,22 @@ class ArticleFetcher:
     topics: Sequence[str] = (ARTICLES_TOPIC, FREE_TOPIC)
     fetches: dict[str, ArticleFetch] = field(default_factory=dict)
     endings: list[FetchEnding] = field(default_factory=list)
-    """What waits to be written; the filer empties it."""
+    """Endings that are not written yet; the recorder empties it."""
     closing: bool = False
     places: Slots = field(default_factory=Slots)
-    """Whom this process waits for, and who does not answer."""
+    """Slots in use per host, and circuit breakers of hosts that do not answer."""
     _spacing: Spacing = field(default_factory=Spacing)
     _lead: float = 0.0
-    """How long takes have taken lately, and some more: what they give out begins after that."""
+    """How long claims have taken lately, with a margin: the start times that a claim allocates begin after that."""
     _more: bool = False
-    """Only for want of a slot was no more taken: whoever lands makes it worth another look."""
+    """The last claim was limited by free slots: when a fetch ends, the next claim is worthwhile."""
 
     def __post_init__(self) -> None:
         self.places.total = self.how.slots
 
     @property
     def free(self) -> int:
-        # What is not written yet counts: a database that is away must not be outrun.
+        # Unwritten endings count: while the database is unavailable, fetching stops.
         return self.how.slots - len(self.fetches) - len(self.endings) // 4
 
     async def run_once(self) -> ArticlesClaimed:
@@ -120,30 +120,30 @@ class ArticleFetcher:
         return ArticlesClaimed(0, rest_until(freed, now, self.longest_rest, SHORTEST))
 
     def _pause(self, wanted: int) -> float:
-        """How long after the last take this many are worth another."""
+        """How long after the last claim another one for this many articles is worthwhile."""
         if wanted * 2 >= self.how.slots:
             return SHORTEST
         return CROWDED if self.how.crowded() else LINGER
 
     async def _take(self, now: datetime, limit: int) -> Sequence[ClaimedArticle]:
-        # Our own clock starts before the database's does, so our lease ends before the database's.
+        # Read before the statement runs, so that the lease ends here before it ends in the database.
         asked_at = asyncio.get_running_loop().time()
         without = frozenset(self.how.held_back())
         manners = replace(self.how.manners, lead=timedelta(seconds=self._lead))
         async with self.store.begin() as tx:
-            # An acknowledgement that got lost leaves these to their lease's end: nothing was asked of their hosts.
+            # If the acknowledgement of the commit is lost, these wait for their lease to expire: no request was sent.
             taken = await SqlArticles(tx).take(
                 now, limit, self.worker, self.lease, new_id("tok"), manners, self._avoid, without
             )
         self._spacing.mark()
         took = asyncio.get_running_loop().time() - asked_at
         self._lead = min(max(took * 1.5, self._lead * 0.8), LONGEST_LEAD)
-        for one in taken:
-            self._start(one, asked_at)
+        for article in taken:
+            self._start(article, asked_at)
         return taken
 
     def _avoid(self, tenant_id: str, host: str) -> bool:
-        """Hosts that do not answer get no more; while pages wait to be read, nobody can tell."""
+        """Whether the host's breaker is open; while pages queue for extraction, timeouts say nothing about hosts."""
         return self.places.shut(tenant_id, host) and not self.how.crowded()
 
     def _start(self, taken: ClaimedArticle, asked_at: float) -> None:
@@ -155,7 +155,7 @@ class ArticleFetcher:
         self.renew(fetch, asked_at)
 
     def renew(self, fetch: ArticleFetch, asked_at: float) -> None:
-        """The lease holds from `asked_at`."""
+        """Extends the lease from `asked_at`."""
         fetch.hold(asked_at, self.lease.total_seconds() * (1 - MARGIN))
 
     async def _fetch(self, fetch: ArticleFetch) -> None:
@@ -164,7 +164,7 @@ class ArticleFetcher:
             if (early := (taken.start_at - self.clock.now()).total_seconds()) > 0:
                 await asyncio.sleep(early)
             if taken.latest_at is not None and self.clock.now() > taken.latest_at:
-                # The database or this process was slow: now it would come too close to somebody else's request.
+                # The database or this process was slow: the request would come too close to the one planned after it.
                 self._put(handed_back(taken, self.clock.now()))
                 return
             scraper = self.how.scraper
@@ -176,7 +176,7 @@ class ArticleFetcher:
         except Exception as error:
             log.exception("an article could not be read", action="scraper_crashed", article_id=fetch.article_id)
             answer = FetchFailure(problem=AttemptError("scraper_crashed", f"{type(error).__name__}: {error}"[:500]))
-        fetch.outcome = _told(answer)
+        fetch.outcome = _host_outcome(answer)
         if not fetch.lost:
             self._put(ending(taken, answer, self.clock.now(), self.how.policy, self.how.attempts))
 
@@ -195,7 +195,7 @@ class ArticleFetcher:
             self.feed.wake(PAGES_TOPIC)
 
     async def drain(self, grace: float | None) -> int:
-        """Let what is being fetched finish; hand back what does not within the grace, if there is one."""
+        """Waits for the current fetches; after the grace, if there is one, hands back what has not finished."""
         self.closing = True
         tasks = [fetch.task for fetch in self.fetches.values() if fetch.task is not None]
         if tasks:
@@ -209,8 +209,8 @@ class ArticleFetcher:
         return len(late)
 
 
-def _told(answer: Answered) -> Outcome | None:
-    """What an answer says about its host; nothing, where it is only known that robots.txt could not be had."""
+def _host_outcome(answer: Answered) -> Outcome | None:
+    """The outcome that counts for the host's circuit breaker; None where only robots.txt was unavailable."""
     if isinstance(answer, FetchFailure):
         return Failed(answer.problem)
     return None if isinstance(answer, RobotsRules) and answer.robots == NO_WORD else Succeeded()

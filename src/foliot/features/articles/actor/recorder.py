@@ -1,4 +1,4 @@
-"""Writes down what became of articles, in groups, keeps their leases, and takes them back from the dead."""
+"""Writes the results of articles in groups, renews their leases, and reclaims those of dead processes."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ HEAVY = 4 * 1024 * 1024
 """Characters of text in one group."""
 ORPHANS = 20
 CROWD = 50
-"""So many endings wait for nobody."""
+"""From this many endings on, a group is written at once."""
 SWEEP = 200
 FLUSHES = 20
-"""Groups that a process which stops tries to write."""
+"""Maximum number of groups that a stopping process tries to write."""
 
 log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
 class ArticlesRecorded:
-    """What one round did."""
+    """How many endings one round wrote, and how many leases it reclaimed."""
 
     written: int
     lost: int
@@ -51,7 +51,7 @@ class ArticlesRecorded:
 
 @dataclass(slots=True, kw_only=True)
 class ArticleRecorder:
-    """One transaction per group; nothing is forgotten while the database is away."""
+    """Group commit of endings; they are kept in memory while the database is unavailable."""
 
     clock: Clock
     store: Database
@@ -64,7 +64,7 @@ class ArticleRecorder:
     steady_for: Callable[[], float] = lambda: float("inf")
     """For how many seconds no step has moved the clock."""
     gather: float = 0.25
-    """A small group waits until this long after the last one, if there is more to come."""
+    """Seconds that a small group waits after the last one while fetches are under way."""
     name: str = "filer"
     topics: Sequence[str] = (PAGES_TOPIC,)
     _spacing: Spacing = field(default_factory=Spacing)
@@ -82,7 +82,7 @@ class ArticleRecorder:
         )
 
     async def run_once(self) -> ArticlesRecorded:
-        # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
+        # Leases first: an ending that cannot be written must not cost the fetches under way their leases.
         await self._renew()
         lost = await self._reclaim()
         early = self._early()
@@ -91,13 +91,13 @@ class ArticleRecorder:
         return ArticlesRecorded(written, lost, rest)
 
     def _early(self) -> float:
-        """How long what has ended still waits for company."""
+        """Seconds until a small group of endings is written."""
         if not self.gatherer.fetches or len(self.gatherer.endings) >= CROWD:
             return 0.0
         return self._spacing.early(self.gather) if self.gatherer.endings else 0.0
 
     async def _write(self) -> int:
-        """Written twice is written once, so everything stays until it is acknowledged."""
+        """Writing is idempotent (the fence decides), so endings are kept until the commit is acknowledged."""
         group = self._writer.group(self.gatherer.endings)
         if not group:
             return 0
@@ -108,13 +108,13 @@ class ArticleRecorder:
 
     async def _record(self, group: Sequence[FetchEnding]) -> EndingsEffect:
         async with self.store.begin() as tx:
-            told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
-        # At once: a group that is written in parts may fail at a later one, and this one is not told again.
-        self._tell(told)
-        return told
+            effect = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
+        # At once: a group that is written in parts may fail at a later part, and this part is not reported again.
+        self._publish(effect)
+        return effect
 
     async def flush(self) -> None:
-        """Write the last endings of a process that stops; what cannot be written is taken back by others."""
+        """Writes the last endings of a stopping process; the others are reclaimed when their leases expire."""
         for _ in range(FLUSHES):
             if not self.gatherer.endings:
                 return
@@ -127,12 +127,12 @@ class ArticleRecorder:
         retry_at = None if isinstance(verdict, NoRetry) else verdict.moment
         return FetchEnding(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
 
-    def _tell(self, told: EndingsEffect) -> None:
-        count_ended(self.meter, self.monitor, told.ended)
-        topics = [run_topic(run_id) for run_id in told.jobs]
-        if told.ended.released:
+    def _publish(self, effect: EndingsEffect) -> None:
+        count_ended(self.meter, self.monitor, effect.ended)
+        topics = [run_topic(run_id) for run_id in effect.jobs]
+        if effect.ended.released:
             topics.append(RUNS_TOPIC)
-        # What was handed back, or waits for its host, can be taken by anybody.
+        # Articles that were handed back or will be retried can be claimed by any process.
         self.feed.wake(*topics, ARTICLES_TOPIC)
 
     async def _renew(self) -> None:
@@ -152,7 +152,7 @@ class ArticleRecorder:
                 fetch.lose()
 
     async def _reclaim(self) -> int:
-        """What is to be written does not wait for a row that cannot be taken back."""
+        """Reclaims expired leases; a row that cannot be reclaimed does not keep endings from being written."""
         try:
             return await self._take_back()
         except Unavailable:
@@ -166,19 +166,19 @@ class ArticleRecorder:
             return 0
         self._sweeps.mark()
         if self.steady_for() < self.gatherer.lease.total_seconds():
-            # Whoever lives renews its leases by the time after a step first.
+            # After a step of the clock, live processes get the time to renew their leases first.
             return 0
         now = self.clock.now()
         async with self.store.begin() as tx:
             expired = await SqlArticles(tx).lock_expired(now, SWEEP, longest(self.gatherer.lease))
-            endings = [self._lost(*one, now) for one in expired]
-            told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
-            # A job that was ended without our knowing waits for nothing any more.
+            endings = [self._lost(*lease, now) for lease in expired]
+            effect = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
+            # A job that another transaction ended releases its articles.
             if orphans := await SqlArticles(tx).orphans(ORPHANS):
                 await SqlArticles(tx).release(orphans, now)
-        if told is not None:
+        if effect is not None:
             log.warning("took articles back from a lost worker", action="articles_lost", count=len(endings))
-            self._tell(told)
+            self._publish(effect)
         return len(endings)
 
 
@@ -187,7 +187,7 @@ def _weight(ending: FetchEnding) -> int:
 
 
 def _lesser(ending: FetchEnding) -> Iterator[FetchEnding]:
-    """The same without the page that could not be stored."""
+    """The same ending as a failure, for a page that the database cannot store."""
     if ending.page is not None:
         problem = AttemptError("unrecordable", "The article was read, but could not be stored; the log says why.")
         yield replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)

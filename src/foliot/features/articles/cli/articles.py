@@ -77,7 +77,7 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
         typer.Option(min=0, help="Fetch what is older than this many seconds.", show_default="the server's"),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Stay until the last article has ended; exit 1 if one has failed.")
+        bool, typer.Option("--follow", "-f", help="Wait until the last article has ended; exit 1 if one has failed.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON; with --follow, the final status of the job.")

@@ -1,6 +1,6 @@
-"""Has pages read in processes of their own, several of a tenant at a time, and tenants in turn.
+"""Extracts articles in a process pool, several pages of one tenant per call, tenants in turn.
 
-A process that is handed one page after the other waits between them, and forgets what it had at hand.
+One call per page would leave a process idle between pages and its caches cold.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from foliot.cluster.pool_port import Pool, ProcessDied
 from foliot.features.tasks.run.probation import Probation
 
 PATIENCE = timedelta(seconds=5)
-"""For reading one page, or those that are read together."""
+"""Time limit of one call, for one page or a group."""
 TOGETHER = 8
-"""Pages that one process is handed at once, if so many wait."""
+"""Maximum pages of one call."""
 HEAVY = 512 * 1024
-"""Bytes of them, unless one alone is heavier."""
+"""Maximum bytes of one call, unless a single page is larger."""
 
 
 class UnreadablePage(Exception):
-    """The page cannot be read; says why."""
+    """The page cannot be extracted; the message says why."""
 
 
 class TookTooLong(UnreadablePage):
-    """The page kept its reader for all the time there is."""
+    """The extraction of the page exceeded the time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """What a host sent, to be read."""
+    """The body of a page, with its content type and URL."""
 
     url: str
     content_type: str
@@ -46,47 +46,47 @@ class FetchedPage:
 @dataclass(slots=True, eq=False)
 class _WaitingPage:
     page: FetchedPage
-    told: asyncio.Future[dict[str, Any]]
+    result: asyncio.Future[dict[str, Any]]
     alone: bool = False
-    """Its company was spoilt, perhaps by it."""
+    """Extracted in a call of its own, because a call for its group failed, perhaps because of it."""
     company: Sequence[_WaitingPage] = ()
-    """Those it is read with, itself among them, while it is."""
+    """The group it is extracted with, itself included, while that call runs."""
     work: asyncio.Task[None] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class ExtractorPool:
-    """As many as the pool has processes. A page that finds one free does not wait for others to come."""
+    """Fair queue in front of the process pool, one call per process; with an idle process, a page starts at once."""
 
     pool: Pool
     many: int
     patience: timedelta = PATIENCE
     probation: Probation = field(default_factory=Probation)
     _lines: OrderedDict[str, deque[_WaitingPage]] = field(default_factory=OrderedDict)
-    """Who waits, by tenant; whose turn is next comes first. No line is empty."""
+    """Waiting pages by tenant, the next tenant first. No queue in it is empty."""
     _reading: Counter[str] = field(default_factory=Counter)
-    """How many readers each tenant has."""
+    """How many calls each tenant has under way."""
     _busy: set[asyncio.Task[None]] = field(default_factory=set)
     _closed: bool = False
 
     @property
     def crowded(self) -> bool:
-        """Enough pages wait to be read: fetching others now would only make them wait as well."""
+        """Back-pressure: enough pages are waiting, so that more fetches would only lengthen the queue."""
         return sum(map(len, self._lines.values())) > self.many * 2
 
     def held_back(self) -> Collection[str]:
-        """Tenants on probation whose pages wait: fetching more of theirs would only take places from others."""
+        """Tenants on probation with waiting pages: more fetches of theirs would only take slots from others."""
         return [tenant for tenant in self._lines if self.probation.holds(tenant)]
 
     async def read(self, page: FetchedPage) -> dict[str, Any]:
-        """What the page says. `UnreadablePage`, or `ProcessDied`: then it may have been somebody else's fault."""
+        """The extracted article. Raises `UnreadablePage`, or `ProcessDied`, which another page may have caused."""
         if self._closed:
             raise ProcessDied("nothing is read any more: this process is shutting down")
         one = _WaitingPage(page, asyncio.get_running_loop().create_future())
         self._lines.setdefault(page.tenant_id, deque()).append(one)
         self._call_a_reader()
         try:
-            return await one.told
+            return await one.result
         except asyncio.CancelledError:
             self._leave(one)
             raise
@@ -98,18 +98,18 @@ class ExtractorPool:
             task.add_done_callback(self._busy.discard)
 
     def _leave(self, one: _WaitingPage) -> None:
-        """Nobody wants it any more. Its reader is stopped when nobody wants any of what it reads."""
+        """Removes a cancelled page; its call is cancelled once every page of the group is."""
         with suppress(KeyError, ValueError):
             self._lines[one.page.tenant_id].remove(one)
             self._forget(one.page.tenant_id)
-        if one.work is not None and all(other.told.done() for other in one.company):
+        if one.work is not None and all(other.result.done() for other in one.company):
             one.work.cancel()
 
     async def close(self) -> None:
-        """Leave what is being read, and whoever waits."""
+        """Cancels running calls and waiting pages."""
         self._closed = True
         for one in [one for line in self._lines.values() for one in line]:
-            one.told.cancel()
+            one.result.cancel()
         self._lines.clear()
         tasks = list(self._busy)
         for task in tasks:
@@ -136,7 +136,7 @@ class ExtractorPool:
                         _tell(one, error)
 
     def _next(self) -> list[_WaitingPage]:
-        """Pages of the tenant whose turn it is: a group is of one tenant, so that none pays for another's page."""
+        """The next group: pages of one tenant only, so that no tenant's page can fail another's."""
         for tenant in self._lines:
             suspect = self.probation.holds(tenant)
             if suspect and self._reading[tenant]:
@@ -149,7 +149,7 @@ class ExtractorPool:
         return []
 
     def _group(self, line: deque[_WaitingPage], *, alone: bool) -> list[_WaitingPage]:
-        # Everybody who reads has a share of those that wait, so that the last of a job are not one reader's alone.
+        # Split the queue over all processes, so that the last pages of a job are not extracted by one of them alone.
         share = -(-len(line) // self.many)
         group: list[_WaitingPage] = []
         weight = 0
@@ -177,9 +177,9 @@ class ExtractorPool:
                 self.probation.begin(tenant)
             if len(group) == 1:
                 raise _plainly(error, self.patience) from None
-            # One of them spoils it for the others: each by itself, whoever reads it, and only that one fails.
+            # One page failed the whole group: each is retried in a call of its own, and only that page fails.
             for one in reversed(group):
-                if not one.told.done():
+                if not one.result.done():
                     one.alone = True
                     self._lines.setdefault(tenant, deque()).appendleft(one)
             self._call_a_reader()
@@ -188,9 +188,9 @@ class ExtractorPool:
             _tell(one, UnreadablePage(answer["unreadable"]) if "unreadable" in answer else answer)
 
     async def _ask(self, pages: Sequence[FetchedPage]) -> Sequence[dict[str, Any]]:
-        told = [{"url": page.url, "content_type": page.content_type, "size": len(page.body)} for page in pages]
+        described = [{"url": page.url, "content_type": page.content_type, "size": len(page.body)} for page in pages]
         body = b"".join(page.body for page in pages)
-        call = page_reader.asked("foliot.pages.article", "extract_each", {"pages": told}, body, weight=len(pages))
+        call = page_reader.asked("foliot.pages.article", "extract_each", {"pages": described}, body, weight=len(pages))
         answer = await self.pool.call(call, page_reader.SILENCE, self.patience)
         if answer.error is not None:
             raise UnreadablePage(answer.error)
@@ -205,11 +205,11 @@ def _plainly(error: Exception, patience: timedelta) -> Exception:
 
 
 def _tell(one: _WaitingPage, what: dict[str, Any] | BaseException) -> None:
-    if one.told.done():
+    if one.result.done():
         return
     if isinstance(what, asyncio.CancelledError):
-        one.told.cancel()
+        one.result.cancel()
     elif isinstance(what, BaseException):
-        one.told.set_exception(what)
+        one.result.set_exception(what)
     else:
-        one.told.set_result(what)
+        one.result.set_result(what)

@@ -1,4 +1,4 @@
-"""Fetches one page through egress: one request a turn, and where it leads to is the next turn's."""
+"""Fetches one page through egress: one request per claim; a redirect is followed by the next claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """An answer, and the URL that gave it in the end."""
+    """A response, and the URL that it came from after redirects."""
 
     url: str
     reply: OutgoingResponse
@@ -39,15 +39,15 @@ class PageResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFetcher:
-    """One request at a time."""
+    """Sends the requests for pages and for robots.txt."""
 
     egress: Egress
     timeout: timedelta = timedelta(seconds=30)
 
     async def page(self, taken: ClaimedArticle, known: Mapping[str, str]) -> PageResponse | PageMoved | FetchFailure:
-        """The page, if its host allows; `known` are headers that say which version of it we have.
+        """The page, if robots.txt allows it; `known` are the conditional headers of the stored version.
 
-        One request: where it leads to, a host has rules and a patience of its own, and the same one its patience.
+        One request: the target of a redirect has its own robots.txt and rate limit, or shares this host's limit.
         """
         if not allows(taken.robots, taken.url):
             return never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
@@ -64,7 +64,7 @@ class PageFetcher:
             return NOWHERE
 
     async def robots(self, taken: ClaimedArticle) -> PageResponse | FetchFailure:
-        """The robots.txt of the host of this page, and wherever that leads, within one time limit."""
+        """The robots.txt of this page's host; follows redirects within one time limit."""
         url, headers = urljoin(taken.url, "/robots.txt"), {**HEADERS, "Accept": "text/plain,*/*;q=0.1"}
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.timeout.total_seconds()
@@ -96,5 +96,5 @@ class PageFetcher:
 
 
 def _location(reply: OutgoingResponse) -> str | None:
-    """Where the answer leads to; None when it is the answer."""
+    """The target of a redirect; None when the response is none."""
     return header(reply.headers, "location") or None if reply.status in _REDIRECTS else None

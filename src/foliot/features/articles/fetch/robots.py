@@ -1,4 +1,4 @@
-"""What a host allows, as its robots.txt says (RFC 9309)."""
+"""Evaluates robots.txt (RFC 9309): allowed URLs and crawl delay."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from foliot.features.articles.model.article import NO_WORD
 from foliot.features.articles.model.fetch import RobotsRules
 
 AGENT = "Foliot"
-"""The name that a robots.txt addresses us by."""
+"""Our product token in robots.txt."""
 MOST_BYTES = 500 * 1024
 MOST_LINES = 10_000
-"""Of those bytes: the rules are read on the loop, and this many take some hundredths of a second."""
+"""Maximum lines: they are parsed on the event loop, and this many take some hundredths of a second."""
 LONGEST_DELAY = timedelta(minutes=5)
-"""A host that asks for more patience than this is given this much."""
+"""Upper bound of the crawl delay that is obeyed."""
 
 
 @lru_cache(maxsize=512)
@@ -27,12 +27,12 @@ def _rules(text: str) -> Protego:
 
 
 def allows(text: str | None, url: str) -> bool:
-    """Whether we may fetch this page. A robots.txt that nobody can read forbids nothing."""
+    """Whether robots.txt allows this URL; one that cannot be parsed forbids nothing."""
     return not text or _rules(text).can_fetch(url, AGENT)
 
 
 def crawl_delay(text: str) -> timedelta | None:
-    """How long the host wants us to wait between two requests."""
+    """The crawl delay that the host asks for."""
     if not text:
         return None
     rules = _rules(text)
@@ -45,7 +45,7 @@ def crawl_delay(text: str) -> timedelta | None:
 
 
 def judge(reply: OutgoingResponse, now: datetime) -> RobotsRules:
-    """2xx says what is allowed; 4xx means that everything is; a host in trouble is left alone for a while."""
+    """2xx: the rules of the body; 4xx: everything is allowed; otherwise the host is paused for a while."""
     if 200 <= reply.status < 300:
         text = reply.body[:MOST_BYTES].decode("utf-8", "replace").replace("\x00", "")
         text = "".join(text.splitlines(keepends=True)[:MOST_LINES])

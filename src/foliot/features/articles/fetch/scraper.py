@@ -1,4 +1,4 @@
-"""Fetches an article if its host allows, and has it read."""
+"""Fetches a page if robots.txt allows it, and extracts the article."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ UNHEARD = FetchFailure(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageScraper:
-    """One page at a time, as often as asked for at once."""
+    """Implements `Scraper` by egress and the extractor pool; safe for concurrent calls."""
 
     fetcher: PageFetcher
     readers: ExtractorPool
     clock: Clock
 
     async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
-        """What the host of this article allows. One that cannot say is left alone for a while."""
+        """Fetches robots.txt of this article's host; a host that cannot serve it is paused for a while."""
         fetched = await self.fetcher.robots(taken)
         if isinstance(fetched, FetchFailure):
             return fetched if fetched.permanent else RobotsRules(NO_WORD)
         return robots.judge(fetched.reply, self.clock.now())
 
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
-        """The article, where else to ask for it, or why there is none."""
+        """The extracted article, the target of a redirect, or why there is none."""
         if taken.robots == NO_WORD:
             return UNHEARD
         fetched = await self.fetcher.page(taken, _known(taken))
@@ -68,19 +68,19 @@ class PageScraper:
         reply = fetched.reply
         page = FetchedPage(fetched.url, header(reply.headers, "content-type"), reply.body, tenant_id)
         try:
-            told = await self.readers.read(page)
+            extracted = await self.readers.read(page)
         except UnreadablePage as why:
             said = str(why)[:300].rstrip(".")
             missed = never("unreadable", f"The page could not be read: {said}.")
-            # Others of its host may be like it: they wait, and hold no reader and no place meanwhile.
+            # Other pages of the host may be as slow: the pause keeps them from occupying processes and slots.
             return replace(missed, pause=LONGEST_PAUSE) if isinstance(why, TookTooLong) else missed
         except ProcessDied:
-            # Somebody else may have used up the memory: whether it was the page shows when it is read again.
+            # Another page may have used up the memory: the next try shows whether it was this one.
             return FetchFailure(problem=AttemptError("unreadable", "The page brought its reader down."))
-        if "missing" in told:
-            return MISSING[told["missing"]]
+        if "missing" in extracted:
+            return MISSING[extracted["missing"]]
         return ExtractedPage(
-            **told,
+            **extracted,
             etag=header(reply.headers, "etag")[:MOST_VALIDATOR] or None,
             last_modified=header(reply.headers, "last-modified")[:64] or None,
         )

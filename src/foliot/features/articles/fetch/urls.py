@@ -1,4 +1,4 @@
-"""One spelling for each page: what people paste in many forms is one article."""
+"""Normalises URLs, so that the spellings of one page are one article."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _PLAIN = re.compile(
     rf"https?://{_LABEL}(?:\.{_LABEL}){{0,8}}(?::(?:[1-9][0-9]{{0,3}}|[1-5][0-9]{{4}}))?/[A-Za-z0-9/._~-]*"
 )
-"""What nearly every URL looks like; there is nothing in it that could be spelt otherwise."""
+"""Matches URLs that are normalised already, as nearly all are."""
 _MOST_PLAIN = 2000
 _USUAL_PORTS = ("80", "443")
 
 
 class BadUrl(ValueError):
-    """Not the URL of a page; says what would be."""
+    """Not the URL of a page; the message says what would be."""
 
 
 def one_spelling(text: object) -> str:
-    """The URL of the page that this one names; `BadUrl` when it names none."""
+    """The normalised URL; `BadUrl` when it cannot name a page."""
     if isinstance(text, str) and _is_plain(text):
         return text
     parts = _read(text, canonicalize_url)
@@ -38,12 +38,12 @@ def one_spelling(text: object) -> str:
 def _is_plain(text: str) -> bool:
     if len(text) > _MOST_PLAIN or "/." in text or _PLAIN.fullmatch(text) is None:
         return False
-    # A port that goes without saying is left out.
+    # The default port is left out.
     return text.split("/", 3)[2].rpartition(":")[2] not in _USUAL_PORTS
 
 
 def redirect_url(text: object) -> str:
-    """The URL that a host leads us to, as it says it: its own parameters may be what it waits for."""
+    """The target of a redirect, with all its parameters: the host may depend on them."""
     return urlunsplit(_read(text, safe_url_string))
 
 

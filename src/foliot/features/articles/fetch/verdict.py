@@ -1,4 +1,4 @@
-"""What an answer means for an article, in words."""
+"""Judges an HTTP response: whether there is a page to extract, and if not, why and when to retry."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from foliot.features.articles.model.fetch import FetchFailure, PageUnchanged
 READABLE = ("text/html", "application/xhtml+xml", "text/plain", "")
 MOST_PAGE = 20 * 1024 * 1024
 PATIENCE = timedelta(seconds=10)
-"""For a host that asks for patience and does not say how much."""
+"""Pause after a 429 or 503 without `Retry-After`."""
 LONGEST_PATIENCE = timedelta(hours=1)
-"""For one page."""
+"""Upper bound of `Retry-After` for one page."""
 LONGEST_PAUSE = timedelta(seconds=60)
-"""For all pages of a host, by one answer."""
+"""Upper bound of the pause that one response causes for all pages of a host."""
 _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-"""How texts begin whose characters have two bytes, or four."""
+"""Byte order marks of UTF-16 and UTF-32."""
 _AGAIN = frozenset({408, 425, 429})
 _CROWDED = frozenset({429, 503})
 _GONE = {404: "There is no such page.", 410: "The page was taken away."}
@@ -33,7 +33,7 @@ _CLOSED = {
 
 
 def judge(reply: OutgoingResponse, now: datetime) -> FetchFailure | PageUnchanged | None:
-    """Why there is nothing to read; None when there is."""
+    """Why there is nothing to extract; None when there is."""
     if reply.status == 304:
         return PageUnchanged()
     return _missed(reply, now) if reply.status != 200 else _unreadable(reply)
@@ -57,7 +57,7 @@ def _unreadable(reply: OutgoingResponse) -> FetchFailure | None:
 
 
 def _wide(start: bytes, content_type: str) -> bool:
-    """Whether zeros are part of the text: it says that each character has two bytes, or four."""
+    """Whether zero bytes are part of the text: it is declared as UTF-16 or UTF-32."""
     return start.startswith(_MARKS) or any(name in content_type for name in ("utf-16", "utf-32"))
 
 
@@ -73,12 +73,12 @@ def _missed(reply: OutgoingResponse, now: datetime) -> FetchFailure:
 
 
 def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
-    """How long a host that asks for patience is left alone."""
+    """The delay of `Retry-After`, or the default."""
     return min(_retry_after(headers, now) or PATIENCE, LONGEST_PAUSE)
 
 
 def never(code: str, said: str) -> FetchFailure:
-    """Trying again would change nothing."""
+    """A permanent failure: a retry would change nothing."""
     return FetchFailure(problem=AttemptError(code, said), permanent=True)
 
 

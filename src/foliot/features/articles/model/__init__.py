@@ -1,1 +1,1 @@
-"""Model."""
+"""Articles, items and batches: states and rules, without I/O."""

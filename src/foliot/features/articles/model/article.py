@@ -1,9 +1,10 @@
-"""Articles: pages that jobs ask for, each fetched once for everybody who wants it at the same time.
+"""States of articles and items, counters of a batch, and rate limits of hosts.
 
-    job (a run of kind articles) ──< item >── article ──▶ its host, whose patience is shared by all
+    job (a run of kind articles) ──< item >── article ──▶ its host, whose rate limit all jobs share
 
-An article waits in a queue while somebody wants it: pending ──▶ scraping ──▶ scraped | failed, and back to pending for
-another try. An item is what one job knows of one article: pending ──▶ done | cached | failed | cancelled.
+An article is a page, fetched once for all jobs that want it at the same time. It is queued while an item waits for it:
+pending ──▶ scraping ──▶ scraped | failed, and back to pending for a retry. An item is one article of one job:
+pending ──▶ done | cached | failed | cancelled.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from foliot.engine.model.run import AttemptError, Cancelled, Failed, Succeeded
 
 KIND = "articles"
 QUEUE = "scraping"
-"""Where articles wait, whatever the queue of their jobs."""
+"""The queue of articles, whatever the queue of their jobs."""
 
 MOST_ARTICLES = 10_000
-"""Of one job."""
+"""Maximum of one job."""
 
 
 NO_WORD = "# no word"
-"""Kept in place of a robots.txt that could not be had: nothing is fetched, and the host is asked again soon."""
+"""Stored in place of a robots.txt that was unavailable: no page is fetched, and it is requested again soon."""
 NO_WORD_KEPT = timedelta(minutes=2)
 
 
 class ArticleStatus(StrEnum):
-    """What is known of a page."""
+    """State of a page, for all jobs."""
 
     PENDING = "pending"
     SCRAPING = "scraping"
@@ -37,7 +38,7 @@ class ArticleStatus(StrEnum):
 
 
 class ItemState(StrEnum):
-    """What has become of one article for one job."""
+    """State of one article in one job."""
 
     PENDING = "pending"
     DONE = "done"
@@ -48,7 +49,7 @@ class ItemState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleCounts:
-    """How far a job has come."""
+    """Counters of a job: its items by state."""
 
     total: int = 0
     cached: int = 0
@@ -65,12 +66,12 @@ class ArticleCounts:
         return self.total - self.completed - self.failed - self.cancelled
 
     def after(self, state: ItemState) -> ArticleCounts:
-        """The same, with one more item that is no longer pending."""
+        """The counters after one more item has left `pending` for this state."""
         return replace(self, **{state.value: getattr(self, state.value) + 1})
 
 
 def verdict(counts: ArticleCounts) -> Succeeded | Failed | Cancelled | None:
-    """How a batch ends; None while something is pending."""
+    """The outcome of a batch; None while items are pending."""
     if counts.pending:
         return None
     if counts.cancelled:
@@ -84,38 +85,38 @@ def verdict(counts: ArticleCounts) -> Succeeded | Failed | Cancelled | None:
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
-    """How a host is treated that asks for nothing special."""
+    """Default rate limit of a host: interval and concurrency."""
 
     interval: timedelta = timedelta()
     """Between the starts of two requests; zero: no limit."""
     together: int = 8
-    """How many requests a host has to bear at once."""
+    """Maximum concurrent requests to a host."""
     lead: timedelta = timedelta()
-    """How far ahead the first request starts, where a host minds."""
+    """How long after the claim the first request starts, where a host has an interval."""
 
 
 SLICE = timedelta(milliseconds=250)
-"""How far ahead starts are given out to one worker, so that quick hosts are not asked for row by row."""
+"""How far ahead one claim allocates start times, so that hosts with short intervals do not cost a claim per page."""
 
 SLOWEST = timedelta(minutes=1)
 
 
 def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
-    """How many requests to a host may be given out now."""
+    """How many requests to a host one claim may allocate now."""
     room = max(manners.together - in_flight, 0)
     return room if not interval else min(room, max(1, SLICE // interval))
 
 
 def leeway(interval: timedelta) -> timedelta | None:
-    """How late a request may start before it comes too close to the next one; None where nobody minds."""
+    """How late a request may start before it comes too close to the next one; None without an interval."""
     return max(interval / 5, timedelta(milliseconds=50)) if interval else None
 
 
 def slower(interval: timedelta) -> timedelta:
-    """After a host has asked for patience."""
+    """The interval after a 429 or 503: doubled."""
     return min(max(interval * 2, timedelta(milliseconds=500)), SLOWEST)
 
 
 def quicker(interval: timedelta, least: timedelta) -> timedelta:
-    """After a host has answered well: slowly back to what it was."""
+    """The interval after a good answer: a tenth shorter, down to `least`."""
     return max(least, interval * 0.9)

@@ -1,4 +1,4 @@
-"""What is asked of the store about articles, and of whoever fetches them."""
+"""Data between the store, the fetcher and the scraper: claims, endings, views; the port `Scraper`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foliot.features.articles.model.article import ItemState
 
 
 def host_of(url: str) -> str:
-    """The host of a URL in its one spelling, with the port where it is not the usual one."""
+    """The host of a normalised URL, with the port where it is not the default."""
     return url.partition("://")[2].partition("/")[0]
 
 
@@ -32,7 +32,7 @@ class WantedArticle:
 
     @classmethod
     def of(cls, article: Mapping[str, Any]) -> WantedArticle:
-        """As an action keeps it, with its URL in one spelling."""
+        """From the stored configuration, whose URL is normalised."""
         url = str(article["url"])
         return cls(
             url=url,
@@ -46,7 +46,7 @@ class WantedArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedArticle:
-    """An article in the hands of one attempt."""
+    """An article that an attempt holds the lease of, with the start time that its host allows."""
 
     fence: Fence
     """Its `run_id` is the article's id."""
@@ -55,24 +55,24 @@ class ClaimedArticle:
     host: str
     attempt: int
     start_at: datetime
-    """Its host is not to be asked before this moment."""
+    """The request must not start before this moment."""
     latest_at: datetime | None = None
-    """Nor after this one: the moments that follow belong to others."""
+    """Nor after this one: later start times are allocated to other requests."""
     etag: str | None = None
     last_modified: str | None = None
     robots: str | None = None
-    """What the host allows; None while nobody has asked it."""
+    """The stored robots.txt of the host; None before the first request for it."""
     moves: int = 0
-    """How often the page has led on to another place; `url` and `host` are the last of them."""
+    """How many redirects were followed; `url` and `host` are those of the last."""
     robots_due: bool = False
-    """This turn belongs to the question what the host allows; the page comes with a later one."""
+    """This claim is for robots.txt; the page is fetched by a later one."""
     slowed: bool = False
-    """The host asked for patience once, and is asked less often than it might be since."""
+    """The host has answered 429 or 503, and its interval is longer than the default since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedPage:
-    """What a page says."""
+    """Title, text and metadata of a page, and its validators for conditional requests."""
 
     title: str | None = None
     content: str | None = None
@@ -87,67 +87,67 @@ class ExtractedPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostUpdate:
-    """What an answer taught about its host."""
+    """What a response says about its host: robots.txt, crawl delay, `Retry-After`."""
 
     pause: timedelta | None = None
-    """The host asked for this much silence: of this tenant, and of everybody when several are asked for it."""
+    """The host asked for this pause: for this tenant, and for all once several tenants are asked."""
     robots: str | None = None
     crawl_delay: timedelta | None = None
     well: bool = False
-    """It answered as it should."""
+    """A good answer, which shortens the interval of a slowed host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchEnding:
-    """How an attempt at an article ended, ready to be written: exactly one of the four ways."""
+    """The end of an attempt at an article, to be stored: a page, unchanged, a problem, or handed back."""
 
     fence: Fence
     host: str
     at: datetime
     tenant_id: str = ""
-    """Whose request taught what `news` says; nobody's, when it is about the host itself."""
+    """The tenant whose request led to `news`; empty when it is about the host itself."""
     page: ExtractedPage | None = None
     unchanged: bool = False
-    """The page is as it was."""
+    """The page has not changed (304)."""
     problem: AttemptError | None = None
     retry_at: datetime | None = None
-    """When to try again; None when there is no other try."""
+    """When to retry; None for no retry."""
     handed_back: bool = False
-    """Nothing came of it yet: the article returns to its queue and keeps its attempt."""
+    """No result: the article returns to the queue, and the attempt does not count."""
     moved_to: str | None = None
-    """Where the page is said to be; with `handed_back`, for that host has turns of its own."""
+    """Target of a redirect; with `handed_back`, because the next request needs a claim for that host."""
     lost: bool = False
-    """Written for an attempt that vanished, by whoever took its article back: its fence ends with it."""
+    """Written by the process that reclaimed an expired lease; clears the token, which fences the lost attempt."""
     news: HostUpdate = HostUpdate()
 
 
 @dataclass(frozen=True, slots=True)
 class EndedBatches:
-    """Runs of batches that a transaction ended, each as it was stored; to be counted once that is committed."""
+    """Runs of batches that a transaction ended, as stored; to be counted after the commit."""
 
     runs: Sequence[tuple[ClaimedRun, AttemptEnding, RunState]] = ()
     released: int = 0
-    """How many buffered runs could begin because these ended."""
+    """How many buffered runs were queued because these ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndingsEffect:
-    """What a group of endings changed."""
+    """What writing a group of endings changed."""
 
     accepted: frozenset[str] = frozenset()
     jobs: Sequence[str] = ()
-    """Jobs that have moved."""
+    """Jobs whose counters changed."""
     finished: Sequence[str] = ()
-    """Those of them that wait for nothing any more."""
+    """Those of them without pending items."""
     later: Sequence[datetime] = ()
-    """When articles will be tried again."""
+    """When articles are retried."""
     ended: EndedBatches = EndedBatches()
-    """The runs of those that are finished, which ended with them."""
+    """The runs of the finished jobs, which ended in the same transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemView:
-    """One article of one job, as people see it."""
+    """One article of one job, as the API shows it."""
 
     article_id: str
     position: int
@@ -161,16 +161,16 @@ class ItemView:
     page: ExtractedPage
     scraped_at: datetime | None
     previous_scraped_at: datetime | None
-    """When it was last read as it was before it changed; None when nobody has seen it change."""
+    """When the version before the last change was last read; None when no change is known."""
     reference_count: int = 0
-    """How many jobs have wanted it."""
+    """How many jobs have referred to it."""
     retry_count: int = 0
-    """How often it was tried again, for whichever job."""
+    """How often it was retried, over all jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviousContent:
-    """What a page said before it changed."""
+    """Title and text of a page before its last change."""
 
     title: str | None
     content: str | None
@@ -179,7 +179,7 @@ class PreviousContent:
 
 @dataclass(frozen=True, slots=True)
 class ChangeCursor:
-    """A place in the order in which articles change."""
+    """A position in the order of `updated_at` and id."""
 
     at: datetime
     article_id: str = ""
@@ -187,7 +187,7 @@ class ChangeCursor:
 
 @dataclass(frozen=True, slots=True)
 class ChangedArticle:
-    """An article that was read at some time, where it stands in that order, and when it was read."""
+    """A scraped article: its cursor, and when it was scraped."""
 
     mark: ChangeCursor
     scraped_at: datetime
@@ -195,7 +195,7 @@ class ChangedArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleView:
-    """What is known of an article that was read, whoever asked for it."""
+    """A scraped article, independent of the jobs that refer to it."""
 
     id: str
     tenant_id: str
@@ -210,49 +210,49 @@ class ArticleView:
 
 
 Avoid = Callable[[str, str], bool]
-"""Whether a tenant's articles of a host are not to be taken now."""
+"""Called with a tenant and a host: whether not to claim its articles now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchFailure:
-    """Why there is no page, in words, and what to do about it."""
+    """Why there is no page, and whether and when to retry."""
 
     problem: AttemptError
     permanent: bool = False
     retry_after: timedelta | None = None
     pause: timedelta | None = None
-    """How long the host is to be left alone by this tenant."""
+    """How long this tenant sends no request to the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageUnchanged:
-    """The page is as it was when it was last fetched."""
+    """304: the page has not changed since it was last fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageMoved:
-    """The page is elsewhere, be it on the same host: the next request is another turn."""
+    """A redirect, also within the host: the next request needs another claim."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """What a host allows, as its robots.txt says; the text is kept for every worker."""
+    """The robots.txt of a host, stored for all workers, and its crawl delay."""
 
     robots: str
     crawl_delay: timedelta | None = None
     pause: timedelta | None = None
-    """How long the host is to be left alone, when it could not say what it allows."""
+    """How long the host is paused when its robots.txt is unavailable."""
 
 
 class Scraper(Protocol):
-    """Fetches and reads pages, politely."""
+    """Fetches robots.txt and pages, and extracts articles."""
 
     async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
-        """Ask the host of this article what it allows. A host that has nothing to say allows everything."""
+        """Fetches robots.txt of this article's host; a host without one allows everything."""
         ...
 
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
-        """Fetch the page, if its host allows, and read it."""
+        """Fetches the page, if robots.txt allows it, and extracts the article."""
         ...

@@ -1,1 +1,1 @@
-"""Sql."""
+"""Statements on articles, batches and hosts."""

@@ -1,4 +1,4 @@
-"""Articles pass from hand to hand: taken with their host's leave, renewed, and finished for all who want them."""
+"""Statements on articles: submit, claim within the hosts' rate limits, renew leases, record endings."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
 
 @dataclass(frozen=True, slots=True)
 class SqlArticles(Statements):
-    """What the engine and people ask of articles."""
+    """Statements of the use cases and actors on articles."""
 
     @property
     def leases(self) -> Leases:
@@ -90,50 +90,50 @@ class SqlArticles(Statements):
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
     async def submit(
-        self, tenant_id: str, run_id: str, wishes: Sequence[WantedArticle], now: datetime, max_age: timedelta
+        self, tenant_id: str, run_id: str, wanted: Sequence[WantedArticle], now: datetime, max_age: timedelta
     ) -> ArticleCounts:
-        """Note what a job wants, once: what was scraped within `max_age` is there at once, the rest waits its turn."""
-        return await batches.submit(self.conn, self.dialect, (tenant_id, run_id), wishes, now, max_age)
+        """Creates the items of a job, once: cached where scraped within `max_age`, else pending."""
+        return await batches.submit(self.conn, self.dialect, (tenant_id, run_id), wanted, now, max_age)
 
     async def counts(self, run_ids: Sequence[str], *, lock: bool = False) -> Mapping[str, ArticleCounts]:
         return await batches.counts(self.conn, self.dialect, run_ids, lock=lock)
 
     async def release(self, run_ids: Sequence[str], now: datetime) -> Mapping[str, int]:
-        """These jobs want nothing any more; says how many items each still waited for."""
+        """Cancels the pending items of these jobs; returns how many each had."""
         return await batches.release(self.conn, self.dialect, run_ids, now)
 
     async def items(
         self, run_id: str, *, after: int = 0, skip: int = 0, limit: int, failed: bool | None = None
     ) -> Sequence[ItemView]:
-        """Those at positions after this one, in order; only those that failed, or only those that were read."""
+        """Items after this position, in order; with `failed`, only those that failed, or only those that were read."""
         return await batches.read_items(self.conn, run_id, (after, skip, limit), failed=failed)
 
     async def ids(self, run_id: str) -> Sequence[str]:
-        """The ids of a job's articles, in the order they were asked for."""
+        """The ids of a job's articles, in the order of the request."""
         return await batches.article_ids(self.conn, run_id)
 
     async def item(self, run_id: str, article_id: str) -> tuple[ItemView, PreviousContent | None] | None:
-        """One article of a job with what it said before; None when the job did not ask for it."""
+        """One article of a job with its previous version; None when the job has no such item."""
         return await batches.read_item(self.conn, run_id, article_id)
 
     async def changed(self, after: ChangeCursor, limit: int) -> Sequence[ChangedArticle]:
-        """Articles of all tenants that have been read, in the order in which they changed, after this place."""
+        """Scraped articles of all tenants after this cursor, in the order of their last change."""
         return await article_views.changed(self.conn, after, limit)
 
     async def views(self, ids: Sequence[str]) -> Sequence[ArticleView]:
-        """Those of these that have been read."""
+        """Those of these articles that have been scraped."""
         return await article_views.views(self.conn, self.dialect, ids)
 
     async def wishes(self, run_id: str) -> Sequence[WantedArticle]:
-        """What another job would have to want to do the rest of this one; all of it, when nothing is left to do."""
+        """The articles of a job that were not read, to be submitted again; all of them, when every one was."""
         return await batches.wanted_articles(self.conn, run_id)
 
     async def orphans(self, limit: int) -> Sequence[str]:
-        """Jobs that have ended and still wait for something."""
+        """Ended jobs with pending items."""
         return await batches.orphans(self.conn, limit)
 
     async def prune(self, before: datetime, limit: int) -> int:
-        """Forget articles that no job knows and nobody has asked for since."""
+        """Deletes articles without items that have not changed since, and hosts and pauses that are out of use."""
         await hosts.prune(self.conn, self.dialect, before, limit)
         await host_pauses.prune(self.conn, before, limit)
         return await batches.prune(self.conn, self.dialect, before, limit)
@@ -151,11 +151,11 @@ class SqlArticles(Statements):
         avoid: Avoid | None = None,
         without: Collection[str] = (),
     ) -> Sequence[ClaimedArticle]:
-        """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up.
+        """Claims the most urgent articles whose hosts may be requested, fairly over tenants; allocates the start times.
 
-        What `avoid` names is left where it is; tenants in `without` have none this time.
+        Hosts that `avoid` names and tenants in `without` are skipped.
 
-        Moments are given out from `manners.lead` on: it takes that long until whoever asks knows them.
+        Start times begin at `manners.lead` from now: the claim takes that long to return to its caller.
         """
         chosen, rooms, pauses = await self._chosen(now, limit, manners, avoid, without)
         if not chosen:
@@ -181,7 +181,7 @@ class SqlArticles(Statements):
     async def _chosen(
         self, now: datetime, limit: int, manners: Politeness, avoid: Avoid | None, without: Collection[str]
     ) -> tuple[list[str], Mapping[str, hosts.HostCapacity], Mapping[host_pauses.Pair, host_pauses.HostPause]]:
-        """Which articles are taken, and what their hosts can bear, which are locked."""
+        """The ids to claim, and the capacities and pauses of their hosts, whose rows are locked."""
         wanted = await picks(self.conn, self.dialect, now, limit, avoid=avoid, without=without)
         if not wanted:
             return [], {}, {}
@@ -191,7 +191,7 @@ class SqlArticles(Statements):
         chosen = _seated(wanted, rooms, pauses, now, limit)
         full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
         if len(chosen) < limit and full:
-            # Hosts that can bear nothing now must not hide the others.
+            # Hosts without capacity now must not hide the others.
             wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid, without)})
             if others := {pick.host for pick in wanted} - names:
                 rooms |= await hosts.host_capacities(self.conn, self.dialect, others, now, manners, limit)
@@ -206,35 +206,35 @@ class SqlArticles(Statements):
         return list((await self.conn.execute(query)).scalars())
 
     async def next_at(self, now: datetime) -> datetime | None:
-        """When the first article that waits may be taken, if its host is free; None when nothing waits."""
+        """When the first queued article is ready; None when none is queued."""
         waiting = select(func.min(articles.c.ready_at)).where(articles.c.lane == QUEUE)
         ready: datetime | None = (await self.conn.execute(waiting)).scalar()
         return ready
 
     async def freed_at(self, now: datetime) -> datetime | None:
-        """When the next host that wants silence will have had it."""
+        """When the next pause of a host ends."""
         free = select(func.min(host_rows.c.next_at)).where(host_rows.c.next_at > now)
         freed: datetime | None = (await self.conn.execute(free)).scalar()
         return min((at for at in (freed, await host_pauses.freed_at(self.conn, now)) if at is not None), default=None)
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
-        """Renew leases; answers the ids that are still ours."""
+        """Renews leases; returns the ids whose fence still holds."""
         return await self.leases.extend(fences, lease, now)
 
     async def finish(self, endings: Sequence[FetchEnding], now: datetime, manners: Politeness) -> EndingsEffect:
-        """Record a group of endings; a batch whose last item ends with it ends in the same transaction."""
-        told, jobs = await article_endings.finish(self.conn, self.dialect, endings, now)
+        """Records a group of endings; a batch whose last item ends with it ends in the same transaction."""
+        effect, jobs = await article_endings.finish(self.conn, self.dialect, endings, now)
         news = defaultdict(list)
         for ending in endings:
-            if ending.fence.run_id in told.accepted:
+            if ending.fence.run_id in effect.accepted:
                 news[ending.host].append((ending.tenant_id, ending.news))
         await hosts.learn(self.conn, self.dialect, news, now, manners)
-        return replace(told, ended=await SqlBatchRuns(self.tx).settle(jobs, now)) if told.finished else told
+        return replace(effect, ended=await SqlBatchRuns(self.tx).settle(jobs, now)) if effect.finished else effect
 
     async def lock_expired(
         self, now: datetime, limit: int, longest: timedelta | None = None
     ) -> Sequence[tuple[Fence, str, int]]:
-        """Articles whose lease ran out, locked: fence, host, attempt."""
+        """Articles whose lease has expired, locked (`SKIP LOCKED`): fence, host, attempt."""
         columns = (articles.c.id, articles.c.epoch, articles.c.token, articles.c.host, articles.c.attempt)
         query = select(*columns).where(self.leases.expired(now, longest))
         query = query.order_by(articles.c.id).limit(limit)
@@ -249,7 +249,7 @@ def _seated(
     now: datetime,
     limit: int,
 ) -> list[str]:
-    """The first of these that their hosts have room for, and for their tenant."""
+    """The first of these picks within the capacity of their hosts and the pauses of their tenants."""
     left = {name: len(room.starts) for name, room in rooms.items()}
     own = {pair: pause.room(now, limit) for pair, pause in pauses.items()}
     chosen: dict[str, None] = {}
@@ -268,18 +268,18 @@ def _seated(
 def _held_back(
     taken: Sequence[ClaimedArticle], pauses: Mapping[host_pauses.Pair, host_pauses.HostPause]
 ) -> dict[host_pauses.Pair, host_pauses.HostPause]:
-    """When each tenant that a host has slowed down may ask it again."""
+    """The pauses of slowed tenants, moved behind the start times that were allocated."""
     held: dict[host_pauses.Pair, host_pauses.HostPause] = {}
-    for one in taken:
-        pair = (one.host, one.tenant_id)
+    for article in taken:
+        pair = (article.host, article.tenant_id)
         if pair in pauses and (interval := pauses[pair].interval):
             before = held.get(pair, pauses[pair]).next_at
-            held[pair] = replace(pauses[pair], next_at=max(before, one.start_at) + interval)
+            held[pair] = replace(pauses[pair], next_at=max(before, article.start_at) + interval)
     return held
 
 
 def _taken(row: Any, room: hosts.HostCapacity, start_at: datetime, token: str, *, slowed: bool) -> ClaimedArticle:
-    # Only who has the page can be told that it has not changed.
+    # A conditional request makes sense only where the page is stored.
     known = row.scraped_at is not None
     late = leeway(room.interval)
     return ClaimedArticle(

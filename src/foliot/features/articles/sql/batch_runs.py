@@ -1,8 +1,8 @@
-"""The runs of batches: started by the transaction that creates their items, ended by the one that ends the last item.
+"""Runs of batches: parked by the transaction that creates their items, ended by the one that ends the last item.
 
 No process holds the run of a batch: there is no lease, and the fence is read from the row that the transaction has
 locked. Locks are taken in one order everywhere: articles, items, counters, runs. Only a batch without items is locked
-before its articles, for no other transaction comes to its run through them.
+before its articles, because no other transaction reaches its run through them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from foliot.features.articles.model.article import KIND, ArticleCounts, verdict
 from foliot.features.articles.model.fetch import EndedBatches
 
 NUMBERED = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped")
-"""What must be known of a run to number its next events."""
+"""Columns of a run that numbering its next events needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueBatches:
-    """Batches whose moment has come: those without items, and the others; when the first of the rest is due."""
+    """Due batches: queued ones without items, and parked ones; when the next of the rest is due."""
 
     waiting: Sequence[str] = ()
     parked: Sequence[str] = ()
@@ -45,12 +45,12 @@ class DueBatches:
 
 @cache
 def _coming(limit: int, some_queues: bool) -> Select[Any]:  # noqa: FBT001 -- part of the cache's key
-    """The limit is part of the text: a plan for any limit might read every parked run."""
+    """The limit is literal in the statement: a generic plan might read every parked run."""
     paused = select(queues.c.name).where(queues.c.name == runs.c.queue, queues.c.paused_at.is_not(None)).exists()
     query = select(runs.c.id, runs.c.state, runs.c.poll_at).where(
         runs.c.poll_at.is_not(None),
         runs.c.kind == KIND,
-        # One in a paused queue is not opened; it must not hide the others either.
+        # A batch in a paused queue is not opened, and must not hide the others behind the limit.
         or_(runs.c.state != RunState.QUEUED, ~paused),
     )
     if some_queues:
@@ -65,7 +65,7 @@ def _waiting(dialect: Dialect) -> Select[Any]:
         runs.c.kind == KIND,
         runs.c.state == RunState.QUEUED,
         runs.c.poll_at <= bindparam("now", type_=Moment()),
-        # A row that was put back by hand without a try left would break its CHECK.
+        # A row that an operator requeued without attempts left would violate its CHECK.
         runs.c.attempt < runs.c.max_attempts,
         *queue_pauses.open_to(dialect),
     )
@@ -96,14 +96,14 @@ def _start() -> Update:
 
 
 def numbered(jobs: Sequence[Any], lines: Mapping[str, Sequence[EventLine]]) -> list[Change]:
-    """These lines among the events of each job's run, if it is open."""
+    """Numbers these lines among the events of each job's run, if it is open."""
     scribe = LogChunkWriter.new()
     rows = [row for row in jobs if RunState(row.state) in OPEN]
     if not rows:
         return []
     values = position_columns([scribe.tell(row, lines[row.id]) for row in rows])
-    told: list[Change] = [(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
-    return [*told, (runs, {"id": [row.id for row in rows]}, values)]
+    chunks: list[Change] = [(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
+    return [*chunks, (runs, {"id": [row.id for row in rows]}, values)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class SqlBatchRuns(Statements):
         return SqlClaimedRows(self.tx)
 
     async def coming(self, only: Collection[str] | None, now: datetime, limit: int) -> DueBatches:
-        """Batches in these queues whose moment has come, the longest overdue first."""
+        """Due batches of these queues, the longest overdue first."""
         asked = {} if only is None else {"queues": sorted(only)}
         rows = (await self.conn.execute(_coming(limit, only is not None), asked)).all()
         due = [row for row in rows if row.poll_at <= now]
@@ -124,7 +124,7 @@ class SqlBatchRuns(Statements):
         return DueBatches(waiting, parked, next((row.poll_at for row in rows if row.poll_at > now), None))
 
     async def lock_waiting(self, run_id: str, now: datetime) -> ClaimedRun | None:
-        """A batch without items, locked, with what it asks for; None when it is not there to be opened."""
+        """Locks a queued batch and returns it with its configuration; None when it is no longer queued."""
         row = (await self.conn.execute(_waiting(self.dialect), {"run_id": run_id, "now": now})).first()
         if row is None:
             return None
@@ -132,13 +132,13 @@ class SqlBatchRuns(Statements):
         return self.holding.claimed(row, Fence(row.id, row.epoch + 1, new_id("tok")), row.attempt + 1, now)
 
     async def start(self, claimed: ClaimedRun, now: datetime) -> None:
-        """Parks a locked batch: it is running from now on, and no process holds it."""
+        """Parks a locked batch: it is running without a lease."""
         fence = claimed.fence
         bound = {"b_id": fence.run_id, "b_token": fence.token, "b_now": now, "b_check": now + BATCH_CHECK}
         await self.conn.execute(_start(), bound)
 
     async def begin(self, run_id: str, counts: ArticleCounts, now: datetime) -> EndedBatches:
-        """The first line of a batch whose items have just been created; one that waits for nothing ends."""
+        """Writes the first event of a batch whose items were just created; ends it if none is pending."""
         said = f"{counts.total:,} articles: {counts.cached:,} are fresh, {counts.pending:,} to fetch"
         query = select(*(runs.c[name] for name in NUMBERED)).where(runs.c.id == run_id)
         rows = (await self.conn.execute(query)).all()
@@ -146,11 +146,11 @@ class SqlBatchRuns(Statements):
         return await self.settle({run_id: counts}, now)
 
     async def settle(self, counts: Mapping[str, ArticleCounts], now: datetime) -> EndedBatches:
-        """Ends those of these batches that wait for nothing any more."""
+        """Ends those of these batches without pending items."""
         return await self.end({run_id: ended for run_id, one in counts.items() if (ended := verdict(one))}, now)
 
     async def end(self, outcomes: Mapping[str, Ended], now: datetime) -> EndedBatches:
-        """Ends these batches, as far as they run."""
+        """Ends those of these batches that are running."""
         if not outcomes:
             return EndedBatches()
         running = (self.dialect.among(runs.c.id, list(outcomes)), runs.c.state == RunState.RUNNING)
@@ -163,22 +163,22 @@ class SqlBatchRuns(Statements):
         ended = [ending for _, ending in made]
         stored = await endings.finish(self.conn, self.dialect, ended, now, parked=True)
         states = stored.states
-        told = [
+        results = [
             (claimed, ending, states[claimed.fence.run_id])
             for claimed, ending in made
             if claimed.fence.run_id in states
         ]
-        return EndedBatches(told, stored.released)
+        return EndedBatches(results, stored.released)
 
     async def standing(self, run_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Of these parked batches, those that run, and those that are to stop or have been stopped."""
+        """Splits these parked batches into running ones, and those whose cancellation is requested or done."""
         query = select(runs.c.id, runs.c.state, runs.c.cancel_requested).where(self.dialect.among(runs.c.id, run_ids))
         rows = (await self.conn.execute(query)).all()
         stops = [row.id for row in rows if row.cancel_requested or row.state != RunState.RUNNING]
         return [row.id for row in rows if row.id not in stops], stops
 
     async def check_again(self, run_ids: Sequence[str], now: datetime) -> None:
-        """These are checked again later, as long as they run."""
+        """Sets the time of the next check of those that are running."""
         mine = and_(self.dialect.among(runs.c.id, run_ids), runs.c.poll_at.is_not(None))
         await self.conn.execute(
             update(runs).where(mine, runs.c.state == RunState.RUNNING).values(poll_at=now + BATCH_CHECK)

@@ -1,4 +1,4 @@
-"""Jobs of articles: what they want, how far they have come, and how they stop wanting it."""
+"""Items of batches: creation, counters, cancellation, and reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.features.articles.model.fetch import ExtractedPage, ItemView, Previo
 from foliot.features.articles.tables import article_jobs, articles, items
 
 MOST_TEXT = 8 * 1024 * 1024
-"""Characters of articles that one answer holds, unless a single one is longer."""
+"""Maximum characters of articles in one answer, unless a single article is longer."""
 _KNOWN = (
     articles.c.id,
     articles.c.url_hash,
@@ -51,52 +51,52 @@ async def submit(
     conn: AsyncConnection,
     dialect: Dialect,
     job: tuple[str, str],
-    wishes: Sequence[WantedArticle],
+    wanted: Sequence[WantedArticle],
     now: datetime,
     max_age: timedelta,
 ) -> ArticleCounts:
-    """Everything a job wants, noted at once; `job` is its tenant and id. A second time changes nothing."""
+    """Creates the items and counters of a job and queues its articles; idempotent. `job` is its tenant and id."""
     tenant_id, run_id = job
     known = await counts(conn, dialect, [run_id])
     if run_id in known:
         return known[run_id]
-    rows, made_now = await _meet(conn, dialect, tenant_id, wishes, now)
+    rows, made_now = await _meet(conn, dialect, tenant_id, wanted, now)
     fresh = {
         row.url_hash
         for row in rows.values()
         if row.status == ArticleStatus.SCRAPED and row.scraped_at is not None and row.scraped_at > now - max_age
     }
-    states = [ItemState.CACHED if wish.url_hash in fresh else ItemState.PENDING for wish in wishes]
-    met = [wish for wish in wishes if rows[wish.url_hash].id not in made_now]
+    states = [ItemState.CACHED if article.url_hash in fresh else ItemState.PENDING for article in wanted]
+    met = [article for article in wanted if rows[article.url_hash].id not in made_now]
     if met:
-        await _want(conn, dialect, [wish for wish in met if wish.url_hash not in fresh], rows, now)
-        await _refer(conn, dialect, [rows[wish.url_hash] for wish in met])
-    await _insert_items(conn, dialect, job, [(wish, rows[wish.url_hash].id) for wish in wishes], (states, now))
-    made = ArticleCounts(total=len(wishes), cached=len(fresh))
+        await _want(conn, dialect, [article for article in met if article.url_hash not in fresh], rows, now)
+        await _refer(conn, dialect, [rows[article.url_hash] for article in met])
+    await _insert_items(conn, dialect, job, [(article, rows[article.url_hash].id) for article in wanted], (states, now))
+    made = ArticleCounts(total=len(wanted), cached=len(fresh))
     columns: dict[str, list[Any]] = {"run_id": [run_id], "tenant_id": [tenant_id], **counted([made])}
     await dialect.insert(conn, article_jobs, columns)
     return made
 
 
 async def _meet(
-    conn: AsyncConnection, dialect: Dialect, tenant_id: str, wishes: Sequence[WantedArticle], now: datetime
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, wanted: Sequence[WantedArticle], now: datetime
 ) -> tuple[dict[str, Any], frozenset[str]]:
-    """The rows of these articles, locked, by the hash of the URL. Those that nobody knew are made, and named."""
-    # In the order of the key: whoever wants the same pages at the same time waits, and nobody in a circle.
-    ordered = sorted(wishes, key=lambda wish: wish.url_hash)
+    """Inserts missing articles, and returns all rows, locked, by the hash of the URL, with the ids of the new ones."""
+    # In the order of the key, so that concurrent jobs with the same pages wait for each other without a deadlock.
+    ordered = sorted(wanted, key=lambda article: article.url_hash)
     count = len(ordered)
     columns: dict[str, list[Any]] = {
         "id": [new_id(ARTICLE) for _ in ordered],
         "tenant_id": [tenant_id] * count,
-        "url": [wish.url for wish in ordered],
-        "url_hash": [wish.url_hash for wish in ordered],
-        "host": [wish.host for wish in ordered],
+        "url": [article.url for article in ordered],
+        "url_hash": [article.url_hash for article in ordered],
+        "host": [article.host for article in ordered],
         "status": [ArticleStatus.PENDING.value] * count,
         "reference_count": [1] * count,
         "retry_count": [0] * count,
-        "priority": [wish.priority for wish in ordered],
+        "priority": [article.priority for article in ordered],
         "ready_at": [now] * count,
-        "order_key": [order_key(now, wish.priority) for wish in ordered],
+        "order_key": [order_key(now, article.priority) for article in ordered],
         "lane": [QUEUE] * count,
         "attempt": [0] * count,
         "epoch": [0] * count,
@@ -105,7 +105,7 @@ async def _meet(
     }
     await dialect.insert(conn, articles, columns, conflict="ignore")
     query = select(*_KNOWN).where(
-        articles.c.tenant_id == tenant_id, dialect.among(articles.c.url_hash, [wish.url_hash for wish in ordered])
+        articles.c.tenant_id == tenant_id, dialect.among(articles.c.url_hash, [article.url_hash for article in ordered])
     )
     rows = {row.url_hash: row for row in await conn.execute(dialect.lock(query.order_by(articles.c.id)))}
     tried = set(columns["id"])
@@ -113,21 +113,21 @@ async def _meet(
 
 
 async def _want(
-    conn: AsyncConnection, dialect: Dialect, wishes: Sequence[WantedArticle], rows: Mapping[str, Any], now: datetime
+    conn: AsyncConnection, dialect: Dialect, wanted: Sequence[WantedArticle], rows: Mapping[str, Any], now: datetime
 ) -> None:
-    """Put into the queue what is not there yet, and move forward what somebody wants more urgently now."""
+    """Queues articles that are not queued, and raises the priority of those that this job wants more urgently."""
     values: dict[str, list[Any]] = {"priority": [], "ready_at": [], "order_key": [], "lane": [], "attempt": []}
     ids, idle = [], []
-    for wish in wishes:
-        row = rows[wish.url_hash]
+    for article in wanted:
+        row = rows[article.url_hash]
         rests = row.lane is None and row.lease_until is None
-        if not rests and row.priority <= wish.priority:
+        if not rests and row.priority <= article.priority:
             continue
         if rests:
             idle.append(row.id)
-            ready, priority = now, wish.priority
+            ready, priority = now, article.priority
         else:
-            ready, priority = row.ready_at, min(row.priority, wish.priority)
+            ready, priority = row.ready_at, min(row.priority, article.priority)
         ids.append(row.id)
         order = order_key(ready, priority)
         made = (priority, ready, order if rests else min(order, row.order_key), QUEUE if rests else row.lane, 0)
@@ -168,9 +168,9 @@ async def _insert_items(
         "tenant_id": [tenant_id] * count,
         "article_id": [article_id for _, article_id in wanted],
         "waits_for": [one if waits else None for (_, one), waits in zip(wanted, pending, strict=True)],
-        "source": [wish.source for wish, _ in wanted],
-        "category": [wish.category for wish, _ in wanted],
-        "priority": [wish.priority for wish, _ in wanted],
+        "source": [article.source for article, _ in wanted],
+        "category": [article.category for article, _ in wanted],
+        "priority": [article.priority for article, _ in wanted],
         "state": [state.value for state in states],
         "at": [None if waits else now for waits in pending],
     }
@@ -180,7 +180,7 @@ async def _insert_items(
 async def counts(
     conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], *, lock: bool = False
 ) -> dict[str, ArticleCounts]:
-    """How far each of these jobs has come; who has no row is no job of articles, or has not begun."""
+    """The counters of these jobs; one without a row is no job of articles, or has not begun."""
     query = select(article_jobs).where(dialect.among(article_jobs.c.run_id, run_ids)).order_by(article_jobs.c.run_id)
     return {row.run_id: count(row) for row in await conn.execute(dialect.lock(query) if lock else query)}
 
@@ -189,24 +189,24 @@ def count(row: Any) -> ArticleCounts:
     return ArticleCounts(total=row.total, cached=row.cached, done=row.done, failed=row.failed, cancelled=row.cancelled)
 
 
-def counted(made: Sequence[ArticleCounts]) -> dict[str, list[Any]]:
-    """The same as columns of the table."""
-    return {name: [getattr(one, name) for one in made] for name in COUNTED}
+def counted(counters: Sequence[ArticleCounts]) -> dict[str, list[Any]]:
+    """Counters as columns of the table."""
+    return {name: [getattr(counts, name) for counts in counters] for name in COUNTED}
 
 
-async def save_counts(conn: AsyncConnection, dialect: Dialect, made: Mapping[str, ArticleCounts]) -> None:
-    await dialect.update(conn, article_jobs, {"run_id": list(made)}, counted(list(made.values())))
+async def save_counts(conn: AsyncConnection, dialect: Dialect, counters: Mapping[str, ArticleCounts]) -> None:
+    await dialect.update(conn, article_jobs, {"run_id": list(counters)}, counted(list(counters.values())))
 
 
 async def release(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime) -> dict[str, int]:
-    """Whatever these jobs still wait for, they want no more; what nobody else waits for leaves the queue."""
+    """Cancels the pending items of these jobs; articles without other waiting items leave the queue."""
     query = select(items.c.run_id, items.c.position, items.c.waits_for).where(
         dialect.among(items.c.run_id, run_ids), items.c.waits_for.is_not(None)
     )
     wanted = sorted({row.waits_for for row in await conn.execute(query)})
     if not wanted:
         return {}
-    # Articles first, as everybody locks them: what is being finished right now is finished first.
+    # Articles first, the lock order everywhere: endings that are being written come first.
     await conn.execute(
         dialect.lock(select(articles.c.id).where(dialect.among(articles.c.id, wanted)).order_by(articles.c.id))
     )
@@ -235,7 +235,7 @@ async def release(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str
 
 
 async def _release(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str], now: datetime) -> None:
-    """Give these articles the urgency of who is left, or none."""
+    """Sets the priority of these articles to that of the remaining items; without any, removes them from the queue."""
     left = select(items.c.waits_for, func.min(items.c.priority).label("priority")).where(
         dialect.among(items.c.waits_for, ids)
     )
@@ -257,7 +257,7 @@ async def _release(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str], 
 async def read_items(
     conn: AsyncConnection, run_id: str, part: tuple[int, int, int], *, failed: bool | None
 ) -> list[ItemView]:
-    """The items of a job: after which position, how many to leave out, and how many at most; fewer of long ones."""
+    """Items of a job; `part` is (after position, skip, limit). Fewer than the limit where texts are long."""
     after, skip, limit = part
     whose = [items.c.run_id == run_id, items.c.position > after]
     if failed is not None:
@@ -278,7 +278,7 @@ async def read_items(
 
 
 async def article_ids(conn: AsyncConnection, run_id: str) -> list[str]:
-    """Of a job, in the order they were asked for."""
+    """The ids of a job's articles, in the order of the request."""
     query = select(items.c.article_id).where(items.c.run_id == run_id).order_by(items.c.position)
     return list((await conn.execute(query)).scalars())
 
@@ -286,7 +286,7 @@ async def article_ids(conn: AsyncConnection, run_id: str) -> list[str]:
 async def read_item(
     conn: AsyncConnection, run_id: str, article_id: str
 ) -> tuple[ItemView, PreviousContent | None] | None:
-    """One of them, and what it said before it changed."""
+    """One item, and the previous version of its article."""
     both = items.join(articles, articles.c.id == items.c.article_id)
     query = select(*_SHOWN, articles.c.previous_title, articles.c.previous_content).select_from(both)
     query = query.where(items.c.run_id == run_id, items.c.article_id == article_id)
@@ -301,7 +301,7 @@ async def read_item(
 
 
 def page_of(row: Any) -> ExtractedPage:
-    """What the page said."""
+    """The stored page of an article."""
     about = row.about or {}
     return ExtractedPage(title=row.title, content=row.content, **{name: about.get(name) for name in _ABOUT})
 
@@ -327,12 +327,12 @@ def _item(row: Any) -> ItemView:
 
 
 def about(page: ExtractedPage) -> dict[str, Any]:
-    """What is kept of a page beside its title and text."""
+    """Metadata of a page, stored as one document."""
     return {name: value for name in _ABOUT if (value := getattr(page, name)) is not None}
 
 
 async def wanted_articles(conn: AsyncConnection, run_id: str) -> list[WantedArticle]:
-    """What did not come of a job, or all of it, when everything did."""
+    """The articles of a job that were not read; all of them, when every one was."""
     columns = (articles.c.url, articles.c.url_hash, articles.c.host, items.c.source, items.c.category)
     query = select(*columns, items.c.priority, items.c.state).join(articles, articles.c.id == items.c.article_id)
     rows = (await conn.execute(query.where(items.c.run_id == run_id).order_by(items.c.position))).all()
@@ -352,7 +352,7 @@ async def wanted_articles(conn: AsyncConnection, run_id: str) -> list[WantedArti
 
 
 async def orphans(conn: AsyncConnection, limit: int) -> list[str]:
-    """Jobs that have ended, by whatever way, and still wait for articles."""
+    """Ended jobs with pending items, however they ended."""
     job = article_jobs.c
     query = select(job.run_id).join(runs, runs.c.id == job.run_id)
     query = query.where(job.cached + job.done + job.failed + job.cancelled < job.total, runs.c.finished_at.is_not(None))
@@ -360,13 +360,13 @@ async def orphans(conn: AsyncConnection, limit: int) -> list[str]:
 
 
 async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:
-    """Articles that no job knows any more, and that nothing has happened to since."""
+    """Deletes articles without items that have not changed since."""
     known = select(items.c.article_id).where(items.c.article_id == articles.c.id).exists()
     query = select(articles.c.id).where(
         articles.c.updated_at < before, articles.c.lane.is_(None), articles.c.lease_until.is_(None), ~known
     )
-    found = (await conn.execute(dialect.lock(query.order_by(articles.c.updated_at).limit(limit), skip=True))).scalars()
-    gone = list(found)
+    oldest = dialect.lock(query.order_by(articles.c.updated_at).limit(limit), skip=True)
+    gone = list((await conn.execute(oldest)).scalars())
     if gone:
         await conn.execute(delete(articles).where(dialect.among(articles.c.id, gone)))
     return len(gone)

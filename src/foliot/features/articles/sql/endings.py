@@ -1,4 +1,4 @@
-"""How attempts at articles end: written once, for every job that waits, with its counters and its events."""
+"""Records endings of attempts at articles: updates articles, waiting items, counters and events, set-based."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _waiting(dialect: Dialect) -> Select[Any]:
 
 @cache
 def _jobs(dialect: Dialect) -> Select[Any]:
-    """Counters and runs together: no counter is without its run."""
+    """Counters joined with their runs; every counter has one."""
     job = job_rows.c
     query = select(*(runs.c[name] for name in NUMBERED), *(job[name] for name in batches.COUNTED))
     query = query.join_from(job_rows, runs, runs.c.id == job.run_id).where(dialect.listed(job.run_id, "ids"))
@@ -63,7 +63,7 @@ def _jobs(dialect: Dialect) -> Select[Any]:
 async def finish(
     conn: AsyncConnection, dialect: Dialect, endings: Sequence[FetchEnding], now: datetime
 ) -> tuple[EndingsEffect, Mapping[str, ArticleCounts]]:
-    """Record a group; an ending that does not carry the current fence changes nothing. Says also how jobs stand."""
+    """Records a group; an ending without the current fence changes nothing. Returns the new counters of jobs too."""
     by_id = {ending.fence.run_id: ending for ending in endings}
     held: list[Held] = []
     repeated = set()
@@ -74,7 +74,7 @@ async def finish(
         if row.lease_until is not None:
             held.append((row, ending))
         else:
-            # Our own fence on an article at rest: written before, and the acknowledgement got lost.
+            # The fence matches and there is no lease: it was written before, and the acknowledgement was lost.
             repeated.add(row.id)
     accepted = frozenset({row.id for row, _ in held} | repeated)
     if not held:
@@ -91,7 +91,7 @@ async def finish(
 
 
 def _over(ending: FetchEnding) -> bool:
-    """Whether the article is settled for those who wait for it."""
+    """Whether the waiting items end with it."""
     return ending.page is not None or ending.unchanged or (ending.retry_at is None and not ending.handed_back)
 
 
@@ -102,7 +102,7 @@ def _good(ending: FetchEnding) -> bool:
 async def _work(
     conn: AsyncConnection, dialect: Dialect, held: Sequence[Held], wanted: set[str], now: datetime
 ) -> tuple[list[datetime], list[Change]]:
-    """What was read, and what becomes of the articles; when those that are tried again are next."""
+    """The changes of the articles, and when those with a retry are due."""
     scraped_at = await _scraped_at(conn, dialect, [row.id for row, ending in held if not _good(ending)])
     later: list[datetime] = []
     changes: list[Change] = []
@@ -128,7 +128,7 @@ def _worked(
     scraped_at: Mapping[str, datetime | None],
     later: list[datetime],
 ) -> dict[str, list[Any]]:
-    """Back to the queue, or to rest."""
+    """New column values: back to the queue where a retry is due and items wait, else idle."""
     values: dict[str, list[Any]] = {
         name: []
         for name in ("status", "lane", "ready_at", "order_key", "attempt", "retry_count", "error", "scraped_at")
@@ -151,20 +151,20 @@ def _worked(
         for column, value in zip(values.values(), made, strict=True):
             column.append(value)
     count = len(held)
-    # Whoever lost its lease must not mistake our ending for its own.
+    # The attempt that lost its lease must not take this ending for its own.
     values["token"] = [None if ending.lost else row.token for row, ending in held]
     values |= {"lease_until": [None] * count, "worker": [None] * count, "updated_at": [now] * count}
     return values | _places(held)
 
 
 def _place_in_queue(row: Any, now: datetime) -> datetime:
-    """In front, as soon as it is ready: behind nothing that came later, and not behind less urgent pages."""
+    """At the front once it is ready: neither behind later nor behind less urgent pages."""
     front: datetime = min(row.order_key, order_key(now, PRIORITIES[0]))
     return front
 
 
 def _places(held: Sequence[Held]) -> dict[str, list[Any]]:
-    """Where each is to be asked for next: a page that was moved has its turn there, and its next try begins anew."""
+    """URL and host of the next request: the target of a redirect; a retry starts from the original URL again."""
     if not any(row.moved_to is not None or ending.moved_to is not None for row, ending in held):
         return {}
     places: list[tuple[str | None, int]] = []
@@ -181,7 +181,7 @@ def _places(held: Sequence[Held]) -> dict[str, list[Any]]:
 
 
 async def _scraped_at(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> dict[str, datetime | None]:
-    """What was read of a page before stays readable when a later visit fails."""
+    """The stored times: what was read of a page stays readable when a later fetch fails."""
     if not ids:
         return {}
     query = select(articles.c.id, articles.c.scraped_at).where(dialect.among(articles.c.id, ids))
@@ -197,7 +197,7 @@ def _status(ending: FetchEnding) -> ArticleStatus:
 async def _move_jobs(
     conn: AsyncConnection, dialect: Dialect, flipped: Sequence[Any], over: Mapping[str, FetchEnding], now: datetime
 ) -> tuple[dict[str, ArticleCounts], list[Change]]:
-    """Each job moves by exactly the items that were flipped here."""
+    """Ends these items, and adds exactly them to the counters and events of their jobs."""
     if not flipped:
         return {}, []
     states = [ItemState.DONE if _good(over[item.waits_for]) else ItemState.FAILED for item in flipped]

@@ -1,6 +1,6 @@
-"""Pauses of one tenant at one host: what a tenant is told by answers holds for that tenant, until others are told too.
+"""Pauses of one tenant at one host: a 429 or 503 slows only the tenant that got it, until another tenant gets one too.
 
-Read and written by whoever holds the lock of the host's row.
+Read and written under the lock of the host's row.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from foliot.features.articles.model.fetch import HostUpdate
 from foliot.features.articles.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)
-"""By one answer."""
+"""Upper bound of the pause that one response causes."""
 REMEMBERED = timedelta(minutes=2)
-"""How long what a tenant was told still counts beside what another is told."""
+"""How long one tenant's pause counts as a second voice when another tenant is paused."""
 BRIEFEST = timedelta(milliseconds=20)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -33,21 +33,21 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class HostPause:
-    """How a tenant's requests to a host are held back."""
+    """Pause and interval of one tenant's requests to one host."""
 
     next_at: datetime
     asked_at: datetime
-    """When it was last asked for."""
+    """When the host last asked for it."""
     interval: timedelta = timedelta()
 
     def room(self, now: datetime, limit: int) -> int:
-        """How many may be given out now."""
+        """How many requests one claim may allocate now."""
         if self.next_at > now:
             return 0
         return min(limit, max(1, SLICE // self.interval)) if self.interval else limit
 
     def told(self, news: HostUpdate, now: datetime, manners: Politeness, *, again: bool) -> HostPause:
-        """After this answer; `again`: the host has asked for patience in the same moment already."""
+        """The pause after this answer; `again`: an earlier answer of the same group has lengthened the interval."""
         if news.pause:
             until = max(self.next_at, now + min(news.pause, LONGEST))
             return HostPause(until, now, self.interval if again else slower(max(self.interval, manners.interval)))
@@ -55,7 +55,7 @@ class HostPause:
         return replace(self, interval=interval if interval > max(manners.interval, BRIEFEST) else timedelta())
 
     def counts(self, now: datetime) -> bool:
-        """Whether it was asked for lately, and has not come to an end by good answers."""
+        """Whether it is recent, and good answers have not ended it."""
         return bool(self.interval) and self.asked_at > now - REMEMBERED
 
 
@@ -74,23 +74,23 @@ def _silent(dialect: Dialect) -> Select[Any]:
 
 
 async def of(conn: AsyncConnection, dialect: Dialect, names: Collection[str]) -> dict[Pair, HostPause]:
-    """Those at these hosts."""
-    found = await conn.execute(_of(dialect), {"names": sorted(names)})
+    """Pauses of all tenants at these hosts."""
+    rows = await conn.execute(_of(dialect), {"names": sorted(names)})
     return {
-        (row.host, row.tenant_id): HostPause(row.next_at, row.asked_at, row.interval_ms * _MILLISECOND) for row in found
+        (row.host, row.tenant_id): HostPause(row.next_at, row.asked_at, row.interval_ms * _MILLISECOND) for row in rows
     }
 
 
 async def silent(
     conn: AsyncConnection, dialect: Dialect, names: Sequence[str], tenant_id: str, now: datetime
 ) -> set[str]:
-    """Which of these hosts want silence of this tenant."""
-    asked = {"names": names, "b_tenant": tenant_id, "b_now": now}
-    return set((await conn.execute(_silent(dialect), asked)).scalars())
+    """Those of these hosts at which this tenant is paused."""
+    bound = {"names": names, "b_tenant": tenant_id, "b_now": now}
+    return set((await conn.execute(_silent(dialect), bound)).scalars())
 
 
 async def freed_at(conn: AsyncConnection, now: datetime) -> datetime | None:
-    """When the next of them is over."""
+    """When the next pause ends."""
     freed: datetime | None = (
         await conn.execute(select(func.min(host_pauses.c.next_at)).where(host_pauses.c.next_at > now))
     ).scalar()
@@ -100,7 +100,7 @@ async def freed_at(conn: AsyncConnection, now: datetime) -> datetime | None:
 async def write(
     conn: AsyncConnection, dialect: Dialect, changed: Mapping[Pair, HostPause], known: Collection[Pair]
 ) -> None:
-    """Those that are known are there already."""
+    """Inserts or updates pauses; those in `known` have a row."""
     for pairs, there in (
         ([pair for pair in changed if pair not in known], False),
         ([pair for pair in changed if pair in known], True),
@@ -119,7 +119,7 @@ async def write(
 
 
 async def prune(conn: AsyncConnection, before: datetime, limit: int) -> None:
-    """Forget those that are long over."""
+    """Deletes pauses that ended before."""
     query = select(host_pauses.c.host, host_pauses.c.tenant_id).where(host_pauses.c.next_at < before).limit(limit)
     for host, tenant in (await conn.execute(query)).all():
         await conn.execute(delete(host_pauses).where(host_pauses.c.host == host, host_pauses.c.tenant_id == tenant))

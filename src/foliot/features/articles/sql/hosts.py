@@ -1,4 +1,4 @@
-"""The patience of hosts: whoever fetches from one takes its next moments here, whichever process it is in."""
+"""Rate limits of hosts, shared by all processes: allocates start times of requests, learns intervals from answers."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ ROBOTS_KEPT = timedelta(hours=12)
 _MILLISECOND = timedelta(milliseconds=1)
 
 Word = tuple[str, HostUpdate]
-"""What an answer taught, and the tenant that it was given to."""
+"""A tenant, and what the answer to its request says about the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostCapacity:
-    """What a host can bear now."""
+    """What a host's rate limit allows now, and its robots.txt."""
 
     host: str
     starts: Sequence[datetime]
-    """When each request may start; none while its patience is used up."""
+    """When each request may start; empty while the host is paused or at its limit."""
     interval: timedelta
     slowed: bool
-    """Its answers have made us slower than we would be."""
+    """Its answers have made the interval longer than the default."""
     robots: str | None
     robots_due: bool
 
@@ -62,15 +62,15 @@ def _busy(dialect: Dialect) -> Select[Any]:
 async def blocked(
     conn: AsyncConnection, dialect: Dialect, names: Sequence[str], tenant_id: str, now: datetime
 ) -> set[str]:
-    """Which of these hosts want silence at this moment, of everybody or of this tenant."""
-    everybodys = set((await conn.execute(_blocked(dialect), {"names": names, "now": now})).scalars())
-    return everybodys | await host_pauses.silent(conn, dialect, names, tenant_id, now)
+    """Those of these hosts that are paused now, for all or for this tenant."""
+    for_all = set((await conn.execute(_blocked(dialect), {"names": names, "now": now})).scalars())
+    return for_all | await host_pauses.silent(conn, dialect, names, tenant_id, now)
 
 
 async def host_capacities(
     conn: AsyncConnection, dialect: Dialect, names: Collection[str], now: datetime, manners: Politeness, limit: int
 ) -> dict[str, HostCapacity]:
-    """What these hosts can bear, up to so much each, locked; one that somebody else is taking from is left out."""
+    """Locks these hosts and returns their capacities, at most `limit` each; those locked elsewhere are left out."""
     ordered = sorted(names)
     rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
     if len(rows) < len(ordered) and await _make(conn, dialect, ordered, now):
@@ -80,7 +80,7 @@ async def host_capacities(
 
 
 async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> bool:
-    """A new host is made with patience; two who make it at once make one. Whether there was one."""
+    """Inserts missing hosts, safe against concurrent inserts; whether any was missing."""
     known = set((await conn.execute(select(hosts.c.host).where(dialect.among(hosts.c.host, names)))).scalars())
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -89,7 +89,7 @@ async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], n
 
 
 async def _in_flight(conn: AsyncConnection, dialect: Dialect, names: Sequence[str]) -> dict[str, int]:
-    """Counted anew each time: a worker that vanished gives its share back when its leases end."""
+    """Concurrent requests by host, counted by leases: those of a dead worker stop counting when its leases expire."""
     if not names:
         return {}
     return {row.host: row.busy for row in await conn.execute(_busy(dialect), {"names": names})}
@@ -100,7 +100,7 @@ def _room(row: Any, busy: int, now: datetime, manners: Politeness, limit: int) -
     kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
     due = row.robots_at is None or row.robots_at < now - kept
     most = 0 if row.next_at > now else allowance(manners, interval, busy)
-    # One asks what is allowed, and nobody else until it is known.
+    # One request fetches robots.txt, and no other is sent until it is known.
     most = min(most, 1) if due and not busy else 0 if due else most
     first = now + manners.lead if interval else now
     starts = [first + interval * at for at in range(min(most, limit))]
@@ -113,7 +113,7 @@ def _interval(row: Any, manners: Politeness) -> timedelta:
 
 
 async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[HostCapacity, int]]) -> None:
-    """Move each host's next moment behind the last of so many starts."""
+    """Moves `next_at` of each host behind the start times that were used."""
     moved = {
         host: room.starts[count - 1] + room.interval for host, (room, count) in taken.items() if count and room.interval
     }
@@ -124,18 +124,18 @@ async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple
 async def learn(
     conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[Word]], now: datetime, manners: Politeness
 ) -> None:
-    """What answers taught about their hosts; most teach nothing, and cost nothing."""
+    """Stores what answers say about their hosts; most say nothing, and cost no statement."""
     telling = {
-        host: told
-        for host, told in news.items()
-        if any(one.pause or one.robots is not None or one.well for _, one in told)
+        host: words
+        for host, words in news.items()
+        if any(word.pause or word.robots is not None or word.well for _, word in words)
     }
     if not telling:
         return
     query = select(hosts).where(dialect.among(hosts.c.host, sorted(telling))).order_by(hosts.c.host)
-    asking = any(one.pause or one.robots is not None for told in telling.values() for _, one in told)
+    asking = any(word.pause or word.robots is not None for words in telling.values() for _, word in words)
     if not asking and not await host_pauses.of(conn, dialect, telling):
-        # Everybody is content: only hosts that were slowed down have anything to change.
+        # Good answers only: they change nothing but the interval of slowed hosts.
         query = query.where(hosts.c.interval_ms > 0)
     changed: dict[str, list[Any]] = {
         "next_at": [],
@@ -149,11 +149,11 @@ async def learn(
     known = await host_pauses.of(conn, dialect, telling)
     pauses: dict[host_pauses.Pair, host_pauses.HostPause] = {}
     for row in rows:
-        told = _shared(row.host, telling[row.host], known, pauses, now, manners)
-        made = _learnt(row, told, now, manners)
-        if made != (row.next_at, row.interval_ms, row.crawl_delay_ms, row.robots, row.robots_at):
+        updates = _shared(row.host, telling[row.host], known, pauses, now, manners)
+        learnt = _learnt(row, updates, now, manners)
+        if learnt != (row.next_at, row.interval_ms, row.crawl_delay_ms, row.robots, row.robots_at):
             names.append(row.host)
-            for column, value in zip(changed.values(), made, strict=True):
+            for column, value in zip(changed.values(), learnt, strict=True):
                 column.append(value)
     if names:
         await dialect.update(conn, hosts, {"host": names}, changed)
@@ -162,55 +162,55 @@ async def learn(
 
 def _shared(
     host: str,
-    told: Sequence[Word],
+    words: Sequence[Word],
     known: Mapping[host_pauses.Pair, host_pauses.HostPause],
     pauses: dict[host_pauses.Pair, host_pauses.HostPause],
     now: datetime,
     manners: Politeness,
 ) -> list[HostUpdate]:
-    """What of it is everybody's business; what is one tenant's own is noted in `pauses`.
+    """The updates that hold for all tenants; those of one tenant are put into `pauses`.
 
-    A host that asks one tenant for patience has asked that tenant. Asked for by two, it is meant for all.
+    A host may limit one tenant's requests only. When two tenants are paused, the pause holds for all.
     """
     shared: list[HostUpdate] = []
     asked: set[str] = set()
-    for tenant, one in told:
+    for tenant, word in words:
         pair = (host, tenant)
         before = pauses.get(pair) or known.get(pair)
-        if tenant and (one.pause or (before is not None and one.well)):
-            pauses[pair] = (before or host_pauses.HostPause(now, now)).told(one, now, manners, again=tenant in asked)
-        if one.pause:
+        if tenant and (word.pause or (before is not None and word.well)):
+            pauses[pair] = (before or host_pauses.HostPause(now, now)).told(word, now, manners, again=tenant in asked)
+        if word.pause:
             asked.add(tenant)
         others = {**known, **pauses}
         agreed = not tenant or any(
             at == host and other != tenant and pause.counts(now) for (at, other), pause in others.items()
         )
-        shared.append(one if agreed or not one.pause else replace(one, pause=None))
+        shared.append(word if agreed or not word.pause else replace(word, pause=None))
     return shared
 
 
 async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> None:
-    """Forget hosts that nobody has asked for anything since."""
+    """Deletes hosts without requests since."""
     query = select(hosts.c.host).where(hosts.c.next_at < before).limit(limit)
     if gone := list((await conn.execute(dialect.lock(query, skip=True))).scalars()):
         await conn.execute(delete(hosts).where(dialect.among(hosts.c.host, gone)))
 
 
-def _learnt(row: Any, told: Sequence[HostUpdate], now: datetime, manners: Politeness) -> tuple[Any, ...]:
+def _learnt(row: Any, updates: Sequence[HostUpdate], now: datetime, manners: Politeness) -> tuple[Any, ...]:
     next_at, interval = row.next_at, row.interval_ms * _MILLISECOND
     delay, robots, robots_at = row.crawl_delay_ms, row.robots, row.robots_at
     asked = False
-    for one in told:
-        if one.pause:
-            next_at = max(next_at, now + min(one.pause, host_pauses.LONGEST))
-            # A host that asks ten of us at once for patience has asked once.
+    for news in updates:
+        if news.pause:
+            next_at = max(next_at, now + min(news.pause, host_pauses.LONGEST))
+            # Ten concurrent 429s count as one.
             interval = interval if asked else slower(max(interval, manners.interval))
             asked = True
-        elif one.well and not asked and interval:
+        elif news.well and not asked and interval:
             interval = quicker(interval, manners.interval)
-        if one.robots is not None:
-            robots, robots_at = one.robots, now
-            delay = int((one.crawl_delay or timedelta()) / _MILLISECOND)
+        if news.robots is not None:
+            robots, robots_at = news.robots, now
+            delay = int((news.crawl_delay or timedelta()) / _MILLISECOND)
     if interval <= max(manners.interval, timedelta(milliseconds=20)):
         interval = timedelta()
     return next_at, int(interval / _MILLISECOND), delay, robots, robots_at

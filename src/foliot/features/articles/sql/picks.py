@@ -1,4 +1,4 @@
-"""Which articles come next: the most urgent whose hosts are free, each tenant its share."""
+"""Selects the articles to claim next: the most urgent whose hosts are not paused, fairly over tenants."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from foliot.features.articles.sql import hosts
 SHARES = 100
 """How many tenants one pick is divided among at most."""
 SAMPLE = 100
-"""How many hosts of a tenant are looked at when its most urgent articles all wait for hosts that want silence."""
+"""How many hosts of a tenant are sampled when its most urgent articles are all of paused hosts."""
 EACH_HOST = 4
 """And how many articles of each."""
 WIDER = 2
-"""How many times more articles are looked at than are wanted: some wait for their host."""
+"""How many times more articles are read than are wanted: some are of paused hosts."""
 
 
 class ArticlePick(NamedTuple):
@@ -43,8 +43,7 @@ class ArticlePick(NamedTuple):
     tenant_id: str
 
 
-# Hops from one tenant to the next through the index, instead of reading every article that waits. A queue that is
-# paused has none.
+# Loose index scan from one tenant to the next, instead of reading every queued article. A paused queue has none.
 _TENANTS = text("""
 WITH RECURSIVE t(tenant_id) AS (
   SELECT min(tenant_id) FROM articles WHERE lane = :lane
@@ -56,7 +55,7 @@ SELECT tenant_id FROM t WHERE tenant_id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM queues WHERE name = :lane AND paused_at IS NOT NULL)
 """)
 
-# The same from host to host within a tenant, from anywhere in the alphabet on.
+# The same over the hosts of a tenant, from a random place in the alphabet on.
 _HOSTS = text("""
 WITH RECURSIVE h(host, seen) AS (
   SELECT min(host), 1 FROM articles WHERE lane = :lane AND tenant_id = :tenant AND host >= :start
@@ -99,13 +98,13 @@ async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
     avoid: Avoid | None = None,
     without: Collection[str] = (),
 ) -> list[ArticlePick]:
-    """What could be taken now, best first: each tenant has its first before anybody has a second.
+    """Candidates for a claim, best first: each tenant's first comes before any tenant's second.
 
-    Neither at hosts that are passed over, nor of tenants that go without.
+    Without hosts that are passed over, and without tenants in `without`.
     """
     waiting = await conn.execute(_TENANTS, {"lane": QUEUE})
     tenants = [row.tenant_id for row in waiting if row.tenant_id not in without]
-    # Whoever comes first by name must not always come first.
+    # Shuffled, so that the alphabet prefers no tenant.
     random.shuffle(tenants)
     tenants = tenants[:SHARES]
     if not tenants:
@@ -134,7 +133,7 @@ async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
 async def _elsewhere(
     conn: AsyncConnection, dialect: Dialect, tenant: str, now: datetime, silent: set[str]
 ) -> list[Any]:
-    """Articles of other hosts, when the most urgent ones all wait for hosts that want silence."""
+    """Articles of other hosts, when the most urgent ones are all of paused hosts."""
     asked = {"lane": QUEUE, "tenant": tenant, "most": SAMPLE}
     start = "".join(random.choices(string.ascii_lowercase + string.digits, k=2))  # noqa: S311 -- spreads looks, guards nothing
     names = [row.host for row in await conn.execute(_HOSTS, asked | {"start": start})]

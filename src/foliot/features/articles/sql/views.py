@@ -1,4 +1,4 @@
-"""Articles as those see them who want all that was read, whichever job asked for it."""
+"""Reads scraped articles independent of jobs, in the order of their last change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def changed(conn: AsyncConnection, after: ChangeCursor, limit: int) -> lis
     moment = articles.c.updated_at
     query = (
         select(articles.c.id, moment, articles.c.scraped_at)
-        # Said twice: the first part is what the index can use.
+        # The first condition is redundant: it is the one that the index can use.
         .where(moment >= after.at, or_(moment > after.at, and_(moment == after.at, articles.c.id > after.article_id)))
         .where(articles.c.scraped_at.is_not(None))
         .order_by(moment, articles.c.id)

@@ -1,1 +1,1 @@
-"""Usecases."""
+"""Use cases of bulk actions."""

@@ -1,4 +1,4 @@
-"""Bulk actions: made, tried out, followed, paused and stopped. The engine carries them out."""
+"""Use cases of bulk actions: create, estimate, read, pause, stop. `BulkRunner` carries them out."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.bulk.model.bulk import (
+from foliot.features.bulk.model import (
     BULK,
+    BULKS_TOPIC,
     MOST_ITEMS,
     OVER,
     Bulk,
     BulkOperation,
     BulkSpec,
     BulkState,
+    bulk_topic,
     read_request,
 )
-from foliot.features.bulk.model.item import BULKS_TOPIC, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.dead_letters import may_send
@@ -45,26 +46,26 @@ from foliot.wakeups.feed import Feed
 
 SAMPLE = 5
 LOOKED_AT = 500
-"""Of what matches, for what a trial says besides the number."""
+"""Matches that a dry run inspects for anything besides their number."""
 MOST_FAILURES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class BulkEstimate:
-    """What a bulk action would do, if it were made now."""
+    """What a bulk action would do now."""
 
     count: int
     sample: Sequence[RunView | Schedule]
     hosts: Sequence[str]
-    """To which something would be sent."""
+    """Hosts to which something would be sent."""
     warnings: Sequence[str]
     rehearsal: ReplayEstimate | None = None
-    """Of a replay."""
+    """For a replay."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkView:
-    """A bulk action with what became of it so far."""
+    """A bulk action with the outcomes so far."""
 
     bulk: Bulk
     failures: Sequence[tuple[str, str]] = ()
@@ -73,7 +74,7 @@ class BulkView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bulks:
-    """Whoever may do it to one thing may do it to many, if they may make bulk actions at all."""
+    """Needs the permission for the operation on a single thing, and the one to create bulk actions."""
 
     store: Database
     clock: Clock
@@ -81,13 +82,13 @@ class Bulks:
     searching: Search
     new_id: Callable[[str], str]
     check_for: CheckFor
-    """What an action makes of its configuration."""
+    """The tenant's validation of an action's configuration."""
 
     @command(Verb.WRITE, Thing.BULK)
     async def create(
         self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME
     ) -> BulkView | BulkEstimate:
-        """Fix what is to be acted on, once for all; with `dry_run`, only say what that would be."""
+        """Fix what is to be acted on; with `dry_run`, only report what that would be."""
         request = read_request(raw)
         require(ctx.caller, *request.act.needs)
         may_send(ctx.caller, ReplayOptions.of(request.details or {}))
@@ -116,12 +117,12 @@ class Bulks:
 
     @command(Verb.WRITE, Thing.BULK)
     async def resume(self, ctx: CommandContext, bulk_id: str, once: IdempotentRequest = EACH_TIME) -> BulkView:
-        """Goes on where it was paused."""
+        """Continues where it was paused."""
         return await self._turn(ctx, bulk_id, BulkState.RUNNING)
 
     @command(Verb.WRITE, Thing.BULK)
     async def stop(self, ctx: CommandContext, bulk_id: str, once: IdempotentRequest = EACH_TIME) -> BulkView:
-        """For good: what was done stays done, the rest is left alone."""
+        """Final: what was done stays done, the rest is left alone."""
         return await self._turn(ctx, bulk_id, BulkState.STOPPED)
 
     async def _turn(self, ctx: CommandContext, bulk_id: str, state: BulkState) -> BulkView:
@@ -142,7 +143,7 @@ class Bulks:
         return view
 
     def _query(self, request: BulkSpec) -> FilterQuery:
-        """What the filter describes, as far as the action can be done to it."""
+        """The filter, restricted to things the operation can be applied to."""
         if request.filter is None:
             return FilterQuery()
         reads = self.searching.read_runs if request.act.thing is Thing.RUN else self.searching.read_schedules
@@ -158,7 +159,7 @@ class Bulks:
             stop_after=request.stop_after, details=request.details,
         )  # fmt: skip
         fixed = await self._fix(tx, bulk, request, query)
-        # Some may have come since they were counted.
+        # More may match than when they were counted.
         _expected(request, fixed)
         bulk = replace(bulk, total=fixed)
         await SqlBulks(tx).add(bulk, now)
@@ -228,7 +229,7 @@ class Bulks:
         query: FilterQuery,
         rehearsal: ReplayEstimate,
     ) -> Sequence[str]:
-        """What stands out about a replay."""
+        """Warnings about a replay."""
         found = []
         often = sum(count >= MOST_REPLAYS for count in rehearsal.replays.values())
         if often:
@@ -254,7 +255,7 @@ _SENDS = frozenset({BulkOperation.RETRY, BulkOperation.REPLAY, BulkOperation.RUN
 
 
 def shown_details(bulk: Bulk) -> dict[str, Any]:
-    """What its action needed to know, as people may see it: of headers, the names alone."""
+    """Further parameters of its operation for display: of headers, only the names."""
     details = dict(bulk.details or {})
     if "patch" in details:
         details["patch"] = masked({"action": shown(details["patch"])})["action"]
@@ -281,7 +282,7 @@ async def _views(tx: Transaction, bulks: Sequence[Bulk]) -> list[BulkView]:
 
 
 async def _hosts(tx: Transaction, tenant_id: str, looked: Sequence[RunView | Schedule]) -> list[str]:
-    """Where it would go, as far as errors and actions name it."""
+    """Hosts of the targets, as far as errors and actions name them."""
     runs = [one for one in looked if isinstance(one, RunView)]
     found = list((await hosts_of(tx, tenant_id, runs)).values())
     named = [host_in(str(one.action.get("url", ""))) for one in looked if isinstance(one, Schedule)]
@@ -289,7 +290,7 @@ async def _hosts(tx: Transaction, tenant_id: str, looked: Sequence[RunView | Sch
 
 
 def begun(bulk_id: str, caller: Caller, now: datetime, count: int, **how: Any) -> Bulk:
-    """A bulk action as it begins: by whom, over how many; with nothing to do it has finished already."""
+    """A new bulk action of this caller over this many things; with none, it has finished already."""
     return Bulk(
         id=bulk_id,
         tenant_id=caller.tenant_id,

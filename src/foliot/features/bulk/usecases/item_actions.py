@@ -1,4 +1,4 @@
-"""Acts on one thing of many, as asking for that one would: the same rules, the same trail."""
+"""Performs a bulk operation on one item: the same rules and audit entries as a single request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Interface, Role
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.features.bulk.model.bulk import Bulk, BulkOperation
+from foliot.features.bulk.model import Bulk, BulkOperation
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, discard
 from foliot.features.runs.usecases.runs import Runs, cancel_run
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
@@ -17,7 +17,7 @@ from foliot.features.schedules.usecases.schedules import Schedules, find_schedul
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkItemActions:
-    """Whoever asked was allowed to when they asked; from then on it is theirs."""
+    """Acts in the name of the user who created the bulk action, whose permission was checked then."""
 
     runs: Runs
     dead_letters: DeadLetters
@@ -33,15 +33,15 @@ class BulkItemActions:
 
 @dataclass(frozen=True, slots=True)
 class BulkItemAction:
-    """One bulk action under way."""
+    """The operation of one bulk action."""
 
-    hands: BulkItemActions
+    actions: BulkItemActions
     bulk: Bulk
     caller: Caller
 
     @property
     def limiter(self) -> Limiter:
-        return self.hands.limiter
+        return self.actions.limiter
 
     async def do(self, ctx: CommandContext, thing_id: str) -> str | None:
         match self.bulk.act:
@@ -49,15 +49,15 @@ class BulkItemAction:
                 await cancel_run(ctx, thing_id)
                 return None
             case BulkOperation.RETRY:
-                return (await self.hands.runs.retry_run(ctx, thing_id)).id
+                return (await self.actions.runs.retry_run(ctx, thing_id)).id
             case BulkOperation.REPLAY:
-                (run,) = await self.hands.dead_letters.send(ctx, [thing_id], self.bulk.terms)
+                (run,) = await self.actions.dead_letters.send(ctx, [thing_id], self.bulk.terms)
                 return run.id
             case BulkOperation.DISCARD:
                 await discard(ctx, thing_id)
                 return None
             case BulkOperation.BACKFILL:
-                return await self.hands.fill(ctx, self.bulk, thing_id)
+                return await self.actions.fill(ctx, self.bulk, thing_id)
             case (
                 BulkOperation.PAUSE
                 | BulkOperation.RESUME
@@ -68,7 +68,7 @@ class BulkItemAction:
                 return await self._schedule(ctx, thing_id)
 
     async def _schedule(self, ctx: CommandContext, schedule_id: str) -> str | None:
-        schedules = self.hands.schedules
+        schedules = self.actions.schedules
         match self.bulk.act:
             case BulkOperation.PAUSE:
                 await schedules.pause_one(ctx, schedule_id, f"paused with others by {self.bulk.id}")

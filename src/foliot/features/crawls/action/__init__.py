@@ -1,1 +1,1 @@
-"""Action."""
+"""The crawl action and the Scrapyd client."""

@@ -1,4 +1,4 @@
-"""The crawl action: a spider on a Scrapyd, started once and watched until it has ended."""
+"""The crawl action: starts a spider on a Scrapyd once, and polls it until it has ended."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ GLANCE = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlPace:
-    """How often and how long."""
+    """Poll interval, time limits and log size of crawls."""
 
     poll: timedelta = timedelta(seconds=2)
-    """Between two looks at a crawl that talks."""
+    """Poll interval of a crawl whose log grows."""
     lost_after: timedelta = timedelta(seconds=90)
-    """Without an answer, or without a word of a crawl that Scrapyd has forgotten."""
+    """When a crawl counts as lost: its node does not answer, or Scrapyd has forgotten it and its log does not grow."""
     certain: timedelta = START_PATIENCE
-    """After this long, a request to start that got no answer is not under way any more."""
+    """After this long, a start request without an answer cannot be in flight any more."""
     closing: timedelta = PATIENCE
-    """For a spider that was asked to stop, before it is asked less politely."""
+    """How long a spider may take to close before the next, harder signal."""
     most_log: int = LOG_BYTES
-    """Bytes of a log that are copied whole."""
+    """Maximum bytes of a log that is copied whole."""
 
 
 class CrawlAction:
-    """Starts a spider, copies what it says and finds, and tells how it ended."""
+    """Starts a spider, copies its log and items, and derives the outcome of the run."""
 
     kind = "crawl"
     timeout = timedelta(seconds=180)
-    """For starting one: a crawl itself has no time limit unless its schedule names one."""
+    """Of the start: a crawl itself has no time limit unless its schedule sets one."""
 
     def __init__(
         self, *, nodes: ScrapydNodes, targets: CrawlTargets, clock: Clock, project: str, pace: CrawlPace | None = None
@@ -70,26 +70,26 @@ class CrawlAction:
         """The configuration in its stored form, or `Invalid` naming the field."""
         if not len(self._nodes):
             raise Invalid(
-                "kind", "crawl needs a Scrapyd, and none is named: set SCRAPYD_URL, as in http://127.0.0.1:6800"
+                "kind", "crawl needs a Scrapyd, and none is configured: set SCRAPYD_URL, as in http://127.0.0.1:6800"
             )
         return read_config(config, self._targets, self._project)
 
     def target(self, config: Mapping[str, Any]) -> AttemptTarget:
-        """All nodes together: whichever of them answers gets the crawl."""
+        """All nodes as one target: any of them that answers can get the crawl."""
         return AttemptTarget("scrapyd", SILENT)
 
     async def perform(self, ctx: ActionContext) -> Outcome:
-        """Start it on the node that has least to do; the rest is seen by `look`."""
+        """Starts the crawl on the least loaded node and parks the run; `look` polls it."""
         return await self._starter.start(ctx)
 
     async def look(self, looks: Sequence[ParkedRun]) -> Mapping[str, Outcome]:
-        """What has become of each."""
+        """Polls parked crawls, and returns the outcome of each."""
         return await self._watcher.look(looks)
 
     async def seen(self) -> list[NodeStatus]:
-        """How each node is; one that hangs is not waited for."""
+        """Status of each node, with a short timeout."""
         return await self._nodes.seen(GLANCE)
 
     async def lacking(self, project: str, urls: Sequence[str]) -> set[str]:
-        """Which of these nodes do not have the project."""
+        """The URLs of those nodes that do not have the project."""
         return {url for url in urls if not await self._nodes.has(url, project)}

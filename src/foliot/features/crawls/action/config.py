@@ -1,4 +1,4 @@
-"""Reads a crawl's configuration, and says exactly what is wrong with it."""
+"""Validates the configuration of a crawl; errors name the field."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ RESERVED = frozenset(
         "self",
     }
 )
-"""What means something to Scrapyd itself, or is said elsewhere. A `setting` could switch off what guards a spider."""
+"""Parameters of Scrapyd itself, or of other fields. A `setting` could switch off what guards a spider."""
 
 
 class CrawlTargets(Protocol):
-    """Where crawls may go."""
+    """The SSRF guard of crawls."""
 
     def check(self, url: str) -> None:
         """`Invalid` when this URL could never be allowed; looks up no names."""
@@ -57,7 +57,7 @@ class CrawlTargets(Protocol):
 def read_config(config: Mapping[str, Any], targets: CrawlTargets, project: str) -> dict[str, Any]:
     """The stored form: `spider`, `project` and `start_urls`, and what else was given."""
     fields = Fields.of("", config)
-    # First of all: somebody who wrote `urls` is told so, and not only that `start_urls` is missing.
+    # First, so that a misspelt `urls` is reported as unknown, and not only `start_urls` as missing.
     fields.asked |= {"spider", "project", "start_urls", "depth", "params", *CONDITIONS}
     fields.finish()
     wrong = Complaints()
@@ -95,7 +95,7 @@ def _project(fields: Fields, default: str) -> str:
 
 
 def _start_urls(got: object, targets: CrawlTargets) -> list[str]:
-    """Each once, in the order given. Without any, the spider knows where to begin."""
+    """Without duplicates, in the order given. Without any, the spider uses its own."""
     if got is None:
         return []
     if isinstance(got, str) or not isinstance(got, list | tuple):
@@ -122,7 +122,7 @@ def _start_url(where: str, url: Any, targets: CrawlTargets) -> None:
 
 
 def _params(got: object) -> dict[str, Any]:
-    """Arguments of the spider's own."""
+    """Arguments of the spider."""
     if got is None:
         return {}
     if not isinstance(got, Mapping):
@@ -157,7 +157,7 @@ def argument(where: str, value: object) -> str:
 
 
 def _condition(name: str, fields: Fields, params: Mapping[str, Any]) -> dict[str, int]:
-    """Conditions of success may stand beside the params or, where a door has no other place, among them."""
+    """Conditions of success are fields of their own or, for interfaces that have only `params`, among the params."""
     beside, among = fields.value(name), params.get(name)
     if beside is None and among is None:
         return {}

@@ -23,29 +23,29 @@ from foliot.features.crawls.action.scrapyd_client import FileRange, ScrapydClien
 PART = 512 * 1024
 LEAST_PART = 32 * 1024
 LINES = 20_000
-"""Of one crawl in one look; what waits to be written is bounded."""
+"""Maximum lines of one crawl in one poll; bounds the memory of unwritten lines."""
 BREATH = 100
-"""Lines after which others go first: to understand thousands of them takes a tenth of a second."""
+"""Lines after which the event loop runs other tasks: parsing thousands of lines takes a tenth of a second."""
 ITEMS = 2000
 LONGEST_ITEM = 256 * 1024
 TAIL = 64 * 1024
-"""What is read of the end of a log that is too large to be copied: there Scrapy says how the crawl ended."""
+"""Bytes read from the end of a log that is too large to be copied: there Scrapy writes how the crawl ended."""
 _FUTURE = timedelta(hours=1)
 _PAST = timedelta(days=366)
 
 
 @dataclass(slots=True)
 class CopyBudget:
-    """What one round of looks may still take in, over all its crawls, and how long: memory stays flat."""
+    """Remaining bytes, lines and time of one poll round over all crawls; bounds memory."""
 
     crawls: int = 1
     until: float = float("inf")
-    """By the clock of the event loop: who has not begun by then waits for the next round."""
+    """Event loop time; a crawl that has not begun by then waits for the next round."""
     size: int = 16 * 1024 * 1024
     lines: int = 50_000
 
     def share(self, want: int = 0) -> int:
-        """How many bytes to ask for now; none when the crawl has to wait for the next round."""
+        """How many bytes to request now; 0 when the crawl has to wait for the next round."""
         if self.size <= 0 or self.lines <= 0 or asyncio.get_running_loop().time() > self.until:
             return 0
         fair = min(PART, max(LEAST_PART, self.size // self.crawls))
@@ -58,11 +58,11 @@ class CopyBudget:
 
 @dataclass(slots=True)
 class CopiedPart:
-    """What one look brought."""
+    """What one poll of a crawl copied."""
 
     size: int = 0
     more: bool = False
-    """Whether there is more to copy at once."""
+    """Whether more can be copied at once."""
     missing: bool = False
     """Whether there is no log."""
     items: list[Any] = field(default_factory=list)
@@ -75,7 +75,7 @@ class CopiedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlCopier:
-    """Knows how much of a log is kept; what is above that is read at its end only."""
+    """Copies logs and items; of a log above `most_log`, only the beginning and the end."""
 
     most_log: int = LOG_BYTES
 
@@ -89,7 +89,7 @@ class CrawlCopier:
         *,
         ended: bool = False,
     ) -> CopiedPart:
-        """The next lines, as they are said; an unfinished one only when the crawl has `ended` and writes no more."""
+        """Copies the next lines; an unfinished one only when the crawl has `ended` and writes no more."""
         length = budget.share()
         if not length:
             return CopiedPart(more=True)
@@ -105,17 +105,17 @@ class CrawlCopier:
         budget.spend(len(piece.data), len(taken.lines))
         await _say(handle, taken, log, now)
         if not taken.used:
-            # What was known ends inside a line; nobody has said that one.
+            # The known part ends inside a line, which was not copied.
             handle.log.known = min(handle.log.known, handle.log.offset)
         used = taken.used
         if self._leap(handle.log, piece.total):
             said = f"The log is too large to be kept whole: {handle.log.left_out} bytes were left out here"
             log(said, level="warning")
-        # An unfinished line alone is no reason to come back at once.
+        # An unfinished line alone is no reason to poll again at once.
         return CopiedPart(used, more=handle.log.offset < piece.total and (used > 0 or len(piece.data) >= length))
 
     async def copy_items(self, scrapyd: ScrapydClient, handle: CrawlHandle, budget: CopyBudget) -> CopiedPart:
-        """The next items."""
+        """Copies the next items."""
         copied = handle.items
         length = budget.share(copied.want)
         if not length:
@@ -134,7 +134,7 @@ class CrawlCopier:
         return CopiedPart(taken.used, more=copied.offset < piece.total and (taken.used > 0 or full), items=items)
 
     async def _find_zone(self, scrapyd: ScrapydClient, handle: CrawlHandle, piece: FileRange) -> None:
-        """Scrapy writes the time on the node's wall; the end of the file tells which time that is elsewhere."""
+        """Finds the node's UTC offset from the end of the log: Scrapy writes local time without an offset."""
         end: FileRange | None = piece
         if handle.log.offset + len(piece.data) < piece.total:
             if handle.reading.zone is not None:
@@ -145,7 +145,7 @@ class CrawlCopier:
             handle.reading.zone = handle.reading.zone if zone is None else zone
 
     def _leap(self, copied: CopyPosition, total: int) -> bool:
-        """Leave out the middle of a log that is too large."""
+        """Skips the middle of a log that is too large."""
         if copied.offset < self.most_log or total - copied.offset <= TAIL:
             return False
         copied.left_out += total - TAIL - copied.offset
@@ -154,7 +154,7 @@ class CrawlCopier:
 
 
 def _know(copied: CopyPosition, piece: FileRange | None, log: ActionLog) -> None:
-    """Find out how much of the log an earlier attempt may have copied, when that is not known yet."""
+    """Sets how much of the log an earlier attempt may have copied, if that is not known yet."""
     if copied.known != FROM_HERE:
         return
     copied.known = 0 if piece is None else piece.total
@@ -186,9 +186,9 @@ def _move(copied: CopyPosition, used: int, *, inside: bool, want: int = 0) -> No
 
 
 def _item(line: bytes) -> Iterator[Any]:
-    """The item, when it is one that can be kept."""
+    """The item, if it can be stored."""
     try:
-        # No database keeps U+0000 in text.
+        # PostgreSQL stores no U+0000 in text.
         item = _loads(line.replace(b"\\u0000", b"\\ufffd"))
         check_depth("item", item)
     except (ValueError, RecursionError, Invalid):
@@ -197,7 +197,7 @@ def _item(line: bytes) -> Iterator[Any]:
 
 
 def _loads(line: bytes) -> Any:
-    """JSON, also as Python writes it: with NaN and halves of characters."""
+    """JSON, also as Python writes it: with NaN and lone surrogates."""
     try:
         return orjson.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One look at one crawl, and what all looks of one round share."""
+"""State of one poll of one crawl, and of a poll round."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FINISHED = ScrapydJob("finished")
 
 @dataclass(frozen=True, slots=True)
 class CheckRound:
-    """What all looks of one round share."""
+    """State that all polls of one round share: time limit, copy budget, unreachable nodes."""
 
     patience: timedelta
     budget: CopyBudget
     silent: dict[str, str] = field(default_factory=dict)
-    """Nodes that fell silent on the way, and how: the others need not find out one after the other."""
+    """Nodes that became unreachable in this round, and why: other crawls need not wait for the timeout again."""
 
 
 @dataclass(slots=True)
 class CrawlCheck:
-    """One look at one crawl."""
+    """One poll of one crawl."""
 
     look: ParkedRun
     handle: CrawlHandle
@@ -38,7 +38,7 @@ class CrawlCheck:
 
     @property
     def over(self) -> bool:
-        """Its process has ended: what it wrote is all there is."""
+        """Its process has ended: its files do not grow any more."""
         return self.job is not None and self.job.state == "finished"
 
     def park(self, after: timedelta) -> Parked:
@@ -46,7 +46,7 @@ class CrawlCheck:
 
 
 def enter(sight: CrawlCheck) -> None:
-    """Note what Scrapyd says of it, and tell those who read along."""
+    """Stores the state that Scrapyd reports, and logs a change of it."""
     look, handle, job = sight.look, sight.handle, sight.job
     if job is None:
         return
@@ -63,7 +63,7 @@ def enter(sight: CrawlCheck) -> None:
 
 
 def together(now: datetime, poll: timedelta, slower: float) -> timedelta:
-    """How long until the next moment at which crawls are looked at: the same for all, so that one question serves many.
+    """Delay until the next poll, on a grid that all crawls share, so that one request to a node serves many.
 
     At least `slower` polls from now, on the grid of polls.
     """

@@ -1,4 +1,4 @@
-"""What is kept with a run to find its crawl again: where it is, how much of it was copied, how far it has come."""
+"""The handle of a parked crawl, stored with its run: node, job id, copy positions, progress."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from foliot.core.document import rfc3339
 from foliot.features.crawls.action.scrapy_log import ScrapyLogState
 
 FROM_HERE = -1
-"""As `CopyPosition.known`: all that stands in the log when it is next read."""
+"""As `CopyPosition.known`: everything that is in the log when it is next read."""
 
 
 class HandleUnreadable(Exception):
-    """What was kept with the run is no handle of a crawl."""
+    """What is stored with the run is no handle of a crawl."""
 
 
 @dataclass(slots=True)
 class CopyPosition:
-    """How much of a growing file was copied."""
+    """Copy position in a growing file."""
 
     offset: int = 0
     inside: bool = False
-    """Whether `offset` is inside a line that was too long, whose rest is left out."""
+    """Whether `offset` is inside a line that was too long, whose rest is skipped."""
     want: int = 0
-    """How much the next part must hold, after one in which not even one line ended."""
+    """Minimum bytes of the next range, after one without a line end."""
     left_out: int = 0
-    """Of a log, bytes that were skipped because it is too large; of items, those that cannot be kept."""
+    """Of a log, bytes skipped because it is too large; of items, how many cannot be stored."""
     count: int = 0
-    """Items that were copied."""
+    """Number of copied items."""
     known: int = 0
-    """Of a log, up to where an earlier attempt has copied it: read for what it tells, and not said again."""
+    """Of a log, up to where an earlier attempt has copied it: parsed for progress, and not logged again."""
 
 
 @dataclass(slots=True)
 class StopRequest:
-    """The crawl was asked to stop."""
+    """A request to stop the crawl that was sent."""
 
     why: str
     """`cancel` or `limit`."""
@@ -47,37 +47,37 @@ class StopRequest:
 
 @dataclass(slots=True, kw_only=True)
 class CrawlHandle:
-    """Everything the next look needs; nothing is remembered elsewhere."""
+    """Everything that the next poll needs, on whichever node it happens."""
 
     node: str
-    """The URL of its Scrapyd: for the operator alone."""
+    """The URL of its Scrapyd; visible to the operator only."""
     name: str = "Scrapyd"
-    """What everybody else calls it."""
+    """The name of the node in messages to tenants."""
     project: str
     spider: str
     jobid: str
     asked_at: datetime
-    """When Scrapyd was last asked to start it."""
+    """When the last start request was sent."""
     starts: int = 1
     state: str = "starting"
     """starting, pending, running, finished, or unknown when Scrapyd has forgotten it."""
     since: datetime | None = None
     """When it was first seen running."""
     trouble_since: datetime | None = None
-    """Since when its node has not answered, or has not known it."""
+    """Since when its node has not answered or not known it."""
     idle: int = 0
-    """How many looks brought nothing new."""
+    """How many polls in a row copied nothing."""
     stopping: StopRequest | None = None
     log: CopyPosition = field(default_factory=CopyPosition)
     items: CopyPosition = field(default_factory=CopyPosition)
     reading: ScrapyLogState = field(default_factory=ScrapyLogState)
     progress: dict[str, Any] = field(default_factory=dict)
     window: dict[str, Any] = field(default_factory=dict)
-    """What was counted at the beginning of the minute over which rates are told."""
+    """Counters at the beginning of the minute over which rates are computed."""
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> CrawlHandle:
-        """The handle that was written down; `HandleUnreadable` when it is none."""
+        """Parses a stored handle; `HandleUnreadable` when it is none."""
         try:
             return cls._of(raw)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -104,7 +104,7 @@ class CrawlHandle:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON, without what says nothing."""
+        """As JSON, without defaults."""
         said: dict[str, Any] = {
             **{
                 name: getattr(self, name)

@@ -1,4 +1,4 @@
-"""Cuts the parts of a growing file into lines: each line once, however the parts fall."""
+"""Splits the ranges of a growing file into lines: each line once, wherever the ranges end."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SplitLines:
-    """What was taken from a part."""
+    """The lines of one range."""
 
     lines: list[tuple[bytes, bool]]
-    """Each without its end, and whether it was longer than the limit and has lost the rest."""
+    """Each without its newline, and whether it was longer than the limit and is truncated."""
     used: int
-    """Bytes of the part that need not be read again; an unfinished line at its end is left for the next part."""
+    """Bytes that need not be read again; an unfinished line at the end is left for the next range."""
     inside: bool
-    """Whether the next part begins inside a line whose beginning was given already."""
+    """Whether the next range begins inside a line whose beginning was returned already."""
 
 
 def cut(part: bytes, *, inside: bool, limit: int, most: int, last: bool = False) -> SplitLines:

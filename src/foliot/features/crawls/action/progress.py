@@ -1,4 +1,4 @@
-"""How far a crawl has come: pages, items and errors, and how many of them a minute."""
+"""Progress of a crawl: counts of pages, items and errors, and their rates per minute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 def advance(handle: CrawlHandle, now: datetime) -> bool:
-    """Bring the handle's progress up to what was read; whether a count has changed."""
+    """Updates the handle's progress from what was read; whether a count has changed."""
     counts = counted(handle)
     changed = any(counts[name] != handle.progress.get(name, 0) for name in COUNTED)
     handle.progress = {**handle.progress, **counts, **_rates(handle, counts, now)}
@@ -22,11 +22,11 @@ def advance(handle: CrawlHandle, now: datetime) -> bool:
 
 
 def counted(handle: CrawlHandle) -> dict[str, int]:
-    """At the end Scrapy's own count; before, what its lines tell, and the items that are here already."""
+    """At the end Scrapy's own stats; before, the counts of its log lines, and the items that were copied."""
     reading = handle.reading
     if reading.ended:
         return {
-            # Scrapy counts robots.txt among the responses; a site that forbids everything has given no page.
+            # Scrapy counts robots.txt among the responses; a site that forbids everything has served no page.
             "pages": max(_whole(reading, "response_received_count") - _whole(reading, "robotstxt/response_count"), 0),
             "items": _whole(reading, "item_scraped_count"),
             "errors": _whole(reading, "log_count/ERROR") + _whole(reading, "log_count/CRITICAL"),
@@ -40,7 +40,7 @@ def _whole(reading: ScrapyLogState, name: str) -> int:
 
 
 def _rates(handle: CrawlHandle, counts: dict[str, int], now: datetime) -> dict[str, float]:
-    """Of the last whole minute; in the first one, what it has brought so far; at the end, of the whole crawl."""
+    """Rates of the last whole minute; in the first one, of its time so far; at the end, of the whole crawl."""
     seconds = handle.reading.stats.get("elapsed_time_seconds")
     if handle.reading.ended and isinstance(seconds, int | float):
         return _per_minute(counts, {}, max(float(seconds), 1.0))

@@ -1,4 +1,4 @@
-"""Reads the log that Scrapy writes: who said it, how grave it is, when, how far the crawl has come, how it ended."""
+"""Parses Scrapy's log: logger, level and time of each line, progress, closing stats and the reason of the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 MOST_STATS = 60
-"""Of the closing stats that tell nothing about how the crawl ended; as many again of those that may."""
+"""Maximum of closing stats that say nothing about how the crawl ended; as many again of those that may."""
 _ALWAYS = frozenset(
     {
         "elapsed_time_seconds",
@@ -24,7 +24,7 @@ _ALWAYS = frozenset(
 )
 _TELLING = ("log_count/", "spider_exceptions/")
 _LARGEST = 2**53
-"""Whole numbers up to here are the same to every reader of JSON."""
+"""Integers up to here are exact in every JSON parser."""
 _LONGEST_TROUBLE = 300
 _QUARTER = 15 * 60
 """Offsets from UTC are quarters of an hour."""
@@ -36,7 +36,7 @@ _ENTRY = re.compile(r"[{ ]'([^']{1,100})': (?:(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|'(
 _SO_FAR = re.compile(r"Crawled (\d{1,12}) pages? \(at \S+ pages?/min\), scraped (\d{1,12}) items? ")
 _CLOSED = re.compile(r"Spider closed \(([^)]{1,100})\)")
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: .*|Error|Exception|Exit|Interrupt)")
-# ANSI sequences first, so that they go as a whole.
+# ANSI sequences first, so that they are removed as a whole.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _ENGINE = "scrapy.core.engine"
@@ -50,33 +50,33 @@ class ScrapyLogLine:
     text: str
     level: str
     at: datetime | None
-    """None when nobody can say: then it was said about when it was read."""
+    """None when it is unknown: then the time of reading is used."""
 
 
 @dataclass(slots=True)
 class ScrapyLogState:
-    """What must be known of the lines before to understand the next one. Travels in the handle."""
+    """Parser state between lines; stored in the handle."""
 
     zone: int | None = None
-    """Minutes by which the clock on the wall of the node is ahead of UTC, once known."""
+    """The node's UTC offset in minutes, once known."""
     level: str = "info"
     at: str | None = None
-    """As the node wrote it: the lines after a head belong to it."""
+    """Time of the last record, as the node wrote it: continuation lines belong to it."""
     troubled: bool = False
-    """Whether the lines that follow belong to the first error, and may tell what was raised."""
+    """Whether the next lines belong to the first error, and may name the exception."""
     dumping: bool = False
     trouble: str | None = None
     """The first error, in one line."""
     opened: bool = False
     closed: str | None = None
-    """The reason with which the spider closed, when that was the last thing that happened."""
+    """The reason with which the spider closed, if nothing followed."""
     pages: int = 0
     items: int = 0
     errors: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
 
     def read(self, line: str) -> ScrapyLogLine:
-        """Understand one line."""
+        """Parses one line and updates the state."""
         text = clean(line)
         head = _HEAD.match(text)
         if head is None:
@@ -90,7 +90,7 @@ class ScrapyLogState:
 
     @property
     def ended(self) -> bool:
-        """Whether the log tells how the crawl ended."""
+        """Whether the log says how the crawl ended."""
         return self.closed is not None and "finish_reason" in self.stats
 
     def _begin(self, name: str, level: str, message: str) -> None:
@@ -106,7 +106,7 @@ class ScrapyLogState:
             self._work(name, message)
 
     def _work(self, name: str, message: str) -> None:
-        """A spider that goes on has not closed, whatever the lines before said: text from a page may look like ours."""
+        """A spider that continues has not closed, whatever earlier lines say: text of a page may look like Scrapy's."""
         ended = _CLOSED.match(message) if name == _ENGINE else None
         self.closed = ended[1] if ended else None
         if ended is None:
@@ -129,7 +129,7 @@ class ScrapyLogState:
             self.trouble = text[:_LONGEST_TROUBLE]
 
     def _count(self, name: str, value: float | str | None) -> None:
-        """Keep one of the closing stats: those that tell how it ended, however many a spider has of its own."""
+        """Keeps one closing stat; those that say how it ended, however many the spider adds of its own."""
         most = 2 * MOST_STATS if name.startswith(_TELLING) else MOST_STATS
         if value is not None and (name in _ALWAYS or len(self.stats) < most):
             self.stats[name] = value
@@ -145,21 +145,21 @@ class ScrapyLogState:
         return cls(**{name: raw[name] for name in cls.__slots__ if name in raw})
 
     def as_dict(self) -> dict[str, Any]:
-        """Without what is as it was at the beginning."""
+        """As JSON, without defaults."""
         fresh = ScrapyLogState()
         said = {name: getattr(self, name) for name in type(self).__slots__}
         return {name: value for name, value in said.items() if value != getattr(fresh, name)}
 
 
 def clean(line: str) -> str:
-    """Without what would move a reader's cursor or turn the text around; the rest is shown as a sign."""
+    """Removes terminal sequences; other control characters become U+FFFD."""
     return _CONTROL.sub("\ufffd", _TERMINAL.sub("", line))
 
 
 def zone_of(end: bytes, modified: datetime | None) -> int | None:
-    """Minutes by which a node's clock on the wall is ahead of UTC, told by the end of a file and when it changed.
+    """A node's UTC offset in minutes, from the last line of a file and its modification time.
 
-    A file was changed when its last line was written. None when that does not tell.
+    A file was modified when its last line was written. None when they do not match any offset.
     """
     for line in reversed(end.decode("utf-8", "replace").split("\n")):
         head = _HEAD.match(line)
@@ -171,7 +171,7 @@ def zone_of(end: bytes, modified: datetime | None) -> int | None:
 
 
 def _naive(text: str | None) -> datetime | None:
-    """A time on the node's wall, as if it were UTC."""
+    """A local time of the node, as if it were UTC."""
     if text is None:
         return None
     try:
@@ -181,7 +181,7 @@ def _naive(text: str | None) -> datetime | None:
 
 
 def _number(text: str) -> int | float | None:
-    """A number that JSON can carry; None when it is beyond all of them."""
+    """A number within the range of JSON; None otherwise."""
     number = float(text)
     if not math.isfinite(number):
         return None

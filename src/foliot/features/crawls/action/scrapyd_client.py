@@ -1,4 +1,4 @@
-"""Speaks with one Scrapyd. What it answers is not believed before it was looked at: it may be a proxy's error page."""
+"""HTTP client of one Scrapyd. Answers are validated: they may come from a proxy, and may be its error page."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequ
 
 PATIENCE = timedelta(seconds=10)
 START_PATIENCE = timedelta(seconds=30)
-"""The first crawl of a project makes Scrapyd list its spiders, and it answers nobody meanwhile."""
+"""Timeout of a start: for the first crawl of a project Scrapyd lists its spiders, and blocks meanwhile."""
 MOST_ANSWER = 32 * 1024 * 1024
-"""What `listjobs.json` may take: it repeats every argument of every crawl that waits."""
+"""Maximum bytes of `listjobs.json`, which repeats every argument of every pending crawl."""
 _SLACK = 4096
 _SPAN = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 
 
 class NodeFailed(Exception):
-    """The node gave no answer that can be used. The message is a sentence for people, without the node's name."""
+    """The node gave no usable answer. The message is a sentence for users, without the node's name."""
 
     code = "node_failed"
 
 
 class NodeUnreachable(NodeFailed):
-    """Nobody was reached, or nobody answered in time: whatever else is asked of it now will fare the same."""
+    """No connection or a timeout: further requests to this node would fail the same way now."""
 
 
 class NodeAnswerTooLarge(NodeFailed):
-    """It answered more than anybody should read."""
+    """The answer exceeds the size limit."""
 
 
 class NodeRefused(NodeFailed):
-    """Scrapyd understood the question and answered that it cannot do it."""
+    """Scrapyd understood the request and refused it."""
 
     code = "node_refused"
 
 
 @dataclass(frozen=True, slots=True)
 class ScrapydNode:
-    """Where a Scrapyd is."""
+    """Address, credentials and name of a Scrapyd."""
 
     url: str
     """Without user and password."""
     authorization: str | None = field(default=None, repr=False)
     name: str = "Scrapyd"
-    """What people are told who need not know the house's network."""
+    """Its name in messages to tenants, who must not learn the operator's network."""
 
     @classmethod
     def of(cls, url: str) -> ScrapydNode:
@@ -67,7 +67,7 @@ class ScrapydNode:
 
     @property
     def place(self) -> str:
-        """Host and port, as `FOLIOT_EGRESS_ALLOW` would write them."""
+        """Host and port, in the form of `FOLIOT_EGRESS_ALLOW`."""
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -76,7 +76,7 @@ class ScrapydNode:
 
 @dataclass(frozen=True, slots=True)
 class ScrapydLoad:
-    """How much a node has to do."""
+    """Numbers of pending and running crawls of a node."""
 
     pending: int
     running: int
@@ -85,7 +85,7 @@ class ScrapydLoad:
 
 @dataclass(frozen=True, slots=True)
 class ScrapydJob:
-    """A crawl as Scrapyd sees it."""
+    """A job of `listjobs.json`."""
 
     state: str
     """pending, running or finished."""
@@ -95,7 +95,7 @@ class ScrapydJob:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A part of a file."""
+    """A byte range of a file, and the size of the file."""
 
     data: bytes
     total: int
@@ -104,15 +104,15 @@ class FileRange:
 
 @dataclass(frozen=True, slots=True)
 class ScrapydClient:
-    """One node's own API."""
+    """The API of one node."""
 
     node: ScrapydNode
     egress: Egress
     patience: timedelta = PATIENCE
-    """How long it may take to answer."""
+    """Timeout of a request."""
 
     def within(self, patience: timedelta) -> ScrapydClient:
-        """The same, for somebody who has less time."""
+        """The same client with a shorter timeout."""
         return replace(self, patience=min(patience, self.patience))
 
     async def load(self) -> ScrapydLoad:
@@ -126,30 +126,30 @@ class ScrapydClient:
         return _names(await self._ask("listspiders.json", {"project": project}), "spiders")
 
     async def jobs(self, project: str) -> dict[str, ScrapydJob]:
-        """Every crawl of a project that Scrapyd remembers, by its jobid."""
+        """Every crawl of a project that Scrapyd remembers, by job id."""
         answer = await self._ask("listjobs.json", {"project": project})
         found: dict[str, ScrapydJob] = {}
         for state in ("finished", "pending", "running"):
             for job in _list(answer, state):
-                # Before 1.4 a finished job had no addresses: what is not said may be there.
+                # Before 1.4 a finished job had no URLs: without them, the files may exist.
                 has_log, has_items = (job.get(name, "") is not None for name in ("log_url", "items_url"))
                 found[str(job.get("id"))] = ScrapydJob(state, has_log, has_items)
         return found
 
     async def state(self, project: str, jobid: str) -> ScrapydJob | None:
-        """The same for one crawl, when the list is too long."""
+        """The state of one crawl, for when the list is too long."""
         state = (await self._ask("status.json", {"project": project, "job": jobid})).get("currstate")
         return ScrapydJob(state) if state in ("pending", "running", "finished") else None
 
     async def schedule(self, job: Sequence[str], arguments: Mapping[str, str], settings: Mapping[str, str]) -> None:
-        """Start a crawl: project, spider, jobid. Any failure but `NodeRefused` leaves open whether it was started."""
+        """Starts a crawl: project, spider, job id. After any failure but `NodeRefused` it may have been started."""
         form = list(zip(("project", "spider", "jobid"), job, strict=True))
         form += [("setting", f"{name}={value}") for name, value in settings.items()]
         form += list(arguments.items())
         await self._tell("schedule.json", form)
 
     async def cancel(self, project: str, jobid: str, signal: str | None = None) -> str | None:
-        """Ask a crawl to end; answers what it was before: pending, running or None."""
+        """Cancels a crawl; returns its state before: pending, running or None."""
         form = [("project", project), ("job", jobid)]
         form += [("signal", signal)] if signal else []
         previous = (await self._tell("cancel.json", form)).get("prevstate")
@@ -176,7 +176,7 @@ class ScrapydClient:
                 raise NodeFailed("It answered another part of a file than was asked for.")
             return FileRange(reply.body, total, _modified(reply))
         if reply.status == 200 and start == 0:
-            # An empty file has no parts, and a small one may come whole.
+            # An empty file has no ranges, and a small one may be served whole.
             total = len(reply.body) if not reply.truncated else len(reply.body) + 1
             return FileRange(reply.body, total, _modified(reply))
         if reply.status == 200:
@@ -221,7 +221,7 @@ class ScrapydClient:
 
 
 def _read(reply: OutgoingResponse) -> dict[str, Any]:
-    """An answer that is what Scrapyd answers; it says that something failed with status 200."""
+    """Parses an answer; Scrapyd reports failures with status 200 too."""
     if reply.status != 200:
         raise _status(reply)
     if reply.truncated:
@@ -245,7 +245,7 @@ def _status(reply: OutgoingResponse) -> NodeFailed:
 
 
 def _plain(message: object) -> str:
-    """Its own words, on one line; a whole traceback ends with the line that tells."""
+    """Scrapyd's message on one line; of a traceback, the last line."""
     lines = [line.strip() for line in str(message or "no reason").splitlines() if line.strip()]
     last = "".join(each if each.isprintable() else "\ufffd" for each in lines[-1]) if lines else "no reason"
     return last[:300]

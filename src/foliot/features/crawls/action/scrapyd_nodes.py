@@ -1,4 +1,4 @@
-"""Which Scrapyd gets the next crawl: the least loaded of those that answer."""
+"""Chooses the Scrapyd for the next crawl: the least loaded of those that answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from foliot.features.crawls.action.scrapyd_client import NodeFailed, ScrapydClie
 
 PATIENCE = timedelta(seconds=5)
 FRESH = 1.0
-"""Seconds for which an answer about the load is good; what was sent there meanwhile is added to it."""
+"""Seconds for which a node's load is cached; crawls started there meanwhile are added to it."""
 AVOIDED = 30.0
-"""Seconds for which a node that did not answer is not asked for its load, unless no other answers."""
+"""Seconds for which a node that did not answer is not requested, unless no other answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """How a node is: its load, or why it has none to tell."""
+    """Load of a node, or why it is unknown."""
 
     url: str
     name: str
@@ -42,7 +42,7 @@ class NodeStatus:
 
 
 class ScrapydNodes:
-    """Every Scrapyd of the house. Remembers a few numbers per node, and nothing per crawl."""
+    """All configured Scrapyd nodes, with their cached load; no state per crawl."""
 
     def __init__(self, nodes: Sequence[ScrapydNode], *, egress: Egress, clock: Clock) -> None:
         named = nodes if len(nodes) == 1 else [replace(node, name=f"Scrapyd {n}") for n, node in enumerate(nodes, 1)]
@@ -50,7 +50,7 @@ class ScrapydNodes:
         self._clock = clock
         self._weights: dict[str, int] = {}
         self._asked_at = float("-inf")
-        self._anybody = False
+        self._answered = False
         self._avoided: dict[str, float] = {}
         self._asking = asyncio.Lock()
 
@@ -58,7 +58,7 @@ class ScrapydNodes:
         return len(self._all)
 
     def at(self, url: str) -> ScrapydClient | None:
-        """The node that a crawl was started on; None when it is no longer one of ours."""
+        """The client of a node; None when it is no longer configured."""
         return self._all.get(url)
 
     @property
@@ -66,10 +66,10 @@ class ScrapydNodes:
         return list(self._all.values())
 
     async def by_load(self, key: str) -> list[ScrapydClient]:
-        """Those that answer, the least loaded first; equals in an order that differs by `key`. Empty: nobody does."""
+        """Nodes that answer, the least loaded first; ties are ordered by a hash with `key`. Empty when none answers."""
         async with self._asking:
-            # Nobody answered: who waited for that answer need not ask once more, one after the other.
-            gone = self._anybody and not self._weights
+            # No node answered: callers that waited for this result need not repeat the requests one after the other.
+            gone = self._answered and not self._weights
             if gone or self._clock.monotonic() - self._asked_at > FRESH:
                 await self._weigh()
         return [
@@ -77,7 +77,7 @@ class ScrapydNodes:
         ]
 
     def sent(self, url: str) -> None:
-        """One more crawl is there."""
+        """Counts a crawl that was started there."""
         if url in self._weights:
             self._weights[url] += 1
 
@@ -85,16 +85,16 @@ class ScrapydNodes:
         self._avoided.pop(url, None)
 
     def failed(self, url: str) -> None:
-        """It gets no crawl for a while."""
+        """Avoids this node for a while."""
         self._avoided[url] = self._clock.monotonic() + AVOIDED
         self._weights.pop(url, None)
 
     async def seen(self, patience: timedelta = PATIENCE) -> list[NodeStatus]:
-        """How each node is, asked now."""
+        """Status of each node, requested now."""
         return list(await asyncio.gather(*(self._look_at(url, patience) for url in self._all)))
 
     async def has(self, url: str, project: str) -> bool:
-        """Whether the project was deployed there, as far as it answers."""
+        """Whether the project is deployed there; false when the node does not answer."""
         try:
             return project in await self._all[url].projects()
         except NodeFailed:
@@ -106,7 +106,7 @@ class ScrapydNodes:
         self._weights = await self._ask(trusted)
         if not self._weights:
             self._weights = await self._ask([url for url in self._all if url not in trusted])
-        self._anybody = bool(self._weights)
+        self._answered = bool(self._weights)
         self._asked_at = self._clock.monotonic()
 
     async def _ask(self, urls: Sequence[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Starts crawls: on the least loaded node, never twice, and only where the tenant's work may go."""
+"""Starts crawls: on the least loaded node, idempotently, and only at addresses that the tenant may reach."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ MOST_STARTS = 3
 CACHE_SCOPE = "FOLIOT_CACHE_SCOPE"
 """The setting that says who shares the pages of `foliot.scrapy`'s cache."""
 LOOKUP_SECONDS = 30
-"""For all hosts of a crawl together."""
+"""Time limit of the name lookups of a crawl, for all hosts together."""
 _LOOKUPS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlStarter:
-    """Asks a node to start a crawl, after it was written down which node that is."""
+    """Sends the start request, after the handle with the node was committed."""
 
     nodes: ScrapydNodes
     targets: CrawlTargets
     clock: Clock
     poll: timedelta
     certain: timedelta = START_PATIENCE
-    """After this long, a request to start that got no answer is not under way any more."""
+    """After this long, a start request without an answer cannot be in flight any more."""
 
     async def start(self, ctx: ActionContext) -> Outcome:
         refusal = await self._refused(ctx)
@@ -72,7 +72,7 @@ class CrawlStarter:
     async def again(
         self, ctx: ActionContext, handle: CrawlHandle, scrapyd: ScrapydClient, now: datetime, wait: timedelta
     ) -> Parked | Failed:
-        """The node does not know a crawl that it may have been asked to start: ask it when that is certain."""
+        """Repeats a start that may have been lost, once the first request cannot be in flight any more."""
         if now - handle.asked_at <= self.certain:
             return Parked(handle.as_dict(), wait)
         if handle.starts >= MOST_STARTS:
@@ -82,7 +82,7 @@ class CrawlStarter:
             return Failed(problem)
         handle.starts += 1
         handle.asked_at = now
-        # Fenced: whoever has lost the run to somebody else starts nothing.
+        # Fenced: an attempt that has lost its lease starts nothing.
         await ctx.note(handle.as_dict())
         try:
             await self._schedule(scrapyd, ctx, handle)
@@ -119,7 +119,7 @@ class CrawlStarter:
         )
 
     async def _still_there(self, ctx: ActionContext) -> Parked | None:
-        """A crawl of an earlier attempt that was given up as lost and goes on after all: follow it, start no second."""
+        """Adopts the crawl of an earlier attempt that counted as lost and still runs, instead of starting a second."""
         earlier = {jobid_of(ctx.run_id, attempt) for attempt in range(1, ctx.attempt)}
         for scrapyd in await self.nodes.by_load(ctx.run_id):
             try:
@@ -137,12 +137,12 @@ class CrawlStarter:
 
     async def _schedule(self, scrapyd: ScrapydClient, ctx: ActionContext, handle: CrawlHandle) -> None:
         arguments, settings = asked(ctx.config)
-        # Pages that spiders of one tenant keep in the cache are given to no other.
+        # The cache of spiders is scoped by tenant.
         settings[CACHE_SCOPE] = ctx.tenant_id
         await scrapyd.schedule((handle.project, handle.spider, handle.jobid), arguments, settings)
 
     async def _refused(self, ctx: ActionContext) -> Failed | None:
-        """The addresses were checked when the crawl was asked for; names may lead elsewhere by now."""
+        """Checks the addresses again: DNS may have changed since the request (rebinding)."""
         places = {
             urlsplit(url)._replace(path="/", query="", fragment="").geturl(): url for url in ctx.config["start_urls"]
         }
@@ -170,20 +170,20 @@ class CrawlStarter:
 
 
 def jobid_of(run_id: str, attempt: int) -> str:
-    """What Scrapyd calls the crawl of an attempt."""
+    """The job id at Scrapyd of an attempt."""
     return run_id if attempt == 1 else f"{run_id}-{attempt}"
 
 
 def asked(config: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """The spider's arguments and Scrapy's settings."""
+    """Arguments of the spider and settings of Scrapy."""
     arguments = {name: argument(f"params.{name}", value) for name, value in (config.get("params") or {}).items()}
     settings = {}
     if config["start_urls"]:
-        # They are parted by commas, which may stand in a URL as they are.
+        # Separated by commas, which are also valid in URLs.
         arguments["start_urls"] = ",".join(str(url).replace(",", "%2C") for url in config["start_urls"])
     depth = config.get("depth")
     if depth is not None:
         arguments["depth"] = str(depth)
-        # To Scrapy 0 means without limit; what is asked for is the start pages alone.
+        # For Scrapy 0 means no limit; here it means the start pages only.
         settings["DEPTH_LIMIT"] = str(depth or -1)
     return arguments, settings

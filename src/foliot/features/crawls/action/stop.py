@@ -1,4 +1,4 @@
-"""Ends crawls: politely first, then not. Copying their log goes on meanwhile."""
+"""Stops crawls: by the signal for a graceful shutdown, again, then by KILL; their logs are copied meanwhile."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from foliot.features.crawls.action.handle import CrawlHandle, StopRequest
 from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, ScrapydClient, ScrapydJob
 
 PATIENCE = timedelta(seconds=10)
-"""How long a spider may take to close after it was asked to. Then it is asked again, which makes Scrapy drop its
-requests; then it is killed."""
+"""How long a spider may take to close after each signal. The second makes Scrapy drop its requests; then it is
+killed."""
 _SIGNALS = (None, None, "KILL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlStopper:
-    """Knows how long to wait between asking and killing."""
+    """Sends the next signal when the time for the last one is over."""
 
     poll: timedelta
     patience: timedelta = PATIENCE
     certain: timedelta = START_PATIENCE
-    """After this long, a request to start that got no answer is not under way any more."""
+    """After this long, a start request without an answer cannot be in flight any more."""
 
     async def stop(
         self, look: ParkedRun, handle: CrawlHandle, job: ScrapydJob, scrapyd: ScrapydClient, now: datetime
     ) -> timedelta | Cancelled | None:
-        """Stop what somebody asked to stop, and what runs longer than it may; says when to look again.
+        """Stops a crawl that is cancelled or exceeds its time limit; returns the delay until the next poll.
 
-        None: it may go on.
+        None: it may continue.
         """
         why = _why(look, handle, now)
         if why is None:
@@ -44,7 +44,7 @@ class CrawlStopper:
         return self._soon
 
     def stopped(self, handle: CrawlHandle, limit: timedelta | None) -> Cancelled | Failed:
-        """It has ended because it was asked to."""
+        """The outcome of a crawl that ended because of a signal."""
         assert handle.stopping is not None  # noqa: S101 -- asked of such crawls only
         if handle.stopping.why == "cancel":
             return Cancelled("cancelled on request; Scrapyd has stopped the crawl")
@@ -53,7 +53,7 @@ class CrawlStopper:
     async def let_go(
         self, handle: CrawlHandle, job: ScrapydJob | None, scrapyd: ScrapydClient, now: datetime
     ) -> Parked | Cancelled:
-        """Its run has ended already: see to it that the crawl does too."""
+        """Stops a crawl whose run has ended already."""
         if job is None and self._may_begin(handle, now):
             return Parked(handle.as_dict(), self._soon)
         if job is None or job.state == "finished":
@@ -62,7 +62,7 @@ class CrawlStopper:
         return Parked(handle.as_dict(), self._soon)
 
     def _may_begin(self, handle: CrawlHandle, now: datetime) -> bool:
-        """Nobody has seen it yet, and Scrapyd may still be about to start it."""
+        """It was not seen yet, and Scrapyd may still be about to start it."""
         return handle.state == "starting" and handle.stopping is None and now - handle.asked_at <= self.certain
 
     async def _signal(self, handle: CrawlHandle, why: str, scrapyd: ScrapydClient, now: datetime) -> str | None:

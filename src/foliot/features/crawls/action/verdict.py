@@ -1,4 +1,4 @@
-"""How a crawl ended, told by its log: Scrapyd only says that it did."""
+"""Derives the outcome of a crawl from its log: Scrapyd only reports that it has ended."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from foliot.features.crawls.action.handle import CrawlHandle
 from foliot.features.crawls.action.progress import counted
 
 WELL = frozenset({"finished", "closespider_itemcount", "closespider_pagecount"})
-"""Reasons with which a spider closes when it has what it came for."""
+"""Close reasons of a successful crawl."""
 STOPPED = frozenset({"shutdown"})
-"""The reason with which it closes when its process is told to end."""
+"""Close reason after a signal to its process."""
 _IN_WORDS = {
     "start_error": "it broke before its first page",
     "cancelled": "it ended itself",
@@ -32,23 +32,23 @@ LOG_MISSING = (
 def judge(
     handle: CrawlHandle, conditions: Mapping[str, Any], *, forgotten: bool = False, missing: bool = False
 ) -> Succeeded | Failed:
-    """What became of a crawl whose log was read to its end.
+    """The outcome of a crawl whose log was read to its end.
 
-    A crawl that ran and ended badly is not tried again: it would end the same way. One that was swept away together
-    with its Scrapyd (`forgotten`) is. `missing`: there is no log, or no longer.
+    A crawl that ran and failed is not retried: it would fail the same way. One that Scrapyd lost by a restart
+    (`forgotten`) is. `missing`: there is no log, or no longer.
     """
     if not handle.reading.ended:
         problem: AttemptError | None = _unfinished(handle, forgotten=forgotten, missing=missing)
     else:
         problem = _problem(handle, conditions, forgotten=forgotten)
     if problem is None:
-        # Items without a page come from elsewhere than the web: they are kept, and no success of a crawl.
+        # Items without a page do not come from the web: they are kept, but the crawl is no full success.
         return Succeeded(result=summary(handle), partial=not counted(handle)["pages"])
     return Failed(problem, permanent=problem.code != "crawl_lost", response=summary(handle))
 
 
 def summary(handle: CrawlHandle) -> dict[str, Any]:
-    """What is kept of a crawl that ended."""
+    """The result of the run."""
     return {
         "spider": handle.spider,
         "project": handle.project,
@@ -68,7 +68,7 @@ def _problem(handle: CrawlHandle, conditions: Mapping[str, Any], *, forgotten: b
 
 
 def _unfinished(handle: CrawlHandle, *, forgotten: bool, missing: bool) -> AttemptError:
-    """Its log does not tell how it ended."""
+    """The error of a crawl whose log does not say how it ended."""
     reading = handle.reading
     if not reading.opened and reading.trouble:
         return AttemptError("spider_broken", f"The spider could not start: {reading.trouble}")
@@ -96,7 +96,7 @@ def _closed_badly(handle: CrawlHandle, reason: str) -> AttemptError | None:
 
 
 def _raised(handle: CrawlHandle, conditions: Mapping[str, Any]) -> AttemptError | None:
-    """An exception that a spider did not catch is a failure, unless somebody said how many errors there may be."""
+    """An uncaught exception of the spider is a failure, unless the configuration allows a number of errors."""
     stats = handle.reading.stats
     names = [name.partition("/")[2] for name in stats if name.startswith("spider_exceptions/") and name[18:] != "count"]
     if not names or "max_errors" in conditions:

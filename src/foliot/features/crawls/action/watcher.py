@@ -1,4 +1,4 @@
-"""Looks at crawls in groups: one question per node and project, then each crawl's log and items as far as they came."""
+"""Polls crawls in groups: one `listjobs` request per node and project, then new log lines and items of each crawl."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from foliot.features.crawls.action.stop import CrawlStopper
 from foliot.features.crawls.action.verdict import judge
 
 AT_ONCE = 16
-"""Crawls whose files are asked for at the same time."""
+"""Maximum crawls whose files are requested concurrently."""
 SLOWEST = 5
-"""A crawl that says nothing is looked at so many times less often."""
+"""Upper bound of the factor by which a crawl without new lines is polled less often."""
 NONE = timedelta(0)
 
 log = structlog.get_logger("foliot.crawl")
@@ -42,7 +42,7 @@ Jobs = Mapping[str, ScrapydJob] | NodeFailed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlWatcher:
-    """Holds nothing between two looks: all it needs to know stands in the handles."""
+    """Polls parked crawls; stateless between polls, everything is in the handles."""
 
     nodes: ScrapydNodes
     clock: Clock
@@ -53,7 +53,7 @@ class CrawlWatcher:
     lost_after: timedelta
 
     async def look(self, looks: Sequence[ParkedRun]) -> Mapping[str, Outcome]:
-        # A quarter of the time for each question, and none is begun in the second half.
+        # Each request gets a quarter of the time, and none is sent in the second half.
         time = min(look.ctx.timeout for look in looks)
         until = asyncio.get_running_loop().time() + time.total_seconds() / 2
         tour = CheckRound(time / 4, CopyBudget(crawls=len(looks), until=until))
@@ -71,7 +71,7 @@ class CrawlWatcher:
                 except StaleAttempt:
                     return None
                 except Exception:
-                    # One crawl's surprise is no reason to leave the others alone; this one is looked at again later.
+                    # An unexpected error of one crawl must not affect the others; this one is polled again later.
                     log.exception("a look at a crawl failed", action="crawl_look_failed", run_id=look.ctx.run_id)
                     return None
 
@@ -79,7 +79,7 @@ class CrawlWatcher:
         return {look.ctx.run_id: outcome for look, outcome in zip(looks, outcomes, strict=True) if outcome is not None}
 
     async def _jobs(self, handles: Sequence[CrawlHandle], tour: CheckRound) -> dict[tuple[str, str], Jobs]:
-        """What each node says about each project: one request, however many crawls are looked at."""
+        """The jobs of each node and project: one request each, however many crawls are polled."""
         groups: dict[tuple[str, str], list[str]] = defaultdict(list)
         for handle in handles:
             groups[handle.node, handle.project].append(handle.jobid)
@@ -137,16 +137,16 @@ class CrawlWatcher:
         return await self._over(sight, scrapyd)
 
     async def _over(self, sight: CrawlCheck, scrapyd: ScrapydClient) -> Outcome:
-        """It does not run any more, as far as its node knows."""
+        """The outcome of a crawl that does not run any more, as far as its node knows."""
         if sight.got.size or sight.got.more:
-            # What was just read must be kept before the run ends: the answer of an ended run carries no items.
+            # What was just read must be stored before the run ends: a final outcome carries no items.
             return sight.park(NONE)
         if sight.job is not None or sight.handle.reading.ended:
             return self._ended(sight, forgotten=sight.job is None)
         return await self._unknown(sight, scrapyd)
 
     async def _copy(self, sight: CrawlCheck, scrapyd: ScrapydClient, budget: CopyBudget) -> NodeFailed | None:
-        """What can be copied now, and why it could not when the node knows the crawl and cannot show its files."""
+        """Copies what is new; returns the failure when the node knows the crawl and cannot serve its files."""
         handle, job, got = sight.handle, sight.job, sight.got
         try:
             if job is None or job.state != "pending":
@@ -175,13 +175,13 @@ class CrawlWatcher:
             handle.idle = 0
 
     def _again(self, sight: CrawlCheck) -> Parked:
-        """At once while there is more; else by and by, the longer it has been quiet, all crawls at the same moments."""
+        """At once while there is more; else after the poll interval, with back-off while nothing is new."""
         if sight.got.more:
             return sight.park(NONE)
         return sight.park(together(sight.now, self.poll, 1) if sight.got.size else self._rest(sight.handle))
 
     def _rest(self, handle: CrawlHandle) -> timedelta:
-        """After a look that brought nothing."""
+        """Delay after a poll that copied nothing: back-off by 1.5, up to `SLOWEST`."""
         slower = min(1.5**handle.idle, SLOWEST)
         handle.idle = min(handle.idle + 1, 10)
         return together(self.clock.now(), self.poll, slower)
@@ -193,12 +193,12 @@ class CrawlWatcher:
             look.ctx.log(f"{left_out} items could not be kept: too large, or not JSON", level="warning")
         if isinstance(outcome, Failed) and handle.stopping is not None:
             return self.stopper.stopped(handle, look.ctx.limit)
-        told, level = _told(outcome)
-        look.ctx.log(told, level=level)
+        message, level = _closing_line(outcome)
+        look.ctx.log(message, level=level)
         return outcome
 
     async def _unknown(self, sight: CrawlCheck, scrapyd: ScrapydClient) -> Outcome:
-        """Scrapyd does not know it: it was never started, or Scrapyd was restarted and has forgotten it."""
+        """For a crawl that Scrapyd does not know: it was never started, or Scrapyd was restarted."""
         look, handle, now = sight.look, sight.handle, sight.now
         if handle.state == "starting" and sight.got.missing:
             if look.cancel and now - handle.asked_at > self.starter.certain:
@@ -213,7 +213,7 @@ class CrawlWatcher:
         return self._ended(sight, forgotten=True)
 
     def _unreadable(self, sight: CrawlCheck, reason: NodeFailed) -> Outcome:
-        """It has ended, and what its node shows of it makes no sense."""
+        """For a crawl that has ended and whose files cannot be read."""
         since = sight.handle.trouble_since or sight.now
         if sight.now - since < self.lost_after:
             return sight.park(self._wait(sight.now))
@@ -224,7 +224,7 @@ class CrawlWatcher:
         return Failed(problem, permanent=True)
 
     def _silent(self, sight: CrawlCheck, reason: str) -> Outcome:
-        """Its node gives no usable answer. That may pass; after a while the crawl counts as lost."""
+        """For a crawl whose node gives no usable answer: parks it, and fails it as lost after `lost_after`."""
         look, handle, now = sight.look, sight.handle, sight.now
         if handle.trouble_since is None:
             handle.trouble_since = now
@@ -243,7 +243,7 @@ class CrawlWatcher:
 
 
 def _handle(look: ParkedRun) -> CrawlHandle | Failed | Cancelled:
-    """Where the crawl is; how its run ends when nobody can say."""
+    """Parses the handle; if that fails, the outcome of the run."""
     try:
         return CrawlHandle.of(look.handle)
     except HandleUnreadable as error:
@@ -260,19 +260,19 @@ def _handle(look: ParkedRun) -> CrawlHandle | Failed | Cancelled:
 
 
 async def _each(scrapyd: ScrapydClient, project: str, jobids: Sequence[str]) -> Jobs:
-    """A list that nobody should read: ask for each crawl instead."""
-    found: dict[str, ScrapydJob] = {}
+    """Requests each crawl by itself, when the list exceeds the size limit."""
+    jobs: dict[str, ScrapydJob] = {}
     try:
         for jobid in jobids:
             job = await scrapyd.state(project, jobid)
             if job is not None:
-                found[jobid] = job
+                jobs[jobid] = job
     except NodeFailed as failure:
         return failure
-    return found
+    return jobs
 
 
-def _told(outcome: Succeeded | Failed) -> tuple[str, str]:
+def _closing_line(outcome: Succeeded | Failed) -> tuple[str, str]:
     if isinstance(outcome, Failed):
         return outcome.problem.message, "error"
     result = outcome.result

@@ -89,8 +89,8 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     param: Annotated[
         list[str] | None, typer.Option(help="name=value for the spider; JSON if it parses as JSON. May be repeated.")
     ] = None,
-    min_items: Annotated[int | None, typer.Option(min=0, help="With fewer items the crawl has failed.")] = None,
-    max_errors: Annotated[int | None, typer.Option(min=0, help="With more errors the crawl has failed.")] = None,
+    min_items: Annotated[int | None, typer.Option(min=0, help="Fail the crawl if it finds fewer items.")] = None,
+    max_errors: Annotated[int | None, typer.Option(min=0, help="Fail the crawl if it logs more errors.")] = None,
     user: Annotated[str | None, typer.Option(help="The user it is for.", show_default="you")] = None,
     priority: Priority = None,
     at: Annotated[str | None, typer.Option(help="Crawl once at this time: 2027-01-01T09:00:00Z.")] = None,
@@ -98,13 +98,13 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     every: Annotated[str | None, typer.Option(help="Crawl repeatedly: 30m, 4h, 1d.")] = None,
     timezone: Annotated[str | None, typer.Option(help="The time zone of --cron.")] = None,
     ignore_cache: Annotated[
-        bool, typer.Option("--ignore-cache", help="Crawl again even if the same was requested a moment ago.")
+        bool, typer.Option("--ignore-cache", help="Start a new crawl even if an identical one was just requested.")
     ] = False,
     follow: Follow = False,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
-    """Start a crawl, now or as --at, --cron or --every say. The word `start` itself may be left out.
+    """Start a crawl now, or schedule it with --at, --cron or --every. The word `start` may be left out.
 
     foliot crawl https://example.com --spider seo --depth 2 --follow
     """
@@ -200,7 +200,7 @@ def deploy(
     version: Annotated[str | None, typer.Option(help="Its version.", show_default="the current time")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build a Scrapy project as an egg and upload it to every Scrapyd of SCRAPYD_URL. Exit 1 if one refuses it."""
+    """Build a Scrapy project as an egg and upload it to every Scrapyd in SCRAPYD_URL. Exit 1 if one refuses it."""
     from foliot.config.settings import Settings
     from foliot.db.clock import wall
     from foliot.features.crawls.cli.deploy import deploy as upload

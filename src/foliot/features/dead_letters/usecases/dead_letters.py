@@ -1,4 +1,4 @@
-"""Runs that gave up: seen by cause, and tried again."""
+"""Use cases of dead letters: group by failure, replay, discard."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FILTERS = ("kind", "schedule_id", "code")
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The new runs; `more` says that the filter matches letters beyond the bound of one request."""
+    """The new runs; `more` says that the filter matches dead letters beyond the limit of one request."""
 
     runs: Sequence[RunView]
     more: bool = False
@@ -43,7 +43,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
-    """Groups and replays. A letter stays until a replay of it succeeds."""
+    """Groups and replays dead letters. A dead letter stays until a replay of it succeeds."""
 
     store: Database
     clock: Clock
@@ -51,17 +51,17 @@ class DeadLetters:
     limiter: Limiter
     new_id: Callable[[str], str]
     check_for: CheckFor
-    """What an action makes of its configuration."""
+    """The tenant's validation of an action's configuration."""
 
     @query(Verb.READ, Thing.DEAD_LETTER)
     async def groups(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> list[DeadLetterGroupView]:
-        """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
+        """Groups by error. `filters`: kind, schedule_id, code."""
         async with ctx.read() as tx:
             return await SqlRuns(tx).dead_groups(ctx.tenant_id, page, **filters)
 
     @query(Verb.READ, Thing.DEAD_LETTER)
     async def alike(self, ctx: QueryContext, page: PageRequest, wanted: FilterQuery) -> FailureGroups:
-        """Unresolved letters that the filter finds, grouped by the fingerprint of their error."""
+        """Unresolved dead letters that match the filter, grouped by failure fingerprint."""
         async with ctx.read() as tx:
             sieve = await RunConditions.of(
                 tx.conn, tx.dialect, ctx.tenant_id, wanted.also(*UNANSWERED), self.clock.now()
@@ -72,7 +72,7 @@ class DeadLetters:
 
     @command(Verb.RUN, Thing.DEAD_LETTER)
     async def replay(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> Replayed:
-        """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
+        """`{"ids": […]}`, or `{"filter": {…}}` for the oldest dead letters that match; `{}` as filter means all."""
         ids, filters, terms = _read(raw)
         may_send(ctx.caller, terms)
         tx = await ctx.begin(self.limiter)
@@ -82,13 +82,13 @@ class DeadLetters:
         return Replayed(await self.send(ctx, ids, terms) if ids else [], more)
 
     async def send(self, ctx: CommandContext, ids: Sequence[str], terms: ReplayOptions) -> list[RunView]:
-        """Replay these inside a larger change, which has read the tenant's limits."""
+        """Replay these as part of the caller's transaction, which has read the tenant's limits."""
         letters = await _letters(ctx, ids)
         sent = await SqlRuns(ctx.tx).replays(ids)
         for letter in letters:
             if sent.get(letter.id, 0) >= MOST_REPLAYS:
-                told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
-                raise Conflict(f"{told}: mend what it is sent to, or discard it")
+                refused = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
+                raise Conflict(f"{refused}: mend what it is sent to, or discard it")
         self.limiter.run(ctx.caller, ctx.limits, len(letters))
         repeating = await ReplayPlanner.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
         courses = [repeating.course(letter) for letter in letters]
@@ -100,7 +100,7 @@ class DeadLetters:
 
 
 def may_send(caller: Caller, terms: ReplayOptions) -> None:
-    """Who chooses where a run goes and what it carries chooses where secrets go."""
+    """Choosing where a run goes and what it carries means choosing where secrets go."""
     if terms.patch is not None:
         require(caller, Verb.WRITE, Thing.SCHEDULE)
 
@@ -113,7 +113,7 @@ def _replayed(run: RunView, terms: ReplayOptions) -> AuditedChange:
 
 
 async def discard(ctx: CommandContext, run_id: str) -> None:
-    """Resolve a dead letter without a replay: it stays readable, and counts as answered."""
+    """Resolve a dead letter without a replay: it stays readable, and counts as resolved."""
     await _letters(ctx, [run_id])
     await SqlRuns(ctx.tx).resolve([run_id], DISCARDED)
     ctx.audit(AuditedChange("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
@@ -121,7 +121,7 @@ async def discard(ctx: CommandContext, run_id: str) -> None:
 
 
 async def _letters(ctx: CommandContext, ids: Sequence[str]) -> list[RunView]:
-    """All of them, locked; one that cannot be replayed is refused by name, and with it the whole."""
+    """All of them, locked; one that cannot be replayed is refused by id, and with it the whole request."""
     letters = await SqlRuns(ctx.tx).several(ctx.tenant_id, ids, lock=True)
     found = {letter.id for letter in letters}
     for run_id in ids:

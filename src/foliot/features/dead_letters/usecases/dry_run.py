@@ -1,4 +1,4 @@
-"""Rehearses a replay: where letters would go, by which settings, how often alike, and what would be refused."""
+"""Dry run of a replay: which hosts it reaches, which settings it follows, duplicates, and refusals."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from foliot.features.runs.model.replay import ReplayOptions
 from foliot.features.runs.usecases.replay import ReplayPlan, ReplayPlanner, as_it_was
 from foliot.features.schedules.model.document import ActionCheck
 
-TOLD = 5
-"""Of those that would be refused, and why."""
+LISTED = 5
+"""Refusals that are listed, with their reasons."""
 
 
 @dataclass(slots=True)
 class ReplayEstimate:
-    """What replaying these letters would do."""
+    """What replaying these dead letters would do."""
 
     looked_at: int
     hosts: dict[str, None] = field(default_factory=dict)
     duplicates: int = 0
     """How many would do exactly what another of them does."""
     changed: int = 0
-    """How many would be told something else than they were then, because their schedule has changed."""
+    """How many would do something else than they did then, because their schedule has changed."""
     stay: dict[str, int] = field(default_factory=dict)
-    """Why some do what they did then, though the settings of now were wanted; how many each."""
+    """Why some would follow their old settings, though the present ones were asked for; how many each."""
     edited: int = 0
     """How many the patch changes."""
     refused: int = 0
@@ -46,51 +46,51 @@ class ReplayEstimate:
 
     def refuse(self, letter: RunView, why: str) -> None:
         self.refused += 1
-        if len(self.reasons) < TOLD:
+        if len(self.reasons) < LISTED:
             self.reasons.append((letter.id, why))
 
 
 async def rehearse(
     tx: Transaction, letters: Sequence[RunView], terms: ReplayOptions, check: ActionCheck
 ) -> ReplayEstimate:
-    """Three questions, however many letters; nothing is written."""
-    made = ReplayEstimate(len(letters), replays=await SqlRuns(tx).replays([one.id for one in letters]))
+    """Three queries, however many dead letters; nothing is written."""
+    estimate = ReplayEstimate(len(letters), replays=await SqlRuns(tx).replays([one.id for one in letters]))
     repeating = await ReplayPlanner.of(tx, letters, terms, check, whole=True)
     plain = ReplayPlanner(ReplayOptions(terms.as_of), check, repeating.schedules, repeating.then)
     seen: set[bytes] = set()
     for letter in letters:
-        if made.replays.get(letter.id, 0) >= MOST_REPLAYS:
-            made.refuse(letter, f"was replayed {MOST_REPLAYS} times, and never with success")
+        if estimate.replays.get(letter.id, 0) >= MOST_REPLAYS:
+            estimate.refuse(letter, f"was replayed {MOST_REPLAYS} times, and never with success")
             continue
         try:
             course = repeating.course(letter)
         except FoliotError as refused:
-            made.refuse(letter, str(refused))
+            estimate.refuse(letter, str(refused))
             continue
         config = repeating.config(course)
-        made.hosts.update(dict.fromkeys(_hosts(letter, config)))
-        made.follows[letter.id] = course.version
+        estimate.hosts.update(dict.fromkeys(_hosts(letter, config)))
+        estimate.follows[letter.id] = course.version
         unedited = plain.config(plain.course(letter))
-        made.changed += unedited != repeating.config(as_it_was(letter))
-        made.edited += config != unedited
+        estimate.changed += unedited != repeating.config(as_it_was(letter))
+        estimate.edited += config != unedited
         if course.stays is not None:
-            made.stay[course.stays] = made.stay.get(course.stays, 0) + 1
+            estimate.stay[course.stays] = estimate.stay.get(course.stays, 0) + 1
         alike = _alike(course, config)
-        made.duplicates += alike in seen
+        estimate.duplicates += alike in seen
         seen.add(alike)
-    return made
+    return estimate
 
 
 def _alike(course: ReplayPlan, config: Mapping[str, Any]) -> bytes:
-    """The same for two that would do the same; one without a payload is like no other."""
+    """Equal for two that would do the same; one without a payload equals no other."""
     what: object = config or course.old.id
     return orjson.dumps([course.old.kind, what], option=orjson.OPT_SORT_KEYS)
 
 
 def _hosts(letter: RunView, config: Mapping[str, Any]) -> Iterator[str]:
-    """Where it would go, by what it would be told; where that says nothing, by what its failure named."""
+    """The hosts of its action; if that names none, those that its error names."""
     urls = config.get("start_urls")
-    told = [config.get("url", ""), *(urls if isinstance(urls, list) else ())]
-    named = [host for url in told if (host := host_in(str(url)))]
-    found = host_of(letter.error)
-    yield from named or ([found] if found else [])
+    targets = [config.get("url", ""), *(urls if isinstance(urls, list) else ())]
+    named = [host for url in targets if (host := host_in(str(url)))]
+    failed = host_of(letter.error)
+    yield from named or ([failed] if failed else [])

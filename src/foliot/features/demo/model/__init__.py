@@ -1,1 +1,1 @@
-"""A demo that lives on this machine alone: schedules of every kind, a week of their past, and a site that they call."""
+"""The demo's content: schedules of every kind, a week of their history, and the site that they call."""

@@ -1,4 +1,4 @@
-"""Runs that are written down after they have ended, and schedules that are taken out whole: what a demo needs."""
+"""Finished runs that are inserted after the fact, and counts of deleted rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.engine.model.views import AttemptEnding
 
 @dataclass(frozen=True, slots=True)
 class PastAttempt:
-    """One try: when it began, by whom, and how it ended. Its ending carries the fence."""
+    """One attempt: when it began, on which worker, and its ending, which carries the fencing token."""
 
     started_at: datetime
     worker: str
@@ -34,13 +34,13 @@ class PastRun:
 
     @property
     def fence(self) -> Fence:
-        """Of its last attempt."""
+        """The fencing token of its last attempt."""
         return self.attempts[-1].ending.fence
 
 
 @dataclass(frozen=True, slots=True)
 class PastAccount:
-    """What became of a schedule's instants: its runs and ledger, and where the last plan left its cursor."""
+    """A schedule's history: its runs and ledger entries, and the cursor after the last instant."""
 
     runs: Sequence[PastRun]
     ledger: Sequence[LedgerEntry]
@@ -49,7 +49,7 @@ class PastAccount:
 
 @dataclass(frozen=True, slots=True)
 class ErasedRows:
-    """What was taken out."""
+    """Counts of deleted rows."""
 
     schedules: int
     runs: int

@@ -1,4 +1,4 @@
-"""The demo's pipeline: reads the shop's prices and sends them to the receiver, three steps and nothing else."""
+"""The demo's pipeline: reads the shop's prices and posts them to the echo endpoint, in three steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEDULE = "price-pipeline"
 
 
 def kept(base: str, site: str, tenant_id: str, schedule_id: str, made_at: datetime) -> StoredPipeline:
-    """As if a file had defined it."""
+    """As if it had been defined in a file."""
     urls = [f"{site}/shop/{sku}" for sku in PRODUCTS]
     steps = (
         StepSpec(cls="HttpFetcher", name="fetch", kwargs={"urls": urls}, line=4),

@@ -1,4 +1,4 @@
-"""How the demo's runs went: what each attempt met, how long it took and what it said. The same for the same instant."""
+"""Generates the demo's attempts: outcome, duration and log lines. Deterministic for each schedule and instant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.features.demo.model.site import PRODUCTS, SHOP
 
 @dataclass(frozen=True, slots=True)
 class DemoAttempt:
-    """One attempt: how it ended, after how long, and what it said on the way (when, how loud, what)."""
+    """One attempt: how it ended, after how long, and its log lines (offset, level, message)."""
 
     outcome: Ended
     seconds: float
@@ -24,25 +24,25 @@ class DemoAttempt:
 
 @dataclass(frozen=True, slots=True)
 class InstantIndex:
-    """Which of its schedule's instants: the how many'th before the last one, and the last is 0."""
+    """An instant by its position in the history: 0 is the last one, 1 the one before."""
 
     at: datetime
     back: int
 
     def dice(self, name: str) -> random.Random:
-        return random.Random(f"{name}:{self.at.isoformat()}")  # noqa: S311 -- a story, not a secret
+        return random.Random(f"{name}:{self.at.isoformat()}")  # noqa: S311 -- sample data, not a secret
 
 
 Life = Callable[[InstantIndex], Sequence[DemoAttempt]]
-"""The tries of a run. A schedule's policy decides how many of them there are; the last one goes on."""
+"""The attempts of a run. The schedule's retry policy decides how many are used; the last one repeats."""
 
 LETTERS = 37
-"""How many orders the partner did not take."""
+"""How many orders the partner did not accept, and so are dead letters."""
 FAILED_NIGHTS = 3
 
 
 def run_histories(host: str) -> Mapping[str, Life]:
-    """By schedule. One that is missing here has no past."""
+    """By schedule. A schedule that is missing here has no history."""
     return {
         "nightly-prices": lambda one: _nightly(one, host),
         "partner-sync": lambda one: _partner(one, host),
@@ -75,10 +75,10 @@ def _stock(one: InstantIndex, host: str) -> Sequence[DemoAttempt]:
     chance = dice.random()
     if chance < 0.01:
         said = [(0.0, "info", f"GET to {host}, attempt 1 of 4")]
-        return [DemoAttempt(Cancelled("somebody asked for it to stop"), dice.uniform(5, 20), said)]
+        return [DemoAttempt(Cancelled("a stop was requested"), dice.uniform(5, 20), said)]
     if chance < 0.08:
         return [_webhook("GET", host, 503, dice.uniform(0.5, 2), 1, 4), _webhook("GET", host, 200, 0.2, 2, 4)]
-    # Now and then it takes longer than until its next instant, which is skipped then.
+    # Now and then it runs past its next instant, which is then skipped.
     slow = chance > 0.985
     return [_webhook("GET", host, 200, dice.uniform(1300, 1900) if slow else dice.uniform(0.05, 0.9), 1, 4)]
 
@@ -87,7 +87,7 @@ _PHRASES = {200: "200 OK", 429: "429 Too Many Requests", 503: "503 Service Unava
 
 
 def _webhook(method: str, host: str, status: int, seconds: float, attempt: int = 1, most: int = 4) -> DemoAttempt:
-    """As the action tells it."""
+    """An attempt with the log lines that the webhook action writes."""
     milliseconds = round(seconds * 1000)
     good = status < 300
     said = [

@@ -1,4 +1,4 @@
-"""Who plays: the schedules of the demo, as anybody would ask for them."""
+"""The demo's schedules, as the requests that create them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAG = "demo"
 def demo_schedules(
     base: str, kinds: Collection[str], now: datetime, *, grpc: bool, pipelines: bool = False
 ) -> dict[str, Mapping[str, Any]]:
-    """Every schedule by name. `base` is this Foliot's own address; a kind that it does not know is left out."""
+    """Every schedule by name. `base` is this server's own URL; schedules of unavailable action kinds are left out."""
     site = f"{base}{SITE}"
     found = {**_webhooks(base, site), **_tasks(site), "news-articles": _news(site), "launch-day": _launch(base, now)}
     if grpc:
@@ -50,10 +50,10 @@ def _retry(retries: int, delay: float, *, dead_letter: bool = True) -> dict[str,
 
 
 def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
-    made = (
+    documents = (
         _document(
             "nightly-prices",
-            "Sends the night's prices to the shop, which was busy the last three nights. Run it again: it is not now.",
+            "Sends the night's prices to the shop, which was too busy the last three nights. Run it now: it succeeds.",
             ("prices",),
             _call("POST", f"{site}/shop/prices", {"list": "nightly", "currency": "EUR"}),
             **_cron("30 2 * * *", "Europe/Stockholm"),
@@ -61,7 +61,7 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "partner-sync",
-            "Hands orders to a partner who was away for a while: 37 of them wait as dead letters. The partner is back.",
+            "Sends orders to a partner that was down for a while: 37 are dead letters. The partner is up again.",
             ("orders",),
             _call("POST", f"{site}/partner/orders", {"source": "demo", "orders": 3}),
             **_cron("0 * * * *"),
@@ -78,7 +78,7 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "quick-check",
-            "Looks whether the shop answers.",
+            "Checks that the shop answers.",
             ("prices",),
             _call("GET", f"{site}/shop"),
             **_every(4 * 3600),
@@ -99,13 +99,13 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
             **_cron("0 6 1 * *", "Europe/London"),
         ),
     )
-    return {one["name"]: one for one in made}
+    return {one["name"]: one for one in documents}
 
 
 def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
     products = [{"competitor": SHOP, "product": sku, "url": f"{site}/shop/{sku}"} for sku in PRODUCTS]
     prices = {"competitor_ids": [SHOP], "products": products}
-    made = (
+    documents = (
         _document(
             "shop-prices",
             "Reads the price of every product in the demo's own shop: a small crawl, without Scrapy.",
@@ -116,7 +116,7 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "health-check",
-            "Looks at everything that Foliot needs or calls, every five minutes.",
+            "Checks everything that Foliot depends on or calls, every five minutes.",
             ("upkeep",),
             {"kind": "task", "task": "health_check_services", "parameters": {}},
             **_every(300),
@@ -124,19 +124,19 @@ def _tasks(site: str) -> dict[str, Mapping[str, Any]]:
         ),
         _document(
             "price-analysis",
-            "What the shop's prices did, every night.",
+            "Reports every night how the shop's prices moved.",
             ("prices", "reports"),
             {"kind": "task", "task": "comprehensive_price_analysis", "parameters": {"competitor_ids": [SHOP]}},
             **_cron("0 3 * * *", "Europe/Berlin"),
             queue="analysis",
         ),
     )
-    return {one["name"]: one for one in made}
+    return {one["name"]: one for one in documents}
 
 
 def _news(site: str) -> Mapping[str, Any]:
     wanted = [{"url": f"{site}/news/{name}", "source": "The Daily Demo", "category": "news"} for name in ARTICLES]
-    # One that is not there, so that a job has something to say about what failed.
+    # A page that does not exist, so that a job shows a failure.
     wanted.append({"url": f"{site}/news/lost-page", "source": "The Daily Demo", "category": "news"})
     action = {"kind": "articles", "articles": wanted, "max_age_seconds": 3600}
     about = "Reads the demo's own newspaper, one page of which is missing."
@@ -144,7 +144,7 @@ def _news(site: str) -> Mapping[str, Any]:
 
 
 def _launch(base: str, now: datetime) -> Mapping[str, Any]:
-    # At midday, so that whoever starts again on the same day asks for the same.
+    # At midday, so that a restart on the same day makes the same request.
     at = (now + timedelta(days=3)).replace(hour=12, minute=0, second=0, microsecond=0)
     action = _call("POST", f"{base}{ECHO}/launch", {"say": "we are live"})
     return _document("launch-day", "Once, in three days.", ("reports",), action, type="oneoff", run_at=rfc3339(at))
@@ -165,5 +165,5 @@ def _grpc() -> Mapping[str, Any]:
         "parameters": parameters,
     }
     return _document(
-        "own-jobs", "Asks this Foliot's own gRPC door for its jobs.", ("upkeep",), action, **_cron("5 * * * *")
+        "own-jobs", "Lists jobs through this Foliot's own gRPC server.", ("upkeep",), action, **_cron("5 * * * *")
     )

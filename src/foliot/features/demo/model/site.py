@@ -1,4 +1,4 @@
-"""What the demo's schedules call: a newspaper, a shop and a partner. Pure: a path and a moment make a page."""
+"""The demo's web site: a newspaper, a shop and a partner's API. Pure: a path and a time determine the page."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ PRODUCTS: Mapping[str, tuple[str, float]] = {
     "sundial": ("Sundial, brass", 61.25),
     "cuckoo-clock": ("Cuckoo clock, lime wood", 239.0),
 }
-"""What the shop sells, and for how much on an ordinary day."""
+"""The shop's products with their base prices."""
 
 ARTICLES: Mapping[str, Mapping[str, Any]] = json.loads(
     (files(__package__ or "foliot.features.demo.model") / "newspaper.json").read_text(encoding="utf-8")
 )
-"""What the newspaper prints: titles and paragraphs."""
+"""The newspaper's articles: titles and paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoPage:
-    """What is answered."""
+    """An HTTP response."""
 
     status: int
     media_type: str
     body: bytes
     seconds: float = 0.0
-    """How long the site takes for it: long enough to be watched."""
+    """How long the response is delayed: long enough for a run to be watched."""
 
 
 def page(path: str, now: datetime) -> DemoPage:
-    """The page at this path, below the site's own address."""
-    room, _, name = path.strip("/").partition("/")
-    if room == "news" and name in ARTICLES:
+    """The page at this path, relative to the site's base URL."""
+    section, _, name = path.strip("/").partition("/")
+    if section == "news" and name in ARTICLES:
         return _article(name)
-    if room == "shop" and name in PRODUCTS:
+    if section == "shop" and name in PRODUCTS:
         return _product(name, now)
-    found = _FIXED.get(path.strip("/"))
-    return DemoPage(404, HTML, _frame("Not here", "<p>The demo has no such page.</p>")) if found is None else found(now)
+    fixed = _FIXED.get(path.strip("/"))
+    return DemoPage(404, HTML, _frame("Not here", "<p>The demo has no such page.</p>")) if fixed is None else fixed(now)
 
 
 def price(sku: str, now: datetime) -> float:
-    """It moves a little from day to day, and the same for everybody who asks on the same day."""
+    """Varies a little from day to day; the same for every request of a day."""
     day = now.toordinal() + len(sku)
     return round(PRODUCTS[sku][1] * (1 + ((day * 37) % 11 - 5) / 100), 2)
 

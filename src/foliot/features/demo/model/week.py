@@ -1,4 +1,4 @@
-"""A week of a schedule's life, decided by the very rules that decide tomorrow's. Pure: the store writes it down."""
+"""Simulates a week of a schedule's history by the scheduler's own rules. Pure: `sql.py` writes it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from foliot.features.demo.model.run_history import DemoAttempt, InstantIndex, Li
 
 WEEK = timedelta(days=7)
 SEEN = timedelta(milliseconds=3)
-"""How long after its instant a run was created, and as long again until it began."""
+"""Delay from an instant to the creation of its run, and again to its start."""
 WORKER = "demo"
 _TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which nobody was there to fire."""
+    """A time in which no scheduler was running."""
 
     start: datetime
     end: datetime
 
     def over(self, moment: datetime) -> datetime:
-        """When somebody saw what was due at this moment."""
+        """When what was due at this moment was settled."""
         return self.end if self.start <= moment < self.end else moment
 
 
@@ -79,25 +79,25 @@ def settled_week(schedule: Schedule, life: Life, until: datetime, night: Outage)
 
 
 def _open(runs: Sequence[PastRun], now: datetime) -> list[OpenRun]:
-    """Only the newest can still go on: nothing here overlaps."""
+    """Only the newest can still be open: nothing here overlaps."""
     return [OpenRun(run.id, RunState.RUNNING) for run in runs[-1:] if run.attempts[-1].ending.at > now]
 
 
 def _merged(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Entries that go on from one another, as the table keeps them."""
-    found: dict[tuple[datetime, str], LedgerEntry] = {}
+    """Adjacent entries merged, as the ledger stores them."""
+    merged: dict[tuple[datetime, str], LedgerEntry] = {}
     for entry in entries:
         key = (entry.first, entry.fate.value)
-        before = found.get(key)
-        found[key] = entry if before is None else replace(entry, count=before.count + entry.count)
-    return list(found.values())
+        before = merged.get(key)
+        merged[key] = entry if before is None else replace(entry, count=before.count + entry.count)
+    return list(merged.values())
 
 
 def _run(schedule: Schedule, new: NewRun, tries: Sequence[DemoAttempt], created: datetime, until: datetime) -> PastRun:
     run = PastRun(id=id_at(RUN, created), schedule=schedule, new=new, created_at=created, attempts=[])
     made = _attempts(run, tries, until)
     if made is None:
-        # It would end in the future: then it was quick, and went well.
+        # It would end in the future: it becomes a quick success instead.
         left = max((until - created - 2 * SEEN).total_seconds(), 0.001)
         good = DemoAttempt(Succeeded(result={"status": 200}), min(left, 0.05))
         made = _attempts(run, [good], until + timedelta(seconds=1))
@@ -105,8 +105,8 @@ def _run(schedule: Schedule, new: NewRun, tries: Sequence[DemoAttempt], created:
 
 
 def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> list[PastAttempt] | None:
-    """Attempt after attempt, as the policy of the schedule decides; None when they are not over by then."""
-    made: list[PastAttempt] = []
+    """The attempts that the schedule's retry policy leads to; None when they have not ended by then."""
+    attempts: list[PastAttempt] = []
     spec, begins = run.schedule.spec, max(run.created_at, run.new.ready_at) + SEEN
     for number in range(1, spec.retry.max_attempts + 1):
         tried = tries[min(number, len(tries)) - 1]
@@ -126,10 +126,10 @@ def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> li
             ],
             host=host_in(str(run.schedule.action.get("url", ""))),
         )
-        made.append(PastAttempt(begins, WORKER, ending))
+        attempts.append(PastAttempt(begins, WORKER, ending))
         if ends > until:
             return None
         if verdict.ready_at is None:
-            return made
+            return attempts
         begins = verdict.ready_at + SEEN
-    return made
+    return attempts

@@ -1,4 +1,4 @@
-"""What each key of a filter takes, for runs and for schedules."""
+"""The keys of the filter language with the values each accepts, for runs and for schedules."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ MOMENTS = ("since", "until")
 
 @dataclass(frozen=True, slots=True)
 class FilterGrammar:
-    """The keys one may use, each with the words it takes; None: any text."""
+    """The allowed keys, each with its allowed values; None: any text."""
 
     keys: Mapping[str, Collection[str] | None]
     same: Mapping[str, str] = field(default_factory=dict)
-    """Other words for a key."""
+    """Aliases of keys."""
 
     def read(self, text: str, now: datetime, field: str = FIELD) -> FilterQuery:
-        """`Invalid` points at what it does not understand, in the field where it was typed."""
+        """Parses a filter; `Invalid` names the field and the position of the error."""
         try:
             return FilterQuery(tuple(self._term(text, raw, now) for raw in split(text)))
         except Invalid as wrong:
@@ -59,7 +59,7 @@ class FilterGrammar:
         return FilterTerm(key, values, raw.negated)
 
     def _key(self, whole: str, raw: RawTerm) -> str:
-        assert raw.key is not None  # noqa: S101 -- asked for by whoever has one
+        assert raw.key is not None  # noqa: S101 -- only called for terms with a key
         given = raw.key.text.lower()
         key = self.same.get(given, given)
         if key in self.keys:
@@ -94,7 +94,7 @@ def _bound(whole: str, key: str, raw: RawTerm, now: datetime) -> FilterTerm:
 
 
 def _moment(whole: str, value: QueryToken, now: datetime) -> datetime:
-    """So long ago, or a date (its beginning in UTC), or a time with its offset."""
+    """A duration before now, a date (its start in UTC), or a time with its offset."""
     if ago := _AGO.fullmatch(value.text):
         try:
             return moment("q", now - timedelta(seconds=int(ago[1]) * UNITS[ago[2]]))
@@ -105,9 +105,9 @@ def _moment(whole: str, value: QueryToken, now: datetime) -> datetime:
             return moment("q", datetime.fromisoformat(value.text).replace(tzinfo=UTC))
         return moment("q", value.text.upper())
     except (Invalid, ValueError):
-        told = "must be so long ago (30m, 24h, 7d), a date (2026-11-14) or a time with its offset (2026-11-14T09:00Z)"
+        rule = "must be so long ago (30m, 24h, 7d), a date (2026-11-14) or a time with its offset (2026-11-14T09:00Z)"
         better = f"{value.text}Z" if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d)?", value.text) else None
-        raise value.wrong(whole, told, better) from None
+        raise value.wrong(whole, rule, better) from None
 
 
 def _flag(whole: str, key: str, raw: RawTerm) -> FilterTerm:
@@ -132,19 +132,19 @@ def _zone(whole: str, value: QueryToken) -> str:
 
 
 def _target(whole: str, value: QueryToken) -> str:
-    """Without what an address does not tell: user, password, query."""
-    if found := address(value.text):
-        return found
+    """Without the parts that an address leaves out: user, password, query."""
+    if target := address(value.text):
+        return target
     better = f"https://{value.text}" if re.fullmatch(r"[\w.-]+\.\w+(/\S*)?", value.text) else None
     raise value.wrong(whole, "must be the address of a webhook, such as https://example.com/hook", better)
 
 
 def _took(whole: str, value: QueryToken) -> str:
     """In milliseconds."""
-    found = _DURATION.fullmatch(value.text.lower())
-    if found is None:
+    match = _DURATION.fullmatch(value.text.lower())
+    if match is None:
         raise value.wrong(whole, "must be how long it took at least: 840ms, 4.2s, 5m or 1h")
-    return str(round(float(found[1]) * _MILLISECONDS[found[2]]))
+    return str(round(float(match[1]) * _MILLISECONDS[match[2]]))
 
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)")
@@ -161,7 +161,7 @@ _READERS: Mapping[str, Callable[[str, QueryToken], str]] = {
 
 
 def of_runs(kinds: Collection[str]) -> FilterGrammar:
-    """The filter of runs."""
+    """The filter grammar of runs."""
     return FilterGrammar(
         {
             "state": [state.value for state in RunState],
@@ -190,7 +190,7 @@ def of_runs(kinds: Collection[str]) -> FilterGrammar:
 
 
 def of_schedules(kinds: Collection[str]) -> FilterGrammar:
-    """The filter of schedules."""
+    """The filter grammar of schedules."""
     return FilterGrammar(
         {
             "status": [status.value for status in ScheduleStatus],

@@ -1,11 +1,11 @@
-"""The filter people type: `state:failed,dead_letter schedule:nightly since:24h -kind:crawl "connection refused"`.
+"""The filter language: `state:failed,dead_letter schedule:nightly since:24h -kind:crawl "connection refused"`.
 
     query   = { term }                 every term must hold
     term    = [ "-" ] ( key ":" value { "," value } | word | '"' words '"' )      "-": must not hold; ",": either
     value   = word | '"' words '"'
 
-`reading_query.py` knows what each key takes; this file knows where a term begins and ends, so that whoever mistypes one
-is shown the place.
+`keys.py` defines the values of each key; this file is the tokeniser, which keeps positions so that an error can point
+at the place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_CHARACTERS = 1000
 MOST_TERMS = 30
 MOST_VALUES = 50
 TEXT = "text"
-"""The key of words that stand alone."""
+"""The key of words without one."""
 
 _KEYED = re.compile(r"([A-Za-z_]+):")
 
@@ -35,12 +35,12 @@ class FilterTerm:
     values: tuple[str, ...] = ()
     negated: bool = False
     at: datetime | None = None
-    """What `since` and `until` mean."""
+    """The time of `since` and `until`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterQuery:
-    """All of its terms must hold."""
+    """A conjunction of terms."""
 
     terms: tuple[FilterTerm, ...] = ()
 
@@ -48,7 +48,7 @@ class FilterQuery:
         return bool(self.terms)
 
     def also(self, *terms: FilterTerm) -> FilterQuery:
-        """The same, narrowed further."""
+        """The same with further terms."""
         return FilterQuery((*self.terms, *terms))
 
     def of(self, key: str) -> list[FilterTerm]:
@@ -57,21 +57,21 @@ class FilterQuery:
 
 @dataclass(frozen=True, slots=True)
 class QueryToken:
-    """A part of what was typed, and where it stands."""
+    """A part of the text, with its position."""
 
     text: str
     start: int
     end: int
 
     def wrong(self, whole: str, message: str, better: str | None = None) -> Invalid:
-        """A complaint that points here; `better` is what could stand here instead."""
+        """An error at this position; `better` is a suggested replacement."""
         meant = None if better is None else f"{whole[: self.start]}{better}{whole[self.end :]}".strip()
         return Invalid(FIELD, message, got=self.text[:100], position=(self.start, self.end), suggestion=meant)
 
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term whose key and values nobody has looked at yet."""
+    """A term whose key and values are not validated yet."""
 
     key: QueryToken | None
     values: Sequence[QueryToken]
@@ -80,16 +80,16 @@ class RawTerm:
 
 
 def split(text: str) -> list[RawTerm]:
-    """The terms of a filter, as they were typed."""
+    """The terms of a filter, as typed."""
     if len(text) > MOST_CHARACTERS:
         raise Invalid(FIELD, f"must be at most {MOST_CHARACTERS} characters", got=f"{len(text)} characters")
     if "\x00" in text:
         at = text.index("\x00")
         raise Invalid(FIELD, "must not contain the character U+0000", position=(at, at + 1))
-    found = [_raw(text, piece) for piece in _parts(text, 0, len(text), blank=True)]
-    if len(found) > MOST_TERMS:
-        raise found[MOST_TERMS].whole.wrong(text, f"is one condition too many: a filter has at most {MOST_TERMS}")
-    return found
+    terms = [_raw(text, piece) for piece in _parts(text, 0, len(text), blank=True)]
+    if len(terms) > MOST_TERMS:
+        raise terms[MOST_TERMS].whole.wrong(text, f"is one condition too many: a filter has at most {MOST_TERMS}")
+    return terms
 
 
 def _raw(text: str, piece: QueryToken) -> RawTerm:
@@ -113,7 +113,7 @@ def _bare(text: str, start: int, end: int) -> QueryToken:
 
 
 def _parts(text: str, start: int, end: int, *, blank: bool) -> Iterator[QueryToken]:
-    """Between blanks, or between commas; never inside quotes."""
+    """Splits at blanks, or at commas; never inside quotes."""
     begun, quoted = start, -1
     for at in range(start, end):
         char = text[at]

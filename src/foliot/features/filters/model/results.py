@@ -1,4 +1,4 @@
-"""What is asked of the store by those who look for things among very many."""
+"""Results of filter queries: counts, buckets over time, points of a scatter plot, completions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foliot.engine.model.run import RunState
 
 @dataclass(frozen=True, slots=True)
 class BucketWindow:
-    """A stretch of time [start, end), cut into buckets of one width; the last may be cut short."""
+    """A time range [start, end) in buckets of one width; the last may be shorter."""
 
     start: datetime
     end: datetime
@@ -24,7 +24,7 @@ class BucketWindow:
 
 @dataclass(frozen=True, slots=True)
 class StateCount:
-    """Runs of one bucket that are in the same state."""
+    """How many runs of one bucket are in one state."""
 
     bucket: int
     state: RunState
@@ -33,30 +33,30 @@ class StateCount:
 
 @dataclass(frozen=True, slots=True)
 class TimingCount:
-    """Runs of one bucket that were late alike and took about as long."""
+    """How many runs of one bucket have about the same duration and lateness."""
 
     bucket: int
     late: bool
     took_ms: int | None
-    """To two digits; None for a run that has not ended, or never began."""
+    """Rounded to two digits; None for a run that has not ended, or never began."""
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """Runs that have begun, a column for each thing known of them; in no order."""
+    """Runs that have begun, column by column; in no order."""
 
     ids: Sequence[str] = ()
     at_ms: Sequence[int] = ()
-    """Milliseconds from the beginning of the window to when it was made."""
+    """Milliseconds from the start of the window to its creation."""
     took_ms: Sequence[int] = ()
-    """Of one that goes on, so far."""
+    """For a running one, so far."""
     states: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One way to go on with what was typed."""
+    """One completion of what was typed."""
 
     field: str
     value: str

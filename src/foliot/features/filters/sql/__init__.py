@@ -1,1 +1,1 @@
-"""Sql."""
+"""Filters as SQL: conditions on runs and schedules, counts and samples."""

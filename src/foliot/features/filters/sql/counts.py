@@ -1,4 +1,4 @@
-"""Counts what was made when by walking the entries of an index, so that a million of them are counted at once."""
+"""Counts runs and ledger entries per time range by index-only scans, so that a million of them are counted quickly."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import ledger, runs
 
 Tiles = Sequence[tuple[datetime, datetime]]
-"""Stretches of time [start, end)."""
+"""Time ranges [start, end)."""
 
 ENDED = tuple(state for state in RunState if state.final)
 
 
 def cut(start: datetime, end: datetime, width: timedelta) -> list[tuple[datetime, datetime]]:
-    """A stretch in tiles of one width; the last one may be shorter."""
+    """A time range in tiles of one width; the last one may be shorter."""
     count = -((start - end) // width)
     return [(start + place * width, min(start + (place + 1) * width, end)) for place in range(count)]
 
@@ -32,7 +32,7 @@ def cut(start: datetime, end: datetime, width: timedelta) -> list[tuple[datetime
 async def by_tile(
     conn: AsyncConnection, dialect: Dialect, tenant_id: str, tiles: Tiles, states: Collection[RunState] = ENDED
 ) -> list[tuple[int, RunState, int]]:
-    """How many ended runs were made in each tile, by state; tiles without any are left out."""
+    """How many ended runs were created in each tile, by state; tiles without any are left out."""
     wanted = [state for state in ENDED if state in states]
     if not wanted or not tiles:
         return []
@@ -51,7 +51,7 @@ async def by_state(
     since: datetime | None,
     until: datetime | None,
 ) -> dict[RunState, int]:
-    """How many ended runs there are of each of these states, made in [since, until)."""
+    """How many ended runs there are of each of these states, created in [since, until)."""
     wanted = [state for state in ENDED if state in states]
     if not wanted:
         return {}
@@ -64,7 +64,7 @@ async def by_state(
 async def unmade(
     conn: AsyncConnection, dialect: Dialect, tenant_id: str, tiles: Tiles
 ) -> list[tuple[int, LedgerKind, int]]:
-    """How many instants made no run in each tile: of those ranges that lie within one."""
+    """How many instants made no run in each tile: only ranges that lie within one."""
     there = _tiles(dialect, tiles)
     within = (ledger.c.last_at >= there.c.start, ledger.c.last_at < there.c.until, ledger.c.first_at >= there.c.start)
     fates = (LedgerKind.MISSED, LedgerKind.SKIPPED)
@@ -79,19 +79,19 @@ async def unmade(
 def _counted(dialect: Dialect, tenant_id: str, state: RunState, *made: ColumnElement[bool]) -> Any:
     mine = [runs.c.tenant_id == tenant_id, runs.c.state == state, *made]
     if dialect.partial:
-        # Says no more than the state does, but finds the index, which knows ended runs alone.
+        # Redundant with the state, but it selects the partial index, which has ended runs only.
         mine.append(runs.c.finished_at.is_not(None))
     return select(func.count()).select_from(runs).where(*mine).scalar_subquery()
 
 
 def _tiles(dialect: Dialect, tiles: Tiles) -> CTE:
-    """As a table, so that one statement asks for all; where that can be, its text is the same however many they are."""
+    """As a table expression, so that one statement reads all; its text does not depend on their number, if possible."""
     match dialect.name:
         case "postgresql":
             ends = [literal([tile[end] for tile in tiles], ARRAY(Moment())) for end in (0, 1)]
             columns = (column("start", Moment()), column("until", Moment()))
             rows = func.unnest(*ends).table_valued(*columns, with_ordinality="n").render_derived("tile")
-            # Its numbers begin with 1.
+            # Its ordinals begin with 1.
             made = select((rows.c.n - 1).label("n"), rows.c.start, rows.c.until)
         case "sqlite":
             texts = [[moment_out("sqlite", end) for end in tile] for tile in tiles]

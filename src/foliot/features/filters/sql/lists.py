@@ -1,4 +1,4 @@
-"""Finds runs and schedules among very many."""
+"""Queries of runs and schedules by a filter: lists, counts, series and samples."""
 
 from __future__ import annotations
 
@@ -27,58 +27,58 @@ from foliot.features.filters.sql.runs import RunConditions, late
 
 @dataclass(frozen=True, slots=True)
 class SqlSearch(Statements):
-    """What a filter finds."""
+    """Runs and schedules that match a filter."""
 
     async def runs(self, tenant_id: str, query: FilterQuery, page: PageRequest, now: datetime) -> list[RunView]:
         """Newest first."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
-        found: list[RunView] = []
+        views: list[RunView] = []
         for conditions in sieve.ways():
             wanted = select(runs, NAME).where(*conditions).order_by(runs.c.id.desc()).limit(page.limit)
             if page.cursor is not None:
                 wanted = wanted.where(runs.c.id < page.cursor)
-            found += [view_of(row) for row in await self.conn.execute(wanted)]
-        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
+            views += [view_of(row) for row in await self.conn.execute(wanted)]
+        return sorted(views, key=lambda run: run.id, reverse=True)[: page.limit]
 
     async def count(self, tenant_id: str, query: FilterQuery, now: datetime) -> dict[RunState, int]:
         """How many there are in each state; exact."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
-        found: dict[RunState, int] = {}
+        counts: dict[RunState, int] = {}
         if sieve.plain():
-            found = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
+            counts = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
             sieve = await sieve.only(OPEN)
         for conditions in sieve.ways():
-            # Grouped by what no index knows: SQLite would read all runs in the order of their states.
+            # Grouped by an unindexed expression: otherwise SQLite would scan all runs in the order of their states.
             each = select(func.coalesce(runs.c.state, "").label("name")).where(*conditions).subquery()
             counted = select(each.c.name, func.count()).group_by(each.c.name)
             for name, number in await self.conn.execute(counted):
-                found[RunState(name)] = found.get(RunState(name), 0) + number
-        return found
+                counts[RunState(name)] = counts.get(RunState(name), 0) + number
+        return counts
 
     async def series(self, tenant_id: str, query: FilterQuery, window: BucketWindow, now: datetime) -> list[StateCount]:
-        """The same over time, by when runs were made."""
+        """Counts by state over time, by creation."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
-        found: list[StateCount] = []
+        counts: list[StateCount] = []
         if sieve.plain():
             tiles = counting.cut(window.start, window.end, window.width)
             ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles, _wanted(sieve))
-            found = [StateCount(place, state, number) for place, state, number in ended]
+            counts = [StateCount(place, state, number) for place, state, number in ended]
             sieve = await sieve.only(OPEN)
-        # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
+        # Aliased in a subquery: some databases do not recognise that the grouped expression is the selected one.
         cells = select(_bucket(window), runs.c.state.label("state")).where(*sieve.where()).subquery()
         counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
         rows = await self.conn.execute(counted)
-        return [*found, *(StateCount(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
+        return [*counts, *(StateCount(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
 
     async def timings(
         self, tenant_id: str, query: FilterQuery, window: BucketWindow, share: float, now: datetime
     ) -> list[TimingCount]:
-        """How long they took, and whether they were late: of a share of them, chosen by chance and always alike."""
+        """Durations and lateness of a random sample, which is always the same."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         drawn = [] if share >= 1 else [points.drawn(share)]
         took = Elapsed(runs.c.started_at, runs.c.finished_at).label("took")
         cut = (_bucket(window), case((late(now), 1), else_=0).label("late"), took)
-        # Worked out once for each run, though what follows speaks of it again and again.
+        # Computed once for each run, though the outer query uses it repeatedly.
         each = select(*cut).where(*sieve.where(), *drawn).cte("each_run")
         for name in ("sqlite", "postgresql"):
             each = each.prefix_with("MATERIALIZED", dialect=name)
@@ -96,7 +96,7 @@ class SqlSearch(Statements):
     async def points(
         self, tenant_id: str, query: FilterQuery, start: datetime, shares: Mapping[RunState, float], now: datetime
     ) -> RunColumns:
-        """Those that have begun: of each state a share, from none (0) to all (1), chosen by chance and always alike."""
+        """Runs that have begun: of each state a share, from none (0) to all (1); a random sample, always the same."""
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         return await points.points(self.conn, sieve, start, shares)
 
@@ -105,7 +105,7 @@ class SqlSearch(Statements):
         return await schedule_sieve.find(self.conn, tenant_id, query, page)
 
     async def several_schedules(self, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
-        """Those there are, deleted ones too, in the order asked for."""
+        """Those that exist, deleted ones too, in the order of the ids."""
         return await schedule_sieve.several(self.conn, self.dialect, tenant_id, ids)
 
     async def count_schedules(self, tenant_id: str, query: FilterQuery) -> int:

@@ -1,4 +1,4 @@
-"""Runs as points of a picture: when each was made, and how long it took."""
+"""Queries of the scatter plot: creation time and duration of single runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.features.filters.model.results import RunColumns
 from foliot.features.filters.sql.runs import Condition, RunConditions
 
 _tail = func.substr(runs.c.id, 33, 4)
-"""The last four digits of an id are random, so that a share of them is a fair sample, and the same one every time."""
+"""The last four digits of an id are random, so that a range of them is a fair sample, and the same one every time."""
 _TAILS = 16**4
 
 
@@ -30,7 +30,7 @@ async def begun(conn: AsyncConnection, sieve: RunConditions) -> dict[RunState, t
 async def points(
     conn: AsyncConnection, sieve: RunConditions, start: datetime, shares: Mapping[RunState, float]
 ) -> RunColumns:
-    """So large a share of those in each state; of what goes on, how long it has taken so far."""
+    """A share of the runs in each state; for running ones, the duration so far."""
     drawn = [_share(state, share) for state, share in shares.items() if share > 0]
     if not drawn:
         return RunColumns()
@@ -55,5 +55,5 @@ def _share(state: RunState, share: float) -> Condition:
 
 
 def drawn(share: float) -> Condition:
-    """By chance, and always the same ones."""
+    """A random sample, always the same one."""
     return _tail < f"{int(share * _TAILS):04x}"

@@ -1,4 +1,4 @@
-"""A filter as conditions on runs."""
+"""Translates a filter to conditions on runs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from foliot.features.filters.sql.targets import TargetCallers, callers, tests, w
 from foliot.features.mutes.sql import muted
 
 MOST_SCHEDULES = 5000
-"""Whose name matches; of more, the newest."""
+"""Schedules with a matching name; of more, the newest."""
 FEW = 100
 CLOCKS = timedelta(hours=1)
-"""How far the clocks that made ids may stand apart."""
+"""The largest difference between the clocks that ids were made with."""
 ERRED = sorted([*FAILURES, RunState.CANCELLED, RunState.RETRYING])
 """States in which a run can have an error."""
 
 _ERROR = type_coerce(runs.c.error, Text())
-"""Errors are stored with their code first, always written the same way."""
+"""Errors are stored as JSON with the code first, always formatted the same way."""
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
 _BY_SCHEDULE = ("schedule", "tag")
 _PLAIN = ("state", "since", "until")
@@ -42,7 +42,7 @@ Condition = ColumnElement[bool]
 
 @dataclass(slots=True)
 class RunConditions:
-    """Turns one filter into conditions. Schedules are looked up first, so that runs are found by their ids."""
+    """Translates one filter. Schedules are looked up first, so that runs are matched by schedule id."""
 
     conn: AsyncConnection
     dialect: Dialect
@@ -50,7 +50,7 @@ class RunConditions:
     query: FilterQuery
     now: datetime
     few: int = FEW
-    """So many schedules, or fewer, are a better way to their runs than the time."""
+    """Up to so many schedules, the index by schedule is faster than the one by time."""
     _schedules: dict[int, list[str]] = field(default_factory=dict)
     _callers: dict[int, TargetCallers | None] = field(default_factory=dict)
     _muted: list[str] = field(default_factory=list)
@@ -60,52 +60,52 @@ class RunConditions:
     async def of(
         cls, conn: AsyncConnection, dialect: Dialect, tenant_id: str, query: FilterQuery, now: datetime
     ) -> RunConditions:
-        made = cls(conn, dialect, tenant_id, query, now)
+        conditions = cls(conn, dialect, tenant_id, query, now)
         for place, term in enumerate(query.terms):
             if term.key in {*_BY_SCHEDULE, TEXT}:
-                made._schedules[place] = await made._named(term)
+                conditions._schedules[place] = await conditions._named(term)
             elif term.key == "target":
-                made._callers[place] = await callers(conn, dialect, tenant_id, term.values)
+                conditions._callers[place] = await callers(conn, dialect, tenant_id, term.values)
         if query.of("muted"):
-            made._muted = await muted(conn, tenant_id, now)
-        made._bounds = await made._between()
-        return made
+            conditions._muted = await muted(conn, tenant_id, now)
+        conditions._bounds = await conditions._between()
+        return conditions
 
     def ways(self) -> list[list[Condition]]:
-        """Sets of conditions that have no run in common, and each of which an index walks in the order of ids."""
+        """Disjoint sets of conditions, each of which an index scan answers in the order of ids."""
         common = self.conditions()
         wanted = self.states()
         if wanted is not None:
             return [[*common, runs.c.state == state] for state in wanted]
         if self._asks("kind", "queue", "target") and not self._by_schedule():
-            # Ended runs have indexes by queue and by kind; open ones are few, and found by their state.
+            # Ended runs have indexes by queue and by kind; open ones are few, and have one by state.
             ended = [*common, runs.c.finished_at.is_not(None)]
             return [ended, *([*common, runs.c.state == state] for state in sorted(OPEN))]
         return [common]
 
     def states(self) -> list[RunState] | None:
-        """Which states can match; None when the filter does not say."""
-        asked = [{RunState(value) for value in term.values} for term in self.query.of("state") if not term.negated]
+        """Which states can match; None when the filter does not limit them."""
+        wanted = [{RunState(value) for value in term.values} for term in self.query.of("state") if not term.negated]
         if self._asks("fingerprint"):
-            asked.append(set(FAILURES))
+            wanted.append(set(FAILURES))
         if self._asks("code"):
-            asked.append(set(ERRED))
+            wanted.append(set(ERRED))
         if any(not term.negated and not named for term, named in self._texts()):
-            # No schedule is called so: errors alone can say it.
-            asked.append(set(ERRED))
+            # No schedule has that name: only errors can match.
+            wanted.append(set(ERRED))
         if self._asks("resolved", "muted"):
-            asked.append({RunState.DEAD_LETTER})
-        return sorted(set.intersection(*asked)) if asked else None
+            wanted.append({RunState.DEAD_LETTER})
+        return sorted(set.intersection(*wanted)) if wanted else None
 
     def conditions(self) -> list[Condition]:
         """All but the states that `states` names."""
-        found = [self._owner(), *self._bounds]
+        conditions = [self._owner(), *self._bounds]
         for place, term in enumerate(self.query.terms):
             if term.key == "state" and not term.negated:
                 continue
             condition = self._condition(place, term)
-            found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
-        return found
+            conditions.append(not_(func.coalesce(condition, false())) if term.negated else condition)
+        return conditions
 
     async def only(self, states: Collection[RunState]) -> RunConditions:
         """The same for these states alone."""
@@ -113,23 +113,23 @@ class RunConditions:
         return await RunConditions.of(self.conn, self.dialect, self.tenant_id, narrowed, self.now)
 
     def plain(self) -> bool:
-        """Whether it asks for nothing but states and times, which an index of ended runs knows."""
+        """Whether it has only states and times, which the index of ended runs covers."""
         return all(term.key in _PLAIN and not term.negated for term in self.query.terms)
 
     def times(self) -> tuple[datetime | None, datetime | None]:
-        """From when and until when it asks."""
+        """Its lower and upper bound of time."""
         since = max((term.at for term in self.query.of("since") if term.at), default=None)
         return since, min((term.at for term in self.query.of("until") if term.at), default=None)
 
     def near(self) -> list[Condition]:
-        """About when runs were made, by their ids alone where those tell it."""
+        """The approximate creation time, by ids alone where those are ordered by time."""
         since, until = self.times()
         exact = [] if since is None else [runs.c.created_at >= since]
         exact += [] if until is None else [runs.c.created_at < until]
         return self._bounds or exact
 
     def where(self) -> list[Condition]:
-        """Everything, in one set, for those who need no order."""
+        """All conditions in one set, for queries without an order."""
         wanted = self.states()
         return self.conditions() if wanted is None else [*self.conditions(), runs.c.state.in_(wanted)]
 
@@ -137,11 +137,11 @@ class RunConditions:
         return any(term.key in keys and not term.negated for term in self.query.terms)
 
     def _texts(self) -> list[tuple[FilterTerm, list[str]]]:
-        """Words, and the schedules whose names hold them."""
+        """Free text, with the schedules whose names contain it."""
         return [(term, self._schedules[at]) for at, term in enumerate(self.query.terms) if term.key == TEXT]
 
     def _by_schedule(self) -> bool:
-        """Whether the filter names so few schedules that their runs are best found through them."""
+        """Whether the filter names so few schedules that the index by schedule is the best."""
         return any(
             len(self._schedules[place]) <= self.few
             for place, term in enumerate(self.query.terms)
@@ -149,7 +149,7 @@ class RunConditions:
         )
 
     def _owner(self) -> Condition:
-        # They have few of the tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
+        # They have few of the tenant's runs; SQLite, without statistics, must not use the index by tenant.
         few = self._by_schedule() or self._asks("parent")
         return (func.coalesce(runs.c.tenant_id, "") if few else runs.c.tenant_id) == self.tenant_id
 
@@ -192,7 +192,7 @@ class RunConditions:
                 return runs.c[term.key].in_(values)
 
     def _said(self, named: Sequence[str], values: Sequence[str]) -> Condition:
-        """Its schedule's name or its error says so."""
+        """Its schedule's name or its error contains the text."""
         erred = and_(runs.c.state.in_(ERRED), *(_says(value) for value in values))
         return or_(self.dialect.among(runs.c.schedule_id, named), erred) if named else erred
 
@@ -212,7 +212,7 @@ class RunConditions:
         return [*ids, *(await self.conn.execute(query)).scalars()]
 
     async def _between(self) -> list[Condition]:
-        """Ids begin with the time they were made at, so they say where to look, if they and the clock agree."""
+        """Ids begin with their creation time, so they bound the scan, if ids and clock agree."""
         since, until = self.times()
         if (since is None and until is None) or not await self._agree():
             return []
@@ -224,7 +224,7 @@ class RunConditions:
         return found
 
     async def _agree(self) -> bool:
-        """Whether the oldest and the newest run were made when their ids say."""
+        """Whether the oldest and the newest run were created when their ids say."""
         mine = select(runs.c.id, runs.c.created_at).where(runs.c.tenant_id == self.tenant_id).limit(1)
         for query in (mine.order_by(runs.c.id), mine.order_by(runs.c.id.desc())):
             row = (await self.conn.execute(query)).first()
@@ -239,7 +239,7 @@ _EPOCH = datetime.fromisoformat("1970-01-02T00:00:00+00:00")
 
 
 def late(now: datetime) -> Condition:
-    """Began long after it was ready, or is ready for long and has not begun."""
+    """Began long after it was ready, or has long been ready and has not begun."""
     due = func.coalesce(runs.c.due_at, runs.c.scheduled_for, runs.c.created_at)
     began = and_(runs.c.started_at.is_not(None), Elapsed(due, runs.c.started_at) > LATE // timedelta(milliseconds=1))
     waits = and_(
@@ -251,26 +251,26 @@ def late(now: datetime) -> Condition:
 
 
 def _says(words: str) -> Condition:
-    """Its error's message holds them: in the form in which they are kept there, and nowhere before."""
+    """Its error's message contains them: JSON-escaped as it is stored, and after the code."""
     kept = orjson.dumps(words.lower()).decode()[1:-1]
     escaped = kept.replace("/", "//").replace("%", "/%").replace("_", "/_")
     return func.lower(_ERROR).like(f'%"message":"%{escaped}%', escape="/")
 
 
 def _coded(code: str) -> Condition:
-    """Its error's code begins so. Equal is equal in every collation; what comes after what is not."""
+    """Its error's code begins so. By equality, which is the same in every collation; order is not."""
     head = f'{{"code":{orjson.dumps(code).decode()[:-1]}'
     return func.substr(_ERROR, 1, len(head)) == head
 
 
 def replaying() -> Condition:
-    """A letter that was sent again and has had no answer yet."""
+    """A dead letter whose replay has not ended yet."""
     replay = runs.alias("replay")
     return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
 
 
 def repeated() -> Condition:
-    """Somebody has had it done again, whatever came of that."""
+    """A later run repeats it, whatever the outcome of that."""
     child = runs.alias("child")
     return select(child.c.id).where(child.c.parent_id == runs.c.id).exists()
 
@@ -280,19 +280,19 @@ def tagged(tag: str) -> Condition:
 
 
 def called(name: str) -> Condition:
-    """By its id or its name, or, with `*` at the end, by how the name begins."""
+    """By id or name, or, with `*` at the end, by a prefix of the name."""
     if _SCHEDULE_ID.fullmatch(name):
         return schedules.c.id == name
     return starred(func.lower(schedules.c.name), name.lower())
 
 
 def starred(column: Any, value: str) -> Condition:
-    """The same text, or, with `*` at the end, one that begins so."""
+    """Equal, or, with `*` at the end, a prefix."""
     if value.endswith("*"):
         return column.startswith(value[:-1], autoescape=True)  # type: ignore[no-any-return]
     return column == value  # type: ignore[no-any-return]
 
 
 def begins(column: Any, value: str) -> Condition:
-    """Begins so; as a range, which an index can walk. Only for text that is compared byte by byte."""
+    """A prefix match as a range, which an index can scan. Only for text with a binary collation."""
     return and_(column >= value, column < value + "\U0010ffff")

@@ -1,4 +1,4 @@
-"""A filter as conditions on schedules."""
+"""Translates a filter to conditions on schedules."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ async def find(conn: AsyncConnection, tenant_id: str, query: FilterQuery, page: 
     wanted = select(schedules).where(*conditions(tenant_id, query))
     if page.cursor is not None:
         wanted = wanted.where(schedules.c.id < page.cursor)
-    found = await conn.execute(wanted.order_by(schedules.c.id.desc()).limit(page.limit))
-    return [schedule_of(row) for row in found]
+    rows = await conn.execute(wanted.order_by(schedules.c.id.desc()).limit(page.limit))
+    return [schedule_of(row) for row in rows]
 
 
 async def several(conn: AsyncConnection, dialect: Dialect, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
@@ -43,13 +43,13 @@ async def count(conn: AsyncConnection, tenant_id: str, query: FilterQuery) -> in
 
 def conditions(tenant_id: str, query: FilterQuery) -> list[ColumnElement[bool]]:
     """Deleted ones are left out unless the filter names them."""
-    found = [schedules.c.tenant_id == tenant_id]
+    clauses = [schedules.c.tenant_id == tenant_id]
     if not any(ScheduleStatus.DELETED in term.values and not term.negated for term in query.of("status")):
-        found.append(schedules.c.status != ScheduleStatus.DELETED)
+        clauses.append(schedules.c.status != ScheduleStatus.DELETED)
     for term in query.terms:
         condition = _condition(term)
-        found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
-    return found
+        clauses.append(not_(func.coalesce(condition, false())) if term.negated else condition)
+    return clauses
 
 
 def _condition(term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm for each key
@@ -76,12 +76,12 @@ def _condition(term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one
 
 
 def _specified(name: str, value: str) -> ColumnElement[bool]:
-    """Specs are always written the same way, without blanks."""
+    """Specs are stored as JSON, always formatted the same way, without blanks."""
     return schedules.c.spec.contains(f'"{name}":{json.dumps(value)}', autoescape=True)
 
 
 def last_state() -> ScalarSelect[str]:
-    """How its newest run ended, of those that have."""
+    """The state of its newest ended run."""
     ended: Select[Any] = (
         select(runs.c.state)
         .where(runs.c.schedule_id == schedules.c.id, runs.c.finished_at.is_not(None))

@@ -1,4 +1,4 @@
-"""Which schedules call a target, and which runs did."""
+"""Finds the schedules and runs that call a webhook target."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.webhooks.model import LONGEST, WEBHOOK
 
 _HEAD = '{"url":"'
-"""Webhooks are stored with their URL first, always written the same way."""
+"""Webhooks are stored as JSON with the URL first, always formatted the same way."""
 _ENDS = ('"', "?", "#")
 """What may follow an address: the end of the URL, its query, its fragment."""
 
 MOST_VERSIONS = 5000
-"""Of schedules, that are told apart by their numbers; of more, each run is asked what its own says."""
+"""Versions of schedules that are listed by number; beyond that, the action of each run is read."""
 
 Condition = ColumnElement[bool]
 
@@ -39,35 +39,35 @@ def _goes(text: Any, address: str) -> Condition:
     origin, path = f"{_HEAD}{scheme}://{host}", f"{slash}{beyond}"
     kept = orjson.dumps(path).decode()[1:-1]
     after = len(origin) + 1
-    # Of longer paths an address holds the beginning alone.
+    # An address holds only the beginning of a longer path.
     ends = [kept] if len(path) >= LONGEST else [f"{kept}{end}" for end in _ENDS]
     follows: Condition = func.substr(text, after, len(ends[0])).in_(ends)
     if path == "/":
         follows = or_(follows, func.substr(text, after, 1).in_(_ENDS))
-    # Names of hosts are the same in any case, paths are not.
+    # Host names are case-insensitive, paths are not.
     return and_(func.lower(func.substr(text, 1, len(origin))) == origin, follows)
 
 
 def tests() -> Condition:
-    """Runs that were made to try a target out: they say so at the end of what they send."""
-    said = type_coerce(runs.c.action, Text()).like(f'%,"{TEST}":true}}')
-    return and_(runs.c.kind == WEBHOOK, runs.c.schedule_id.is_(None), said)
+    """Test requests to a target: they are marked at the end of their action."""
+    marked = type_coerce(runs.c.action, Text()).like(f'%,"{TEST}":true}}')
+    return and_(runs.c.kind == WEBHOOK, runs.c.schedule_id.is_(None), marked)
 
 
 @dataclass(frozen=True, slots=True)
 class TargetCallers:
-    """Whose runs went to a target. Known before runs are looked at: actions can be large, and runs many."""
+    """The schedules that call a target. Read before the runs: actions can be large, and runs many."""
 
     always: Sequence[str]
     """Schedules that never called another."""
     versions: Mapping[str, Sequence[int]]
-    """Of those that did: the versions that call this one."""
+    """Of the others, the versions that call this one."""
 
 
 async def callers(
     conn: AsyncConnection, dialect: Dialect, tenant_id: str, addresses: Sequence[str]
 ) -> TargetCallers | None:
-    """Those that call one of these addresses, or once did; deleted ones too. None: they are too many to be told."""
+    """Schedules that call one of these addresses, or once did; deleted ones too. None: there are too many to list."""
     mine = schedules.join(versions, versions.c.schedule_id == schedules.c.id)
     query = select(versions.c.schedule_id, versions.c.version).select_from(mine)
     query = query.join(BODY, HOLDS).where(schedules.c.tenant_id == tenant_id, goes_to(BODY.c.action, addresses))
@@ -86,7 +86,7 @@ async def callers(
 
 
 def went_to(dialect: Dialect, known: TargetCallers | None, addresses: Sequence[str]) -> Condition:
-    """Whether a run went there: by its own action, or by its schedule's as it was then."""
+    """Whether a run called it: by its own action, or by that version of its schedule."""
     by_schedule = and_(runs.c.action.is_(None), _sent(dialect, known, addresses))
     return and_(runs.c.kind == WEBHOOK, or_(by_schedule, goes_to(runs.c.action, addresses)))
 

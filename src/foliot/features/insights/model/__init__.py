@@ -1,1 +1,1 @@
-"""Model."""
+"""Attention entries, timeline marks, and the aggregates they are built from."""

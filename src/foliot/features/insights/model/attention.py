@@ -1,4 +1,4 @@
-"""What needs a person, in words: what happened, why, since when, and what can be done about it."""
+"""Attention entries: what is wrong, why, since when, and the requests that could fix it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from foliot.engine.model.run import RunState
 from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes
 
 CUT = 200
-"""Characters of an error that a reason repeats."""
+"""Characters of an error that a reason quotes."""
 
 
 class AttentionKind(StrEnum):
-    """What is the matter."""
+    """The kind of problem."""
 
     FAILING = "failing"
     LATE = "late"
@@ -32,7 +32,7 @@ class AttentionKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad it is, worst first."""
+    """Severities, worst first."""
 
     FAILED = "failed"
     DEAD = "dead"
@@ -41,7 +41,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AttentionRequest:
-    """Something to be done about it, as a request; only for those who may."""
+    """A suggested request; only for callers who may make it."""
 
     label: str
     method: str
@@ -52,11 +52,11 @@ class AttentionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionEntry:
-    """One thing that needs a person."""
+    """One problem that needs a person."""
 
     kind: AttentionKind
     key: str
-    """Tells it from others of its kind; stays the same as long as the trouble does."""
+    """Distinguishes it from others of its kind; stable as long as the problem lasts."""
     severity: Severity
     title: str
     reason: str
@@ -67,7 +67,7 @@ class AttentionEntry:
     queue: str | None = None
     worker: str | None = None
     q: str | None = None
-    """The filter of runs that proves it."""
+    """A filter of the runs that show it."""
     actions: Sequence[AttentionRequest] = ()
 
     @property
@@ -75,8 +75,43 @@ class AttentionEntry:
         return f"{self.kind.value}:{self.key}"
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleMoment:
+    """A schedule, and the time that matters about it."""
+
+    schedule_id: str
+    name: str
+    at: datetime | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MissedInstants:
+    """Instants of one schedule that made no run because no scheduler was running in time."""
+
+    schedule_id: str
+    name: str
+    count: int
+    first: datetime
+    last: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnansweredLetters:
+    """Unresolved dead letters; `count` stops at the limit of what was read."""
+
+    count: int
+    oldest: datetime
+    newest_id: str
+    alike: int
+    """How many of them share the most frequent error."""
+    message: str
+    """That error's message."""
+
+
 def ranked(items: Sequence[AttentionEntry]) -> list[AttentionEntry]:
-    """Worst first, then what is most, then what is newest."""
+    """Worst first, then largest count, then newest."""
     order = list(Severity)
     return sorted(items, key=lambda one: (order.index(one.severity), -one.count, _newest(one.since), one.id))
 
@@ -131,7 +166,7 @@ def late(name: str, schedule_id: str, due: datetime, now: datetime) -> Attention
 
 
 def all_late(count: int, due: datetime, now: datetime) -> AttentionEntry:
-    """When very many are late, one thing is wrong and not many."""
+    """One entry for many late schedules: they have one cause."""
     return AttentionEntry(
         kind=AttentionKind.LATE,
         key="all",
@@ -150,7 +185,7 @@ def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
-        reason=f"missed {_counted(count, 'instant')}: nobody was there to fire in time, and {policy}",
+        reason=f"missed {_counted(count, 'instant')}: no scheduler was running in time, and {policy}",
         since=first,
         count=count,
         schedule_id=schedule_id,
@@ -197,7 +232,7 @@ def no_worker(queue: str, depth: int, oldest: datetime) -> AttentionEntry:
 
 
 def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str | None) -> AttentionEntry:
-    """`paused`: why, or an empty text, when somebody paused it."""
+    """`paused`: the reason, or an empty text, when the queue is paused."""
     held = paused is not None
     waited = f"{_counted(depth, 'run')} {_waits(depth)}, the oldest for {_ago(now - oldest)}"
     cause = f"it is paused{f' ({paused})' if paused else ''}" if held else "its workers do not keep up"
@@ -276,7 +311,7 @@ _STANDING = {"store": "The database refuses", "clock": "The clock has jumped", "
 
 
 def standstill(why: str, told: str, seconds: float, now: datetime) -> AttentionEntry:
-    """What a watchdog found; `told` is in words that the reader may read."""
+    """A standstill; `told` is the message that this reader may see."""
     return AttentionEntry(
         kind=AttentionKind.STANDSTILL,
         key=why,
@@ -316,7 +351,7 @@ def _waits(count: int) -> str:
 
 
 def _ago(length: timedelta) -> str:
-    """In the largest unit that tells something: 42 s, 7 min, 3 h, 2 d."""
+    """In the largest sensible unit: 42 s, 7 min, 3 h, 2 d."""
     seconds = max(int(length.total_seconds()), 0)
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:

@@ -1,4 +1,4 @@
-"""What the pictures of a dashboard are drawn from: outcomes, counts by time, what needs a person."""
+"""Aggregates of runs over time, for the timeline, the calendar and change detection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.features.insights.model.timeline import TimelineGrouping
 
 @dataclass(frozen=True, slots=True)
 class HistoryWindow:
-    """A stretch of time [start, end), cut into buckets of so many seconds, and what is told apart in it."""
+    """A time range [start, end) in buckets of so many seconds, and what runs are grouped by."""
 
     start: datetime
     end: datetime
@@ -23,7 +23,7 @@ class HistoryWindow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryBar:
-    """Runs of one group that were made in the same bucket and are in the same state."""
+    """The runs of one group that were created in the same bucket and are in the same state."""
 
     key: str | None
     """A schedule's id, a queue, or tags, each between line feeds; None for runs without a schedule."""
@@ -39,21 +39,21 @@ class HistoryBar:
 
 @dataclass(frozen=True, slots=True)
 class InstantRanges:
-    """Ranges of instants that made no run, with their schedules, the newest first."""
+    """Ranges of instants that made no run, with their schedules, newest first."""
 
     entries: Sequence[tuple[str, LedgerEntry]]
     more: bool
-    """There are more of them than one picture can hold."""
+    """Whether there are more than one answer can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunsRevision:
-    """Where the tenant's runs stand: whatever happens to one of them, this is another than before."""
+    """A revision of the tenant's runs: it changes whenever one of them does."""
 
     by_state: Mapping[str, int]
-    """The open ones."""
+    """Counts of open runs."""
     newest_id: str | None
     claims: int
-    """How often the open ones were taken up."""
+    """The sum of the open runs' claims."""
     settled: tuple[object, ...] = ()
-    """What was said about letters that have ended long ago: discarded, muted, unmuted, and mutes that are over."""
+    """Changes to dead letters that ended long ago: discarded, muted, unmuted, and expired mutes."""

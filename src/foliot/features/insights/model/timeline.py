@@ -1,7 +1,7 @@
-"""A strip of time: past runs and planned instants as marks, of which there are never too many.
+"""The timeline: past runs and planned instants as marks, of limited number.
 
-What is too dense to be drawn one by one is folded: marks of the same state that lie close together become one, with
-their count. Those groups are folded first that have the most, so that the frequent never hide the rare.
+Where marks are too dense, they are folded: neighbours of the same state become one, with their count. Groups with
+the most marks are folded first, so that frequent schedules never hide rare ones.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ LEAST = 4
 """Marks that every group may have."""
 PLANNED = "planned"
 UNMADE = frozenset({LedgerKind.MISSED.value, LedgerKind.SKIPPED.value})
-"""Marks of instants that made no run: a range of them is one mark from the beginning."""
+"""States of instants that made no run: a range of them is one mark to begin with."""
 TROUBLE = frozenset({*(state.value for state in FAILURES), LedgerKind.MISSED.value})
 WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
 
 
 class TimelineGrouping(StrEnum):
-    """What the rows of a timeline are."""
+    """What a row of a timeline stands for."""
 
     SCHEDULE = "schedule"
     TAG = "tag"
@@ -35,7 +35,7 @@ class TimelineGrouping(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimelinePoint:
-    """Something at a time: a run, planned instants, instants that made no run; or `count` of the same."""
+    """A mark: a run, planned instants, instants that made no run; or `count` of the same."""
 
     at: datetime
     until: datetime | None
@@ -57,7 +57,7 @@ class TimelineLane:
     marks: list[TimelinePoint] = field(default_factory=list)
     folded: bool = False
     due: datetime | None = None
-    """When the first of what is planned is due; known before its marks are drawn."""
+    """When its first planned instant is due; known before its marks are computed."""
 
     @property
     def runs(self) -> int:
@@ -73,13 +73,13 @@ class TimelineLane:
 
 
 def width_of(span: timedelta, buckets: int) -> int:
-    """Seconds of a bucket that people can read, so that there are at most so many."""
+    """A round bucket width in seconds, so that there are at most so many buckets."""
     seconds = span.total_seconds()
     return next((width for width in WIDTHS if seconds / width <= buckets), 0) or int(seconds / buckets) + 1
 
 
 def chosen(groups: Iterable[TimelineLane], most: int) -> tuple[list[TimelineLane], int]:
-    """The groups that are shown, by name, and how many more there are: trouble first, then what is due next."""
+    """The groups that are shown, by name, and how many are left out: failing ones first, then those due next."""
     there = [group for group in groups if group.marks or group.due is not None]
     if len(there) > most:
         there.sort(key=_rank)
@@ -91,27 +91,27 @@ def _rank(group: TimelineLane) -> tuple[bool, bool, datetime]:
     return not group.troubled, group.due is None, group.due or group.marks[-1].at
 
 
-def fold(groups: Sequence[TimelineLane], width: int, room: int = MOST_MARKS) -> None:
-    """Fold the groups that have the most marks until all of them together have room."""
+def fold(groups: Sequence[TimelineLane], width: int, budget: int = MOST_MARKS) -> None:
+    """Fold the groups with the most marks until all of them fit."""
     for place, group in enumerate(sorted(groups, key=lambda one: len(one.marks))):
-        share = max(room // (len(groups) - place), LEAST)
+        share = max(budget // (len(groups) - place), LEAST)
         step = width
         while len(group.marks) > share and step < width << 16:
             group.marks = merged(group.marks, timedelta(seconds=step))
             step *= 2
         group.marks.sort(key=lambda mark: (mark.at, mark.state))
         group.folded = any(mark.count > 1 for mark in group.marks if mark.state not in UNMADE)
-        room -= len(group.marks)
+        budget -= len(group.marks)
 
 
 def merged(marks: Iterable[TimelinePoint], width: timedelta) -> list[TimelinePoint]:
-    """Marks of one state that begin in the same stretch, as one."""
-    found: dict[tuple[str, int], TimelinePoint] = {}
+    """Marks of one state that begin in the same bucket, merged."""
+    folded: dict[tuple[str, int], TimelinePoint] = {}
     for mark in marks:
         place = mark.state, int(mark.at.timestamp() // width.total_seconds())
-        other = found.get(place)
-        found[place] = mark if other is None else _joined(other, mark)
-    return list(found.values())
+        other = folded.get(place)
+        folded[place] = mark if other is None else _joined(other, mark)
+    return list(folded.values())
 
 
 def _joined(one: TimelinePoint, other: TimelinePoint) -> TimelinePoint:
@@ -120,7 +120,7 @@ def _joined(one: TimelinePoint, other: TimelinePoint) -> TimelinePoint:
 
 
 def collisions(instants: Mapping[datetime, int] | Counter[datetime], most: int) -> list[tuple[datetime, int]]:
-    """The minutes at which several schedules begin, by time; of very many, the worst."""
+    """The minutes at which several schedules begin, by time; beyond `most`, the fullest."""
     several = [(at, count) for at, count in instants.items() if count > 1]
     several.sort(key=lambda one: (-one[1], one[0]))
     return sorted(several[:most])

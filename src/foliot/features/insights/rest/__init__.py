@@ -1,1 +1,1 @@
-"""Rest."""
+"""Routes of attention, timeline and calendar."""

@@ -1,4 +1,4 @@
-"""The route of what needs a person."""
+"""The route of what needs attention."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
     summary="What needs a person",
 )
 async def list_(cases: Cases, caller: Who) -> Response:
-    """Failing, late and missed schedules, dead letters, queues that stand still, and what can be done about each."""
-    found = await cases[Attention].check(caller)
+    """Failing, late and missed schedules, dead letters, stalled queues, and what can be done about each."""
+    findings = await cases[Attention].check(caller)
     return encode.answer(
         schema.AttentionReport(
-            checked_at=found.at,
-            items=[_item(one) for one in found.items],
+            checked_at=findings.at,
+            items=[_item(one) for one in findings.items],
         )
     )
 

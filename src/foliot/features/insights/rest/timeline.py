@@ -1,4 +1,4 @@
-"""Routes of time: the strip of runs and planned instants, and the calendar."""
+"""Routes of the timeline and the calendar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(tags=["Dashboard"])
 
 
 def _moment(name: str, text: str | None) -> datetime | None:
-    # A plus that was not escaped arrives as a space.
+    # An unescaped plus arrives as a space.
     return None if not text else moment(name, text.replace(" ", "+"))
 
 
@@ -52,7 +52,7 @@ async def timeline(
     group_by: Annotated[TimelineGrouping, Query(description="What the rows are.")] = TimelineGrouping.SCHEDULE,
     q: Annotated[str | None, Query(max_length=1000, description="A filter of schedules, as in their list.")] = None,
 ) -> Response:
-    """A day back and a day ahead unless said. What is too dense is folded, the most frequent first."""
+    """A day back and a day ahead by default. Where marks are too dense they are folded, the most frequent first."""
     plain_texts(q=q)
     found = await cases[Timelines].strip(caller, cases[Search].read_schedules(q), *window, group_by)
     return encode.answer(
@@ -116,16 +116,16 @@ async def calendar(
     timezone: Annotated[str | None, Query(max_length=64, description="Whose hours and days.")] = None,
     schedule_id: Text = None,
 ) -> Response:
-    """Of one schedule, or of all; this month unless said. Hours and days are those of the zone's clock."""
+    """Of one schedule, or of all; this month by default. Hours and days are those of the time zone."""
     plain_texts(timezone=timezone, schedule_id=schedule_id)
-    asked = CalendarRequest(*window, granularity, timezone or None, schedule_id or None)
-    found = await cases[Calendars].cells(caller, asked)
+    request = CalendarRequest(*window, granularity, timezone or None, schedule_id or None)
+    cells = await cases[Calendars].cells(caller, request)
     return encode.answer(
         schema.Calendar(
-            timezone=found.zone,
-            granularity=found.granularity,
-            exact=found.exact,
-            items=[_cell(one) for one in found.cells],
+            timezone=cells.zone,
+            granularity=cells.granularity,
+            exact=cells.exact,
+            items=[_cell(one) for one in cells.cells],
         )
     )
 

@@ -1,1 +1,1 @@
-"""Sql."""
+"""Queries of attention, timeline and calendar."""

@@ -1,4 +1,4 @@
-"""What may need a person, found through the indexes of what is open, cold or wrong."""
+"""Finds problems through partial indexes; its cost does not grow with the number of stored runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.retention import waiting_by_queue
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.filters.sql.schedules import last_state
-from foliot.features.insights.model.troubles import MissedInstants, ScheduleMoment, UnansweredLetters
+from foliot.features.insights.model.attention import MissedInstants, ScheduleMoment, UnansweredLetters
 from foliot.features.mutes.sql import muted
 from foliot.features.schedules.sql.health import message_of
 
 
 @dataclass(frozen=True, slots=True)
 class SqlTroubles(Statements):
-    """What is wrong for one tenant."""
+    """Problems of one tenant."""
 
     async def failing(self, tenant_id: str, since: datetime, limit: int) -> list[ScheduleMoment]:
-        # The status goes into a list: with the index of each, only those that can fire are asked for their last run.
-        """Active schedules whose newest ended run failed, and those that completed so since this moment."""
+        # The status is an IN list: through its index only schedules that can fire are checked for their last run.
+        """Active schedules whose newest ended run failed, and those that completed with a failure since this moment."""
         alive = or_(
             schedules.c.status == ScheduleStatus.ACTIVE,
             (schedules.c.status == ScheduleStatus.COMPLETED) & (schedules.c.last_run_at >= since),
@@ -41,17 +41,17 @@ class SqlTroubles(Statements):
         return [ScheduleMoment(row.id, row.name, row.last_run_at) for row in await self.conn.execute(query)]
 
     async def overdue(self, tenant_id: str, before: datetime, limit: int) -> tuple[int, list[ScheduleMoment]]:
-        """How many active schedules had an instant before this moment that is not settled, and the first of them."""
+        """How many active schedules have an unsettled instant before this moment, and the first of them."""
         late = (schedules.c.next_at < before, schedules.c.next_at.is_not(None), schedules.c.tenant_id == tenant_id)
         query = select(schedules.c.id, schedules.c.name, schedules.c.next_at).where(*late)
         query = query.order_by(schedules.c.next_at, schedules.c.id).limit(limit)
-        found = [ScheduleMoment(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
-        if len(found) < limit:
-            return len(found), found
-        return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, found
+        first = [ScheduleMoment(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
+        if len(first) < limit:
+            return len(first), first
+        return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, first
 
     async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[MissedInstants]:
-        """Those whose last missed instant lies in this stretch."""
+        """Schedules whose last missed instant lies in this range."""
         last = func.max(ledger.c.last_at).label("last")
         query = (
             select(
@@ -76,7 +76,7 @@ class SqlTroubles(Statements):
         ]
 
     async def letters(self, tenant_id: str, most: int, now: datetime) -> UnansweredLetters | None:
-        """Those of groups that nobody has muted."""
+        """Unresolved dead letters of groups that are not muted."""
         unanswered = (
             runs.c.tenant_id == tenant_id,
             runs.c.state == RunState.DEAD_LETTER,
@@ -86,14 +86,14 @@ class SqlTroubles(Statements):
         if silent := await muted(self.conn, tenant_id, now):
             heard = ~self.dialect.among(runs.c.fingerprint, silent)
             query = query.where(or_(runs.c.fingerprint.is_(None), heard))
-        found = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(most))).all()
-        if not found:
+        rows = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(most))).all()
+        if not rows:
             return None
-        ((common, alike),) = Counter(row.fingerprint for row in found).most_common(1)
-        sample = next(row.id for row in found if row.fingerprint == common)
+        ((common, alike),) = Counter(row.fingerprint for row in rows).most_common(1)
+        sample = next(row.id for row in rows if row.fingerprint == common)
         error = await self.conn.scalar(select(runs.c.error).where(runs.c.id == sample))
-        oldest = min(row.finished_at for row in found)
-        return UnansweredLetters(len(found), oldest, found[0].id, alike, message_of(error))
+        oldest = min(row.finished_at for row in rows)
+        return UnansweredLetters(len(rows), oldest, rows[0].id, alike, message_of(error))
 
     async def damaged(self, tenant_id: str, limit: int) -> list[ScheduleMoment]:
         query = (
@@ -108,7 +108,7 @@ class SqlTroubles(Statements):
         ]
 
     async def waiting(self, tenant_id: str) -> dict[str, tuple[int, datetime]]:
-        # SQLite, which keeps no statistics, must not begin with the tenant: it would read everything that ever ended.
-        """How many runs wait in each queue, and since when the oldest could start."""
+        # SQLite, without statistics, must not use the index by tenant: it would read every ended run.
+        """How many runs wait in each queue, and since when the oldest has been ready."""
         mine = func.coalesce(runs.c.tenant_id, "") == tenant_id
         return await waiting_by_queue(self.conn, mine)

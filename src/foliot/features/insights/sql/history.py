@@ -1,4 +1,4 @@
-"""What the pictures of a dashboard are drawn from, read through the indexes of runs and ledger."""
+"""Aggregates for timeline and calendar, read through the indexes of runs and ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import ledger, runs, schedules
-from foliot.features.bulk.model.bulk import BulkOperation
+from foliot.features.bulk.model import BulkOperation
 from foliot.features.bulk.tables import bulks
 from foliot.features.filters.model.query import FilterQuery, FilterTerm
 from foliot.features.filters.sql import counts as counting
@@ -26,26 +26,26 @@ from foliot.features.insights.model.timeline import TimelineGrouping
 from foliot.features.mutes.tables import mutes
 
 MOST_ENTRIES = 5000
-"""Entries of the ledger in one picture."""
+"""Ledger entries in one answer."""
 MOST_ROWS = 400
-"""Schedules of one picture whose runs are found through them."""
+"""Up to so many schedules, their runs are read through the index by schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlHistory(Statements):
-    """Pictures of the past."""
+    """Aggregates of past runs."""
 
     async def change_marker(self, tenant_id: str, now: datetime) -> RunsRevision:
         """Reads the open runs through their index."""
         waiting = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(OPEN)))
         query = select(runs.c.state, func.count(), func.sum(runs.c.epoch)).where(*waiting).group_by(runs.c.state)
-        found = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
+        states = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
         newest = await self.conn.scalar(select(func.max(runs.c.id)).where(runs.c.tenant_id == tenant_id))
-        counts = {state: count for state, count, _ in sorted(found)}
-        return RunsRevision(counts, newest, sum(claims for *_, claims in found), await self._settled(tenant_id, now))
+        counts = {state: count for state, count, _ in sorted(states)}
+        return RunsRevision(counts, newest, sum(claims for *_, claims in states), await self._settled(tenant_id, now))
 
     async def _settled(self, tenant_id: str, now: datetime) -> tuple[object, ...]:
-        """Letters have no moment of their own at which somebody discarded them; whoever did it has."""
+        """A dead letter stores no time of its discarding; the audit log does."""
         discards = (bulks.c.tenant_id == tenant_id, bulks.c.action == BulkOperation.DISCARD)
         discarded = await self.conn.scalar(select(func.max(bulks.c.updated_at)).where(*discards))
         silent = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
@@ -53,7 +53,7 @@ class SqlHistory(Statements):
         return (str(discarded), *map(str, muted))
 
     async def revision(self, tenant_id: str) -> tuple[object, ...]:
-        """Another than before when one of the tenant's schedules was made, changed or deleted."""
+        """Changes whenever one of the tenant's schedules is created, changed or deleted."""
         columns = (schedules.c.status, func.count(), func.max(schedules.c.updated_at), func.sum(schedules.c.version))
         query = select(*columns).where(schedules.c.tenant_id == tenant_id).group_by(schedules.c.status)
         return tuple(
@@ -61,7 +61,7 @@ class SqlHistory(Statements):
         )
 
     async def bars(self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None) -> list[HistoryBar]:
-        """The runs made in the stretch, folded by what they belong to, bucket and state; `only` these schedules'."""
+        """The runs created in the range, aggregated by group, bucket and state; `only` of these schedules."""
         began = func.coalesce(runs.c.started_at, runs.c.created_at, type_=Moment())
         key = {
             TimelineGrouping.SCHEDULE: runs.c.schedule_id,
@@ -81,7 +81,7 @@ class SqlHistory(Statements):
         wanted = select(*columns).where(*sieve.where())
         if stretch.by is TimelineGrouping.TAG:
             wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
-        # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
+        # Aliased in a subquery: some databases do not recognise that the grouped expression is the selected one.
         cut = wanted.subquery()
         query = select(
             cut.c.key,
@@ -100,7 +100,7 @@ class SqlHistory(Statements):
     async def failing(
         self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None, limit: int
     ) -> list[str]:
-        """The schedules whose runs of the stretch failed, the worst first; `only` among these."""
+        """Schedules whose runs in the range failed, most failures first; `only` among these."""
         bad = FilterTerm("state", tuple(sorted(FAILURES)))
         query = (
             select(runs.c.schedule_id)
@@ -112,8 +112,8 @@ class SqlHistory(Statements):
         return [row.schedule_id for row in await self._all(query)]
 
     async def rare(self, tenant_id: str, stretch: HistoryWindow, limit: int, among: int) -> list[str]:
-        # Their ids tell near enough when runs were made, and an index of them holds nothing else.
-        """Of so many schedules, the newest, those with the fewest runs in the stretch, but with one."""
+        # Ids tell the creation time well enough, and this index has nothing else.
+        """Of the newest so many schedules, those with the fewest runs in the range, but at least one."""
         sieve = await self._sieve(tenant_id, stretch)
         made = (runs.c.schedule_id == schedules.c.id, *sieve.near())
         number = select(func.count()).select_from(runs).where(*made).scalar_subquery()
@@ -125,10 +125,10 @@ class SqlHistory(Statements):
     async def counts(
         self, tenant_id: str, stretch: HistoryWindow, schedule_id: str | None = None
     ) -> list[tuple[int, RunState, int]]:
-        """How many runs of each state were made in each bucket."""
+        """How many runs of each state were created in each bucket."""
         if schedule_id is not None:
             return await self._counted(await self._sieve(tenant_id, stretch, [schedule_id]), stretch)
-        # Open runs are few, and found by their states; of those that have ended, entries of an index are counted.
+        # Open runs are few, and found by state; ended ones are counted by an index-only scan.
         still = await self._sieve(tenant_id, stretch, None, FilterTerm("state", tuple(sorted(OPEN))))
         tiles = counting.cut(stretch.start, stretch.end, timedelta(seconds=stretch.width))
         ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles)
@@ -140,7 +140,7 @@ class SqlHistory(Statements):
         return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
 
     async def missing(self, tenant_id: str, start: datetime, end: datetime, limit: int) -> list[str]:
-        """The schedules that missed instants of [start, end), the latest first."""
+        """Schedules that missed instants of [start, end), latest first."""
         query = (
             select(ledger.c.schedule_id)
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
@@ -154,13 +154,13 @@ class SqlHistory(Statements):
     async def unmade_counts(
         self, tenant_id: str, tiles: Sequence[tuple[datetime, datetime]]
     ) -> list[tuple[int, LedgerKind, int]]:
-        """How many were missed or skipped in each tile [start, end); without ranges that lie in more than one."""
+        """How many were missed or skipped in each tile [start, end); without ranges that cross tiles."""
         return await counting.unmade(self.conn, self.dialect, tenant_id, tiles)
 
     async def unmade(
         self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
     ) -> InstantRanges:
-        """Instants of [start, end) that were missed or skipped: `only` of these schedules, or `long` ranges alone."""
+        """Instants of [start, end) that were missed or skipped: `only` of these schedules, or only `long` ranges."""
         query = (
             select(ledger, ledger.c["count"].label("instants"))
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
@@ -170,21 +170,21 @@ class SqlHistory(Statements):
             query = query.where(self.dialect.among(ledger.c.schedule_id, only))
         if long:
             query = query.where(ledger.c.first_at < ledger.c.last_at)
-        found = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
-        more = len(found) > MOST_ENTRIES
+        rows = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
+        more = len(rows) > MOST_ENTRIES
         entries = [
             (
                 row.schedule_id,
                 LedgerEntry(row.first_at, row.last_at, row.instants, LedgerKind(row.fate), LedgerReason(row.reason)),
             )
-            for row in found
+            for row in rows
         ]
         return InstantRanges(entries[:MOST_ENTRIES], more)
 
     async def _sieve(
         self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None = None, *terms: FilterTerm
     ) -> RunConditions:
-        """Runs that were made in the stretch, found by their ids where those tell the time."""
+        """Runs created in the range, bounded by their ids where those are ordered by time."""
         within = FilterQuery((FilterTerm("since", at=stretch.start), FilterTerm("until", at=stretch.end), *terms))
         if only is not None:
             within = within.also(FilterTerm("schedule", tuple(only)))
@@ -195,7 +195,7 @@ class SqlHistory(Statements):
 
 
 def bucket(stretch: HistoryWindow) -> ColumnElement[int]:
-    """Which bucket of the stretch a run was made in."""
+    """The bucket in which a run was created."""
     return Elapsed(literal(stretch.start, Moment()), runs.c.created_at) // (stretch.width * 1000)
 
 

@@ -1,1 +1,1 @@
-"""Usecases."""
+"""Use cases of attention, timeline and calendar."""

@@ -1,4 +1,4 @@
-"""What needs a person now. Empty means that all is well."""
+"""Collects what needs attention now. Empty means that there is nothing to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.engine.model.stall import PATIENCE, Standstill, StandstillReason
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.standstills import KnownStandstills
+from foliot.features.health.usecases import KnownStandstills
 from foliot.features.insights.model import attention
 from foliot.features.insights.model.attention import AttentionEntry, AttentionKind
 from foliot.features.insights.sql.attention import SqlTroubles
@@ -29,17 +29,17 @@ from foliot.features.workers.usecases import WorkerView, read_worker
 
 WINDOW = timedelta(hours=24)
 OVERDUE = timedelta(seconds=60)
-"""Later than that is late, for an instant and for a run in a paused queue."""
+"""An instant, or a run in a paused queue, is late after this."""
 SLOW = timedelta(minutes=5)
-"""So long may a run wait though workers serve its queue."""
+"""How long a run may wait in a queue that has workers."""
 EACH = 20
-"""Of one kind; more of them is one thing more."""
+"""Entries of one kind; the rest is summed up in one more."""
 LETTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionFindings:
-    """When somebody looked, and what was found, worst first."""
+    """When it was checked, and the entries, worst first."""
 
     at: datetime
     items: Sequence[AttentionEntry]
@@ -47,7 +47,7 @@ class AttentionFindings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """Looks at what is wrong and hardly at anything else: how much is stored does not matter."""
+    """Reads little besides the problems themselves: its cost does not grow with what is stored."""
 
     store: Database
     clock: Clock
@@ -55,9 +55,9 @@ class Attention:
 
     @query(Verb.READ, Thing.RUN)
     async def check(self, ctx: QueryContext) -> AttentionFindings:
-        """Actions that the caller may not take are left out, and processes of the house for all but its keepers.
+        """Requests that the caller may not make are left out, and processes for all but operators.
 
-        When the store tells nothing, this process tells what it knows by itself.
+        When the store is unavailable, this process reports the standstills that it knows itself.
         """
         now = self.clock.now()
         own = await self.knowledge.own()
@@ -73,12 +73,12 @@ class Attention:
         async with ctx.read() as tx:
             items = await self._troubles(tx, ctx.caller, now)
             waiting = await SqlTroubles(tx).waiting(ctx.tenant_id)
-        # Queues and processes are the house's: a transaction that sees one tenant alone would not see them.
+        # Queues and processes belong to no tenant: a transaction with row-level security would not see them.
         async with ctx.read(across_tenants=True) as tx:
-            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
+            pauses = {queue.name: queue for queue in await SqlQueues(tx).said()}
             rows = await SqlRetention(tx).nodes(now - WINDOW)
         workers = [read_worker(row, now) for row in rows]
-        items += _queues(waiting, said, workers, now)
+        items += _queues(waiting, pauses, workers, now)
         if may(ctx.caller, Verb.READ, Thing.INSTALLATION):
             items += _lost(workers, now)
         late = now - timedelta(seconds=PATIENCE)
@@ -147,7 +147,7 @@ def _queues(
 
 
 def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[AttentionEntry]:
-    """Whoever keeps the house reads all of it; a tenant what concerns everybody, and, while its own work waits, why."""
+    """Operators see all standstills; a tenant those that concern everyone, and, while its own runs wait, why."""
     if may(caller, Verb.READ, Thing.INSTALLATION):
         return [attention.standstill(one.why.value, one.whole(), one.seconds, now) for one in found]
     return [

@@ -1,4 +1,4 @@
-"""Hours or days as people count them in their zone: what ran in each, what did not, and what is planned."""
+"""The calendar: runs, instants without a run and planned instants, by local hours or days of a time zone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from foliot.features.schedules.usecases.schedules import find_schedule
 MOST_TILES = 800
 MOST_SCHEDULES = 5000
 STEPS = 30_000
-"""Instants found and tiles counted for one answer; beyond them planned instants are spread evenly."""
+"""Instants computed and tiles counted for one answer; beyond that, planned instants are spread evenly."""
 _TICK = timedelta(microseconds=1)
 
 
@@ -49,11 +49,11 @@ class CellCounts:
 
     @property
     def total(self) -> int:
-        """Runs that were made in it."""
+        """Runs created in it."""
         return sum(self.counts.values())
 
     def unmake(self, fate: LedgerKind, count: int) -> None:
-        """Instants of it that made no run."""
+        """Counts instants of it that made no run."""
         if fate is LedgerKind.MISSED:
             self.missed += count
         else:
@@ -62,7 +62,7 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class CalendarCells:
-    """The cells of a stretch of time; `exact` unless there was so much that some of it is spread evenly or left out."""
+    """The cells of a time range; `exact` unless some of it was spread evenly or left out."""
 
     zone: str
     granularity: Granularity
@@ -72,7 +72,7 @@ class CalendarCells:
 
 @dataclass(frozen=True, slots=True)
 class CalendarRequest:
-    """Which part of the calendar is wanted."""
+    """The requested range, zone and granularity."""
 
     start: datetime | None
     end: datetime | None
@@ -83,7 +83,7 @@ class CalendarRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendars:
-    """Counts the past in the database, and the future by triggers."""
+    """Counts past runs in the database, and planned instants from triggers."""
 
     store: Database
     clock: Clock
@@ -91,14 +91,14 @@ class Calendars:
 
     @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
     async def cells(self, ctx: QueryContext, asked: CalendarRequest) -> CalendarCells:
-        """Of one schedule, or of all; without bounds, this month as it is in the zone."""
+        """Of one schedule, or of all; without bounds, the present month of the zone."""
         zone = asked.zone or self.default_zone
         info, now = zone_info(zone), self.clock.now()
         start, end = _bounds(asked, info, now)
         found = tiles(start, end, asked.granularity, zone)
         if len(found) > MOST_TILES:
-            told = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
-            raise Invalid("to", told, got=end.isoformat())
+            rule = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
+            raise Invalid("to", rule, got=end.isoformat())
         async with ctx.read() as tx:
             made = await _made(tx, ctx.tenant_id, found, asked.schedule_id)
             unmade = await _unmade(tx, ctx.tenant_id, found, asked.schedule_id)
@@ -106,13 +106,13 @@ class Calendars:
                 schedules: Sequence[Schedule] = [await find_schedule(tx, ctx.caller, asked.schedule_id)]
             else:
                 schedules = await SqlSearch(tx).schedules(ctx.tenant_id, FilterQuery(), PageRequest(MOST_SCHEDULES))
-        # Thousands of triggers take a while, and others must not wait for them.
+        # Computing thousands of triggers takes a while, and must not block the event loop.
         return await REQUESTS.run(_draw, _CellCounter(found, zone, asked.granularity), made, unmade, schedules)
 
 
 @dataclass(frozen=True, slots=True)
 class _CellCounter:
-    """What the cells are drawn on."""
+    """Accumulates the counts of the cells."""
 
     tiles: Sequence[CalendarTile]
     zone: str
@@ -121,7 +121,7 @@ class _CellCounter:
 
 @dataclass(frozen=True, slots=True)
 class _CellsWithoutRun:
-    """Instants that made no run: counted by cell, and ranges that are not counted there."""
+    """Instants that made no run: counts by cell, and ranges that are not in those."""
 
     counts: Sequence[tuple[int, LedgerKind, int]]
     entries: Sequence[tuple[str, LedgerEntry]]
@@ -142,7 +142,7 @@ def _bounds(asked: CalendarRequest, zone: ZoneInfo, now: datetime) -> tuple[date
 async def _made(
     tx: Transaction, tenant_id: str, found: Sequence[CalendarTile], schedule_id: str | None
 ) -> list[tuple[datetime, RunState, int]]:
-    """(a moment within the tile, state, count); one question for each stretch without a change of the clock."""
+    """(a moment within the tile, state, count); one query for each range without a clock change."""
     counted = []
     for stretch in _stretches(found):
         for place, state, count in await SqlHistory(tx).counts(tenant_id, stretch, schedule_id):
@@ -157,7 +157,7 @@ async def _unmade(
     if schedule_id is not None:
         its = await SqlHistory(tx).unmade(tenant_id, start, end, [schedule_id])
         return _CellsWithoutRun((), its.entries, not its.more)
-    # What lies within one tile is counted by the database; only ranges over several are taken apart here.
+    # Ranges within one tile are counted by the database; only those across several are split here.
     counts = await SqlHistory(tx).unmade_counts(tenant_id, [(tile.start, tile.end) for tile in found])
     ranges = await SqlHistory(tx).unmade(tenant_id, start, end, long=True)
     edges = _edges(found)
@@ -176,10 +176,10 @@ def _within(entry: LedgerEntry, edges: Sequence[datetime]) -> bool:
 
 
 def _stretches(found: Sequence[CalendarTile]) -> Iterable[HistoryWindow]:
-    """Neighbouring tiles of the same length, as stretches that the database can cut by itself."""
+    """Neighbouring tiles of the same length, as ranges that the database can cut by itself."""
     first = 0
     for place in range(1, len(found) + 1):
-        # A stretch may end within its last tile, and a first one may begin within its own.
+        # A range may end within its last tile, and the first one may begin within its own.
         if place == len(found) or found[place].length != found[first].length:
             width = int(found[first].length.total_seconds())
             yield HistoryWindow(found[first].start, found[place - 1].end, max(width, 1))
@@ -211,7 +211,7 @@ def _draw(
             cells[bisect_right(edges, skip) - 1].skipped += 1
         if (plan := foresight.of(schedule)) is not None:
             plans[plan] += 1
-    # Many schedules share a trigger, and what it does is asked once.
+    # Many schedules share a trigger, which is computed once.
     for plan, number in plans.items():
         spread, sure = plan.spread(edges, budget)
         exact &= sure
@@ -223,7 +223,7 @@ def _draw(
 def _spread(
     entry: LedgerEntry, schedule: Schedule | None, edges: Sequence[datetime], budget: StepBudget
 ) -> tuple[dict[int, int], bool]:
-    """How many of a range of the ledger lie in which cell, and whether that is exact."""
+    """How many instants of a ledger range lie in which cell, and whether that is exact."""
     low, high = max(entry.first, edges[0]), min(entry.last, edges[-1] - _TICK)
     first, last = bisect_right(edges, low) - 1, bisect_right(edges, high) - 1
     whole = (low, high) == (entry.first, entry.last)

@@ -1,4 +1,4 @@
-"""The strip of time: what ran, what made no run, and what is planned, folded so that it can be drawn."""
+"""The timeline: past runs, instants without a run and planned instants, folded to a limited number of marks."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ LONGEST = timedelta(days=366)
 BUCKETS = 96
 MOST_GROUPS = 80
 MOST_SCHEDULES = 5000
-"""Schedules that are looked at; of more, the newest."""
+"""Schedules that are read; of more, the newest."""
 SINGLE = 48
-"""So many instants of one schedule are marked one by one; more are counted bucket by bucket."""
+"""Up to so many instants of one schedule have a mark each; more are counted by bucket."""
 STEPS = 30_000
-"""Instants found and buckets counted for one answer; beyond them planned instants are spread evenly."""
+"""Instants computed and buckets counted for one answer; beyond that, planned instants are spread evenly."""
 MOST_COLLISIONS = 100
 LOOSE = ""
 """The key of runs without a schedule."""
@@ -62,9 +62,9 @@ class TimelineView:
     groups: Sequence[TimelineLane]
     collisions: Sequence[tuple[datetime, int]]
     dropped: int
-    """Groups for which there was no room."""
+    """Groups left out, beyond the limit."""
     complete: bool
-    """Whether every range of instants that made no run is drawn; of very many, only the newest are."""
+    """Whether every range of instants without a run is included; of very many, only the newest are."""
 
     @property
     def marks(self) -> int:
@@ -73,19 +73,19 @@ class TimelineView:
 
 @dataclass(frozen=True, slots=True)
 class _StoredPast:
-    """What the store knows of the stretch."""
+    """What is stored of the range."""
 
     schedules: Sequence[Schedule]
     bars: Sequence[HistoryBar]
     unmade: Sequence[tuple[str, LedgerEntry]]
     names: Mapping[str, str]
-    """Of schedules that are no longer there, or were not looked at."""
+    """Names of schedules that were deleted, or not read."""
     complete: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timelines:
-    """Draws the past from runs and ledger, the future from triggers."""
+    """Builds the past from runs and ledger, the future from triggers."""
 
     store: Database
     clock: Clock
@@ -99,18 +99,18 @@ class Timelines:
         end: datetime | None = None,
         by: TimelineGrouping = TimelineGrouping.SCHEDULE,
     ) -> TimelineView:
-        """`query` narrows it to some schedules; without bounds, a day back and a day ahead."""
+        """`query` selects some schedules; without bounds, a day back and a day ahead."""
         now = self.clock.now()
         start, end = window(start, end, now)
         stretch = HistoryWindow(start, end, width_of(end - start, BUCKETS), by)
         async with ctx.read() as tx:
             past = await _read(tx, ctx.tenant_id, query, stretch)
-        # Thousands of triggers take a while, and others must not wait for them.
+        # Computing thousands of triggers takes a while, and must not block the event loop.
         return await REQUESTS.run(_draw, past, stretch, now)
 
 
 def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:
-    """A stretch with two ends, of a length that can be answered."""
+    """A time range with both ends, of a permitted length."""
     start = start or (now if end is None else min(end, now)) - PAST
     end = end or max(start, now) + FUTURE
     if end <= start:
@@ -139,7 +139,7 @@ async def _read(tx: Transaction, tenant_id: str, query: FilterQuery, stretch: Hi
 async def _candidates(
     tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: HistoryWindow, only: Sequence[str] | None
 ) -> list[str]:
-    """Those among which `chosen` will choose: the past of others need not be read."""
+    """The groups among which `chosen` will choose: the past of others need not be read."""
     mine = {one.id for one in schedules}
     due = [one for one in schedules if one.next_at is not None and one.next_at < stretch.end]
     due.sort(key=lambda one: (one.next_at, one.id))
@@ -156,7 +156,7 @@ async def _candidates(
 def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineView:
     rows = _GroupRows(stretch.by, {one.id: one for one in past.schedules}, past.names, {})
     for bar in past.bars:
-        # What waits has no length, what runs has it up to now.
+        # A waiting run has no duration, a running one lasts until now.
         until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else now
         single = bar.run_id if bar.count == 1 else None
         for group in rows.of_bar(bar):
@@ -165,7 +165,7 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineV
         mark = _unmade(entry, rows.known.get(schedule_id), stretch)
         for group in rows.of_schedule(schedule_id):
             group.marks.append(mark)
-    # Many schedules share a trigger: what it will do is asked once, and in a row of many schedules counted at once.
+    # Many schedules share a trigger: it is computed once, and in a row of many schedules counted at once.
     plans: dict[str, Counter[PlannedInstants]] = {}
     every: Counter[PlannedInstants] = Counter()
     foresight = PlannedCounter(stretch.start, stretch.end)
@@ -175,7 +175,7 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineV
             for group in rows.of_schedule(schedule.id):
                 group.due = min(group.due or plan.start, plan.start)
                 plans.setdefault(group.key, Counter())[plan] += 1
-    # Only what is shown is drawn.
+    # Marks are computed only for the groups that are shown.
     shown, dropped = chosen(rows.made.values(), MOST_GROUPS)
     pencil = _PlannedMarks.on(stretch)
     for group in shown:
@@ -187,14 +187,14 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineV
 
 
 def _wished(schedules: Sequence[Schedule], stretch: HistoryWindow) -> Iterator[tuple[str, LedgerEntry]]:
-    """Planned instants that somebody wants skipped, as the ledger will have them."""
+    """Planned instants that are to be skipped, as the ledger will record them."""
     for one in schedules:
         if (skip := skipped(one, stretch.start, stretch.end)) is not None:
             yield one.id, LedgerEntry(skip, skip, 1, LedgerKind.SKIPPED, LedgerReason.REQUESTED, one.skip_by)
 
 
 def _starts(plans: Mapping[PlannedInstants, int]) -> Counter[datetime]:
-    """How many schedules begin at which minute, of those that are not due all the time."""
+    """How many schedules begin at which minute; very frequent ones are not counted."""
     budget, starts = StepBudget(STEPS), Counter[datetime]()
     for plan, number in plans.items():
         if plan.count <= SINGLE and budget.take(plan.count):
@@ -205,7 +205,7 @@ def _starts(plans: Mapping[PlannedInstants, int]) -> Counter[datetime]:
 
 @dataclass(frozen=True, slots=True)
 class _PlannedMarks:
-    """Draws what is planned, as long as there is something left to draw with."""
+    """Computes marks of planned instants, within a budget of steps."""
 
     edges: Sequence[datetime]
     budget: StepBudget
@@ -217,7 +217,7 @@ class _PlannedMarks:
         return cls([*(stretch.start + place * step for place in range(count)), stretch.end], StepBudget(STEPS))
 
     def planned(self, plans: Mapping[PlannedInstants, int]) -> list[TimelinePoint]:
-        """Of a few instants, each; of many, how many there are between two edges."""
+        """Each instant of a few; of many, counts per bucket."""
         if sum(plan.count for plan in plans) <= SINGLE and self.budget.take(SINGLE):
             return [
                 TimelinePoint(at, None, PLANNED, number) for plan, number in plans.items() for at in plan.instants()
@@ -233,7 +233,7 @@ class _PlannedMarks:
 
 
 def _unmade(entry: LedgerEntry, schedule: Schedule | None, stretch: HistoryWindow) -> TimelinePoint:
-    """A range of the ledger, cut to the stretch."""
+    """A ledger range, cut to the time range."""
     first, last = max(entry.first, stretch.start), min(entry.last, stretch.end)
     count = entry.count
     if schedule is not None and (first, last) != (entry.first, entry.last):
@@ -243,7 +243,7 @@ def _unmade(entry: LedgerEntry, schedule: Schedule | None, stretch: HistoryWindo
 
 @dataclass(frozen=True, slots=True)
 class _GroupRows:
-    """The groups, made as they are needed."""
+    """The groups, created as they are needed."""
 
     by: TimelineGrouping
     known: Mapping[str, Schedule]
@@ -285,7 +285,7 @@ class _GroupRows:
         return TimelineLane(schedule_id, self.names.get(schedule_id, schedule_id), schedule_id=schedule_id)
 
     def describe(self, group: TimelineLane) -> None:
-        """What takes its time to say, said of those that are shown."""
+        """Adds details that are costly to compute, for groups that are shown."""
         schedule = self.known.get(group.schedule_id or "")
         if schedule is not None:
             group.summary, group.timezone = schedule.spec.trigger.summary, schedule.spec.trigger.rule.zone

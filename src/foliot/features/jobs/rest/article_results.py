@@ -1,4 +1,4 @@
-"""What came of a job's articles: a page of JSON, a document per line, or a table."""
+"""Results of a batch of articles: a page of JSON, NDJSON, or CSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.servers.http import encode
 from foliot.servers.http.schema import fields_of
 
 BATCH = 100
-"""Articles read at once: each can be as long as a book."""
+"""Articles per query: each can be as long as a book."""
 COLUMNS = (
     "article_id", "url", "source", "category", "title", "content", "author", "published_at", "language",
     "canonical_url", "image", "scraped_at", "cached", "error", "previous_scraped_at",
@@ -30,7 +30,7 @@ COLUMNS = (
 async def page(
     cases: UseCases, caller: Caller, job: JobRecord, skip: int, limit: int
 ) -> articles_schema.ArticleResults:
-    """So many of those that were read, after so many; and of those that could not be read, likewise."""
+    """A page of the articles that were read, and a page of those that failed."""
     counts = job.counts or ArticleCounts()
     read: Sequence[ItemView] = ()
     failed: Sequence[ItemView] = ()
@@ -50,7 +50,7 @@ async def page(
 
 
 def result(one: ItemView) -> articles_schema.ArticleResult:
-    """A page that was read."""
+    """An article that was read."""
     page = one.page
     return articles_schema.ArticleResult(
         article_id=one.article_id,
@@ -73,7 +73,7 @@ def result(one: ItemView) -> articles_schema.ArticleResult:
 
 
 def whole(one: ItemView, before: PreviousContent | None) -> articles_schema.ArticleDetail:
-    """A page with what it said before it changed."""
+    """An article with its content before it last changed."""
     previous = (
         None
         if before is None
@@ -87,7 +87,7 @@ def whole(one: ItemView, before: PreviousContent | None) -> articles_schema.Arti
 
 
 def missed(one: ItemView) -> articles_schema.FailedArticle:
-    """A page that could not be read."""
+    """An article that could not be read."""
     error = one.error or {}
     return articles_schema.FailedArticle(
         article_id=one.article_id,
@@ -100,20 +100,20 @@ def missed(one: ItemView) -> articles_schema.FailedArticle:
     )
 
 
-def _told(one: ItemView) -> dict[str, Any]:
+def _fields(one: ItemView) -> dict[str, Any]:
     return fields_of(result(one)) | {"error": None if one.error is None else one.error.get("message")}
 
 
 async def as_ndjson(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
     async for items in _all(cases, caller, job):
-        yield b"".join(encode.dumps(_told(one)) + b"\n" for one in items)
+        yield b"".join(encode.dumps(_fields(one)) + b"\n" for one in items)
 
 
 async def as_csv(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
     yield table([COLUMNS])
     async for items in _all(cases, caller, job):
-        told = [_told(one) for one in items]
-        yield table([[_cell(one[name]) for name in COLUMNS] for one in told])
+        rows = [_fields(one) for one in items]
+        yield table([[_cell(row[name]) for name in COLUMNS] for row in rows])
 
 
 def _cell(value: Any) -> object:
@@ -121,7 +121,7 @@ def _cell(value: Any) -> object:
 
 
 async def _all(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[Sequence[ItemView]]:
-    """Everything that is settled now, in the order it was asked for."""
+    """Everything that is settled now, in the order of the request."""
     after = 0
     while job.run is not None and job.counts is not None:
         found = await cases[Articles].items(caller, job.run.id, after=after, limit=BATCH)

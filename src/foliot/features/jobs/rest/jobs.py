@@ -1,4 +1,4 @@
-"""Routes of jobs: crawls, as those who ask for them know them."""
+"""Routes of jobs: status, results, log and cancellation of crawls and article batches."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def list_(
     limit: Limit = 50,
     skip: Skip = 0,
 ) -> Response:
-    """Those that run, did or will at once. What is planned is in `GET /api/schedules?kind=crawl`."""
+    """Those that run, have run or wait to run. What is planned is in `GET /api/schedules?kind=crawl`."""
     found, total = await cases[Jobs].list(caller, status_filter, kind=kind, limit=limit, skip=skip)
     return encode.answer(
         schema.JobPage(
@@ -103,7 +103,7 @@ async def status(cases: Cases, caller: Who, job_id: JobId) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class ItemSelection:
-    """Which of the items are wanted, and how."""
+    """Which items are asked for, and in which format."""
 
     format: str
     limit: int
@@ -142,15 +142,15 @@ async def results(
 ) -> Response:
     """A page; all of it with `Accept: application/x-ndjson` or `text/csv`. While the crawl runs, what there is so far.
 
-    A page of large items has fewer of them than was asked for: go on with `skip` where it ended.
+    A page of large items has fewer of them than was asked for: continue with `skip` where it ended.
     """
     job_ = await cases[Jobs].get(caller, job_id)
     if job_.kind == ARTICLES:
         return await _articles(request, cases, caller, job_, part)
     if part.format == "json":
         found, items = await cases[Jobs].results(caller, job_id, part.skip, part.limit)
-        told = {"job_id": job_id, "status": found.status.value, "total": items.total, "not_kept": items.not_kept}
-        return encode.answer({**told, "items": items.items})
+        answer = {"job_id": job_id, "status": found.status.value, "total": items.total, "not_kept": items.not_kept}
+        return encode.answer({**answer, "items": items.items})
     found = await cases[Jobs].get(caller, job_id)
     if part.format == "csv":
         told_csv = job_results.as_csv(cases, caller, found)
@@ -167,7 +167,7 @@ async def results(
     summary="One article, and what it said before",
 )
 async def article(cases: Cases, caller: Who, job_id: JobId, article_id: ArticleId) -> Response:
-    """Of a job of articles. `previous` is what the page said before it last changed; null when it was never seen to."""
+    """Of a batch of articles. `previous` is the content before the page last changed; null if it has never changed."""
     job_ = await cases[Jobs].get(caller, job_id)
     if job_.run is None:
         raise NotFound("article", article_id)
@@ -188,13 +188,13 @@ async def _articles(
 
 @dataclass(frozen=True, slots=True)
 class LogReadPosition:
-    """Where a reader stopped: a line's number and, as the ids of a schedule's log say, whose line it was."""
+    """Where a reader stopped: a line's number and, in the ids of a schedule's log, the run of the line."""
 
     run_id: str | None = None
     number: int = 0
 
     def of(self, found: JobRecord) -> int:
-        """The number, if it was of this very run; of a schedule, a bare number says nothing."""
+        """The number, if it belongs to this run; for a schedule, a bare number identifies no line."""
         whose = found.id if self.run_id is None else self.run_id
         return self.number if found.run is not None and whose == found.run.id else 0
 
@@ -237,11 +237,11 @@ async def logs(
     ] = "sse",
 ) -> Response:
     """Server-sent events: `log` with `{"ts","level","msg"}` for each line, then `end` with
-    `{"status","spider_job_id"}`. `Last-Event-ID` goes on exactly where a reader stopped, also after the end.
+    `{"status","spider_job_id"}`. `Last-Event-ID` resumes exactly where a reader stopped, also after the end.
     """
     found = await cases[Jobs].get(caller, job_id)
     if seen.run_id is not None and found.schedule is not None:
-        # The schedule may have a newer run by now: first the rest of the one that was being read.
+        # The schedule may have a newer run by now: first the rest of the run that was being read.
         found = await cases[Jobs].of_schedule(caller, found, seen.run_id)
     if format == "text":
         lines = job_logs.as_text(cases, caller, found.run)
@@ -261,14 +261,14 @@ async def logs(
     summary="Cancel a job",
 )
 async def cancel(cases: Cases, caller: Who, job_id: JobId) -> Response:
-    """What waits ends now; a crawl that runs is told to stop, also where it runs. A schedule is deleted."""
+    """Waiting runs end now; a running crawl is asked to stop, also in Scrapyd. A schedule is deleted."""
     try:
         stopped = await cases[Jobs].cancel(caller, job_id)
     except Conflict as over:
         return problem("conflict", str(over), status=400)
     message = f"Job cancelled. Removed {stopped.removed} pending tasks."
     if stopped.stopping:
-        message += f" Told {stopped.stopping} running to stop."
+        message += f" Asked {stopped.stopping} running to stop."
     return encode.answer(
         schema.CancelledJob(
             job_id=job_id,

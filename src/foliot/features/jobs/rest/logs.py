@@ -1,4 +1,4 @@
-"""The log of a run in the words of a job: the lines among its events, as a stream or as text."""
+"""The log of a job: the log lines among its run's events, as server-sent events or as text."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from foliot.servers.http.run_broadcast import EventView
 
 BATCH = 500
 
-# Line breaks of every sort: a line of a log is one line, whatever it says.
+# Line breaks of every kind: one log line is one line of output, whatever it contains.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def frame(event: Event, prefix: bytes = b"") -> bytes:
-    """One line on the wire. JSON has no raw line breaks, so no content can forge a frame."""
+    """One line as a frame. JSON has no raw line breaks, so no content can forge a frame."""
     if event.type is not EventType.LOG:
         return b""
-    told = {"ts": rfc3339(event.at), "level": _level(event), "msg": event.message}
-    return b"id: %s%d\nevent: log\ndata: %s\n\n" % (prefix, event.seq, encode.dumps(told))
+    line = {"ts": rfc3339(event.at), "level": _level(event), "msg": event.message}
+    return b"id: %s%d\nevent: log\ndata: %s\n\n" % (prefix, event.seq, encode.dumps(line))
 
 
 def end(run: RunView) -> bytes:
@@ -35,20 +35,20 @@ def end(run: RunView) -> bytes:
 
 
 def last_word(status: JobStatus, spider_job: str | None) -> bytes:
-    told = {"status": status.value, "spider_job_id": spider_job}
-    return b"event: end\ndata: %s\n\n" % encode.dumps(told)
+    last = {"status": status.value, "spider_job_id": spider_job}
+    return b"event: end\ndata: %s\n\n" % encode.dumps(last)
 
 
 LOGS = EventView("logs", frame, end)
 
 
 def logs_of_schedule(run: RunView) -> EventView:
-    """The log of a schedule is its newest run's. Each id names the run, for a reader may come back to a newer one."""
+    """The log of a schedule is its newest run's. Each id names the run, for a reader may resume in a newer one."""
     return EventView(f"logs of {run.id}", partial(frame, prefix=f"{run.id}:".encode()), end)
 
 
 async def as_text(cases: UseCases, caller: Caller, run: RunView | None) -> AsyncIterator[bytes]:
-    """The whole log as far as it goes, a line each: moment, level, message. What never ran has none."""
+    """The whole log so far, one line each: time, level, message. A job that never ran has none."""
     after = 0
     while run is not None:
         async with cases[Runs].backlog.turn(needed=after > 0):

@@ -1,4 +1,4 @@
-"""What a crawl brought home, as a download: a JSON document per line, or a table."""
+"""Results of a crawl as a download: NDJSON or CSV."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from foliot.servers.http import encode
 BATCH = 500
 MOST_COLUMNS = 1000
 VALUE = "value"
-"""The column of items that are no objects."""
+"""The column of items that are not objects."""
 REST = "more"
-"""The column of fields beyond the most columns there can be, as JSON."""
+"""The column of fields beyond the greatest number of columns, as JSON."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -28,7 +28,7 @@ async def as_ndjson(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIte
 
 
 async def as_csv(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[bytes]:
-    """Every field of every item has its column, so all items are read before the first line is told."""
+    """Every field of every item has a column, so all items are read before the first row is written."""
     columns: dict[str, None] = {}
     async for items in _all(cases, caller, job):
         for item in items:
@@ -41,7 +41,7 @@ async def as_csv(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterat
 
 
 async def _all(cases: UseCases, caller: Caller, job: JobRecord) -> AsyncIterator[Sequence[Any]]:
-    """What there is now; a crawl that goes on adds to it afterwards."""
+    """The items so far; a running crawl adds to them afterwards."""
     skip, total = 0, 1
     while skip < total:
         found = await cases[Jobs].items(caller, job, skip, BATCH)
@@ -66,7 +66,7 @@ def _row(item: Any, named: Sequence[str], extra: Sequence[str]) -> list[object]:
 
 
 def cell(value: object) -> object:
-    """Text that a spreadsheet would take for a formula is not one: it came from somebody's web page."""
+    """Escapes text that a spreadsheet would take for a formula (CSV injection): it comes from a web page."""
     if value is None:
         return ""
     if isinstance(value, bool):

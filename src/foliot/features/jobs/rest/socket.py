@@ -1,6 +1,6 @@
-"""WebSockets of jobs: where one stands, or all of the tenant's, told as they move.
+"""WebSockets that push the progress of one job, or of all jobs of a tenant.
 
-Everything told is read from the store at the reader's own pace: a reader that stalls is closed, and costs nothing.
+Messages are read from the database at the reader's own pace: a stalled reader is closed, and no queue grows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.event import Event, EventType
 from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.sessions.usecases.session_caller import session_caller
-from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.sessions import Sessions, session_caller
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.permission import MAX_TOKEN, by_bearer
@@ -39,13 +38,13 @@ router = APIRouter()
 
 BATCH = 500
 LOOK = 1.0
-"""How long a lost wake-up can delay news, and how often it is asked whether the reader still counts."""
+"""Seconds between reads without a wake-up (a lost one delays news by no more), and between credential checks."""
 STALL = 10.0
 """Seconds that a message may wait for its reader."""
 SNAPSHOT = 100
 """Active jobs that `/ws` begins with, and follows at once."""
 OVERLAP = 5000
-"""Milliseconds by which two looks at the newest jobs overlap."""
+"""Milliseconds by which two queries for the newest jobs overlap."""
 OVER = 1000
 PERMISSION = permission_of(Jobs.get)
 
@@ -55,12 +54,12 @@ _RUN_ID = re.compile(r"run_[0-9a-f]{32}")
 
 @dataclass(slots=True)
 class JobPosition:
-    """How far the reader knows one job."""
+    """How far one job has been sent."""
 
     seq: int
     final: bool = False
     behind: bool = False
-    """There is more than was read last."""
+    """There are more events than were read last."""
 
 
 @dataclass(slots=True)
@@ -70,28 +69,28 @@ class JobSocket:
     socket: WebSocket
     cases: UseCases
     reader: StreamReader
-    told: dict[str, JobPosition] = field(default_factory=dict)
+    sent: dict[str, JobPosition] = field(default_factory=dict)
 
     async def send(self, message: dict[str, Any]) -> None:
         await self.send_text(encode.dumps(message).decode())
 
     async def send_text(self, text: str) -> None:
-        """Wait for the reader, but not for ever."""
+        """Send, with a timeout for a reader that stalls."""
         async with asyncio.timeout(STALL):
             await self.socket.send_text(text)
 
     async def begin(self, job: JobRecord, after: int | None) -> None:
-        """The job as it stands; what comes after that number, or from now on, follows."""
+        """Send the job's present status; events after that number, or from now on, follow."""
         run = job.run
         seq = run.event_seq if run is not None and after is None else after or 0
-        self.told[job.id] = JobPosition(seq)
-        # Whoever is behind is told the news first, and how it ended last.
+        self.sent[job.id] = JobPosition(seq)
+        # A reader that is behind gets the missed events first, and the final status last.
         behind = run is not None and seq < run.event_seq
         await self.send(update(job, seq) | ({"status": job.moving} if behind else {}))
 
     async def go_on(self, job_id: str) -> bool:
-        """Tell what is new of a job; true when there is more to tell at once."""
-        known = self.told[job_id]
+        """Send a job's new events; true when there are more to send at once."""
+        known = self.sent[job_id]
         caller = self.reader.caller
         async with self.cases[Runs].backlog.turn(needed=known.behind):
             run, events = await self.cases[Runs].events(caller, job_id, known.seq, BATCH)
@@ -112,7 +111,7 @@ Hear = Callable[[JobSocket], Coroutine[Any, Any, None]]
 
 @router.websocket("/ws/jobs/{job_id}")
 async def job(socket: WebSocket, job_id: str, after: int | None = None) -> None:
-    """One job: how it stands, each of its news, and how it ended; then the socket is closed."""
+    """One job: its status, each change, and its outcome; then the socket is closed."""
     async with opened(socket) as one:
         if one is None:
             return
@@ -126,14 +125,14 @@ async def job(socket: WebSocket, job_id: str, after: int | None = None) -> None:
 
 
 async def _follow(one: JobSocket, job_id: str, after: int | None) -> None:
-    # Listen first, then read: what happens in between wakes us.
+    # Listen first, then read: an event in between wakes us.
     async with one.cases.feed.listen(run_topic(job_id)) as waiter:
         await one.begin(await one.cases[Jobs].get(one.reader.caller, job_id), after)
         while await still(one):
             with suppress(Unavailable):
                 if await one.go_on(job_id):
                     continue
-            if one.told[job_id].final:
+            if one.sent[job_id].final:
                 await one.socket.close(1000, "the job has ended")
                 return
             await waiter.wait(LOOK)
@@ -141,7 +140,7 @@ async def _follow(one: JobSocket, job_id: str, after: int | None) -> None:
 
 @router.websocket("/ws")
 async def jobs(socket: WebSocket) -> None:
-    """All of the tenant's jobs: those that are active now, then everything new."""
+    """All of the tenant's jobs: those that are active now, then every change."""
     async with opened(socket) as one:
         if one is None:
             return
@@ -156,37 +155,37 @@ async def jobs(socket: WebSocket) -> None:
 
 @dataclass(slots=True)
 class JobListPosition:
-    """How far the reader of all jobs knows which there are."""
+    """How far the list of all jobs has been sent."""
 
     newest: str
     over: deque[str] = field(default_factory=lambda: deque(maxlen=OVER))
-    """Those whose end was told lately, and is not told again."""
+    """Jobs whose end was sent recently, and is not sent again."""
 
     @classmethod
     async def first(cls, one: JobSocket) -> JobListPosition:
-        """What ended before the reader came is none of its news."""
+        """Jobs that ended before the reader connected are not sent."""
         newest, _ = await one.cases[Jobs].list(one.reader.caller, limit=1)
         looks = cls(newest[0].id if newest else f"{RUN}_")
         looks.over += [found.id for found in await looks.made(one) if found.run and found.run.state.final]
         return looks
 
     async def made(self, one: JobSocket) -> Sequence[JobRecord]:
-        """Jobs made since the last look. Clocks differ a little, and a commit takes its time: looks overlap."""
+        """Jobs created since the last query. Clocks differ a little, and a commit takes time: queries overlap."""
         found = await one.cases[Jobs].after(one.reader.caller, earlier_id(self.newest, OVERLAP), SNAPSHOT)
         self.newest = max([self.newest, *(job.id for job in found)])
         return found
 
 
 async def _tell_all(one: JobSocket, looks: JobListPosition) -> None:
-    """Everything that moves, and what came and went since the last look."""
+    """Send every change, and the jobs that were created and ended since the last query."""
     active = {found.id: found for found in await one.cases[Jobs].active(one.reader.caller, SNAPSHOT)}
     for found in active.values():
-        if found.id not in one.told:
+        if found.id not in one.sent:
             await one.begin(found, None)
     for found in await looks.made(one):
-        if found.id not in one.told and found.id not in looks.over:
+        if found.id not in one.sent and found.id not in looks.over:
             await one.begin(found, 0)
-    for job_id, known in list(one.told.items()):
+    for job_id, known in list(one.sent.items()):
         run = active[job_id].run if job_id in active else None
         if run is not None and run.event_seq == known.seq:
             continue
@@ -196,15 +195,15 @@ async def _tell_all(one: JobSocket, looks: JobListPosition) -> None:
         except NotFound:
             known.final = True
         if known.final:
-            del one.told[job_id]
+            del one.sent[job_id]
             looks.over.append(job_id)
 
 
 @asynccontextmanager
 async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[JobSocket | None]:
-    """The connection, once we know who it is, None when it was refused; closed in the end, whatever happens.
+    """The connection once the caller is authenticated, None when it was refused; closed in the end in any case.
 
-    What the reader says goes to `hear`, as long as the connection lasts.
+    Messages of the reader go to `hear`, as long as the connection lasts.
     """
     streams: OpenStreams = socket.app.state.streams
     cases: UseCases = socket.app.state.cases
@@ -214,8 +213,8 @@ async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[J
         limits = await cases[Limiter].of(caller.tenant_id)
         cases[Limiter].stream(limits, streams.of[caller.tenant_id])
     except FoliotError as refusal:
-        told = refusal.told if isinstance(refusal, Unavailable) else str(refusal)
-        await socket.close(REFUSED, told[:100])
+        reason = refusal.told if isinstance(refusal, Unavailable) else str(refusal)
+        await socket.close(REFUSED, reason[:100])
         yield None
         return
     if streams.open >= MOST:
@@ -233,7 +232,7 @@ async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[J
         except WebSocketDisconnect:
             pass
         except RuntimeError:
-            # The reader left while we were telling.
+            # The reader disconnected while we were sending.
             if socket.client_state is WebSocketState.CONNECTED:
                 raise
         finally:
@@ -250,14 +249,14 @@ async def close(socket: WebSocket, code: int, reason: str) -> None:
 
 
 async def _hear(one: JobSocket) -> None:
-    """Nothing that a reader says matters, but that it left does."""
+    """Ignores what the reader sends, and returns when it disconnects."""
     with suppress(WebSocketDisconnect, RuntimeError):
         while (await one.socket.receive())["type"] != "websocket.disconnect":
             pass
 
 
 async def still(one: JobSocket) -> bool:
-    """Whether there is somebody to tell, who still counts."""
+    """Whether the reader is connected and its credentials are still valid."""
     streams: OpenStreams = one.socket.app.state.streams
     if streams.stopping.is_set() or one.socket.client_state is not WebSocketState.CONNECTED:
         return False
@@ -268,7 +267,7 @@ async def still(one: JobSocket) -> bool:
 
 
 async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
-    """By `Authorization`, by a ticket, or by the dashboard's cookie; a page of another site is nobody."""
+    """By `Authorization`, by a ticket, or by the dashboard's cookie; a page of another origin is not authenticated."""
     identity: Identity | None = socket.app.state.identity
     if identity is None:
         return LOCAL
@@ -284,7 +283,7 @@ async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
     ticket = socket.query_params.get("ticket")
     if ticket is None:
         session = session_cookie.shown(socket)
-        # Browsers say where a socket is opened from; whoever does not is no page of ours.
+        # Browsers send `Origin` with a WebSocket handshake; a request without it is not from our page.
         if session is None or origin is None:
             raise Unauthenticated
         return await session_caller(identity, cases[Sessions], session)
@@ -295,7 +294,7 @@ async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
 
 
 def update(found: JobRecord, seq: int, article_id: str | None = None) -> dict[str, Any]:
-    """One message: where the job stands."""
+    """The message with the status of a job."""
     counts = found.counts
     return {
         "type": "job_update",
@@ -310,11 +309,11 @@ def update(found: JobRecord, seq: int, article_id: str | None = None) -> dict[st
 
 
 def news(found: JobRecord, event: Event) -> dict[str, Any] | None:
-    """The message that an event makes; None for one that says nothing of the job."""
+    """The message for an event; None for one that does not concern the job."""
     data = event.data or {}
     if event.type is EventType.PROGRESS and "article_id" in data:
         counted = {name: data.get(name) for name in ("completed", "failed", "total")}
-        # The last word is the job's own: until then it goes on.
+        # Only the job itself reports its end: until then it is in progress.
         return update(found, event.seq, data["article_id"]) | {"status": found.moving} | counted
     if event.type is EventType.PROGRESS:
         return update(found, event.seq) | {"status": found.moving, "progress": dict(data)}

@@ -1,1 +1,1 @@
-"""Rest."""
+"""The dashboard's WebSocket and its topics."""

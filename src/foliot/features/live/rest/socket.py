@@ -1,6 +1,6 @@
-"""One WebSocket per tab of the dashboard: whatever it shows, it subscribes to, and is told when that changes.
+"""The dashboard's WebSocket: one connection per tab, with a subscription for each topic that it shows.
 
-Each subscription is a task that tells at the reader's own pace: nothing is kept for one that stalls, who is closed.
+Each subscription is a task that sends at the client's pace: nothing is buffered, and a client that stalls is closed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import require
 from foliot.core.document import rfc3339
 from foliot.core.errors import FoliotError, Invalid, NotFound, Unavailable
-from foliot.features.health.usecases.health import HealthChecks
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.jobs.rest.socket import LOOK, JobSocket, opened, still
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.live.rest.topics import KEYS, NEEDS, topic_of
@@ -44,7 +44,7 @@ log = structlog.get_logger("foliot.rest")
 
 @router.websocket("/api/stream")
 async def stream(socket: WebSocket) -> None:
-    """Everything a tab watches, over one connection."""
+    """All subscriptions of a tab, over one connection."""
     desks: list[Subscriptions] = []
 
     async def hear(one: JobSocket) -> None:
@@ -72,7 +72,7 @@ async def stream(socket: WebSocket) -> None:
 
 
 async def _pause(socket: WebSocket, desks: list[Subscriptions]) -> None:
-    """Until there is something to look after: the reader left, the server stops, or a second has passed."""
+    """Wait until the client disconnects, the server stops, or a second has passed."""
     streams: OpenStreams = socket.app.state.streams
     waits = [asyncio.ensure_future(streams.stopping.wait()), *(asyncio.ensure_future(d.left.wait()) for d in desks)]
     try:
@@ -84,28 +84,28 @@ async def _pause(socket: WebSocket, desks: list[Subscriptions]) -> None:
 
 @dataclass(slots=True)
 class Subscriptions:
-    """What one reader has subscribed to."""
+    """The subscriptions of one client."""
 
     one: JobSocket
     stalled: bool = False
     left: asyncio.Event = field(default_factory=asyncio.Event)
-    """The reader is gone, or reads too slowly."""
+    """Set when the client is gone, or reads too slowly."""
     _following: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def hear(self) -> None:
-        """Do what the reader says until it leaves."""
+        """Handle the client's messages until it disconnects."""
         with suppress(WebSocketDisconnect, RuntimeError), self._patience():
-            while (said := await self.one.socket.receive())["type"] != "websocket.disconnect":
+            while (frame := await self.one.socket.receive())["type"] != "websocket.disconnect":
                 try:
-                    await self._obey(said.get("text") or said.get("bytes") or b"")
+                    await self._obey(frame.get("text") or frame.get("bytes") or b"")
                 except FoliotError as error:
-                    told = error.told if isinstance(error, Unavailable) else str(error)
-                    await self._tell({"type": "error", "detail": told[:500]})
+                    detail = error.told if isinstance(error, Unavailable) else str(error)
+                    await self._tell({"type": "error", "detail": detail[:500]})
         self.left.set()
 
     @contextmanager
     def _patience(self) -> Iterator[None]:
-        """Whoever does not take what is told has stalled."""
+        """Disconnects a client that does not read a message in time."""
         try:
             yield
         except TimeoutError:
@@ -113,7 +113,7 @@ class Subscriptions:
             self.left.set()
 
     async def leave(self) -> None:
-        """Let go of everything."""
+        """Cancel every subscription."""
         tasks = list(self._following.values())
         for task in tasks:
             task.cancel()
@@ -147,17 +147,17 @@ class Subscriptions:
             self._following[topic] = asyncio.create_task(self._run(topic, after.get(topic, 0)), name=f"foliot-{topic}")
 
     async def _run(self, topic: str, after: int) -> None:
-        """One subscription, until it ends by itself or is ended."""
+        """One subscription, until it ends by itself or is cancelled."""
         try:
             with self._patience():
                 while not self.left.is_set() and not await self._told(topic, after):
                     await rest(self.left)
         except (WebSocketDisconnect, RuntimeError):
-            # The reader left while we were telling.
+            # The client disconnected while we were sending.
             self.left.set()
 
     async def _told(self, topic: str, after: int) -> bool:
-        """Whether it was told to its end; not when the store was away before there was anything to tell."""
+        """Whether the topic was sent to its end; False when the store was unavailable before the first message."""
         try:
             match topic.partition(":"):
                 case ("log", _, run_id):
@@ -178,7 +178,7 @@ class Subscriptions:
         return True
 
     async def _pulse(self, topic: str) -> None:
-        """Where it stands, and again whenever that has changed."""
+        """Sends the topic's state, and again whenever it has changed."""
         pulses: SharedReaders = self.one.socket.app.state.pulses
         sight = topic_of(self.one.cases, self.one.reader.caller, topic)
         known = 0
@@ -197,7 +197,7 @@ class Subscriptions:
                 await rest(moved)
 
     async def _log(self, topic: str, run_id: str, after: int) -> None:
-        """Its lines after that number, each once and in order, then how it ended."""
+        """Sends the log lines after that number, each once and in order, then how the run ended."""
         cases, caller = self.one.cases, self.one.reader.caller
         streams: OpenStreams = self.one.socket.app.state.streams
         run = await cases[Runs].get(caller, run_id)
@@ -234,7 +234,7 @@ class Subscriptions:
                 with suppress(Unavailable):
                     if await teller.go_on(run_id):
                         continue
-                if (known := teller.told[run_id]).final:
+                if (known := teller.sent[run_id]).final:
                     await self.told_of(topic, "end", known.seq, None)
                     return
                 await waiter.wait(LOOK)
@@ -248,7 +248,7 @@ class Subscriptions:
 
 @dataclass(slots=True)
 class _JobTopic(JobSocket):
-    """Tells of a job what its own socket would, under the name of its topic."""
+    """Sends a job's messages as its own socket does, with the name of the topic."""
 
     desk: Subscriptions | None = None
     topic: str = ""

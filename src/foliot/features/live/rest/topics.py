@@ -1,4 +1,4 @@
-"""What a socket of the dashboard can watch, by the name of its topic."""
+"""The topics that the dashboard's WebSocket can subscribe to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.engine.model.run import OPEN
 from foliot.features.bulk import rest as bulks
-from foliot.features.bulk.model.bulk import OVER
-from foliot.features.bulk.model.item import bulk_topic
+from foliot.features.bulk.model import OVER, bulk_topic
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.jobs.usecases import Jobs
@@ -23,7 +22,7 @@ from foliot.servers.http.shared_reader import WatchedTopic, WatchedValue
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, run_topic
 
 ATTENTIVE = 5.0
-"""Seconds between two looks at everything that may be wrong, when nobody wakes."""
+"""Seconds between two checks of what needs attention, without a wake-up."""
 RUN_ID = re.compile(r"run_[0-9a-f]{32}")
 NEEDS = {
     "runs": permission_of(ChangeMarkers.runs),
@@ -35,13 +34,13 @@ NEEDS = {
     "log": permission_of(Runs.events),
     "job": permission_of(Jobs.get),
 }
-"""What each topic asks of whoever subscribes to it."""
+"""The permission that each topic requires."""
 KEYS = {"bulk": re.compile(r"blk_[0-9a-f]{32}"), "run": RUN_ID, "log": RUN_ID, "job": RUN_ID}
-"""How that which stands behind the colon of a topic is written."""
+"""The form of the id after a topic's colon."""
 
 
 def topic_of(cases: UseCases, caller: Caller, topic: str) -> WatchedTopic:
-    """How to watch this topic: the same for everybody of a tenant who sees as much of the house."""
+    """How to watch this topic; shared by all callers of a tenant who see the same."""
     kind, _, key = topic.partition(":")
     rank = "house" if may(caller, Verb.READ, Thing.INSTALLATION) else "tenant"
     name = caller.tenant_id, rank, topic
@@ -80,26 +79,28 @@ def _schedules(cases: UseCases, caller: Caller) -> Look:
 
 def _queues(cases: UseCases, caller: Caller) -> Look:
     async def look() -> WatchedValue:
-        found = await cases[Queues].list(caller)
-        return WatchedValue([(one.name, one.depth, one.in_flight, one.paused_at, one.workers) for one in found])
+        queues = await cases[Queues].list(caller)
+        return WatchedValue(
+            [(queue.name, queue.depth, queue.in_flight, queue.paused_at, queue.workers) for queue in queues]
+        )
 
     return look
 
 
 def _attention(cases: UseCases, caller: Caller) -> Look:
     async def look() -> WatchedValue:
-        found = (await cases[Attention].check(caller)).items
-        return WatchedValue([(one.id, one.severity, one.count, one.since, one.run_id) for one in found])
+        entries = (await cases[Attention].check(caller)).items
+        return WatchedValue([(entry.id, entry.severity, entry.count, entry.since, entry.run_id) for entry in entries])
 
     return look
 
 
 def _bulk(cases: UseCases, caller: Caller, bulk_id: str) -> Look:
     async def look() -> WatchedValue:
-        found = await cases[Bulks].get(caller, bulk_id)
-        told = bulks.view(found)
-        # Its runs go on after it.
-        return WatchedValue(told, told, over=found.bulk.state in OVER and not OPEN & set(found.outcomes))
+        progress = await cases[Bulks].get(caller, bulk_id)
+        view = bulks.view(progress)
+        # Its runs go on after it has ended.
+        return WatchedValue(view, view, over=progress.bulk.state in OVER and not OPEN & set(progress.outcomes))
 
     return look
 
@@ -107,8 +108,8 @@ def _bulk(cases: UseCases, caller: Caller, bulk_id: str) -> Look:
 def _run(cases: UseCases, caller: Caller, run_id: str) -> Look:
     async def look() -> WatchedValue:
         run = await cases[Runs].get(caller, run_id)
-        # Its log grows without changing what is told of it.
-        told = runs_schema.Run.of(run)
-        return WatchedValue(told, told, over=run.state.final)
+        # Its log grows without changing this value.
+        view = runs_schema.Run.of(run)
+        return WatchedValue(view, view, over=run.state.final)
 
     return look

@@ -1,1 +1,1 @@
-"""Runs a pipeline when a schedule fires."""
+"""Builds and runs the chain of a pipeline: catalogue of transforms, step context, streaming."""

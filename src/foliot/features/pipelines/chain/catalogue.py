@@ -1,4 +1,4 @@
-"""The transforms of one process, by name: an allow-list, for nothing is imported because a file names it."""
+"""The catalogue of transforms by name: an allow-list, so that a file cannot cause an import."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from foliot.plugins import Plugin, PluginCatalogue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformView:
-    """A transform as people see it."""
+    """A transform as the API shows it."""
 
     name: str
-    """The shortest that means it alone."""
+    """The shortest unambiguous name."""
     description: str
     module: str
     built_in: bool
     kwargs: dict[str, Any]
-    """What it takes, as a JSON Schema."""
+    """Its parameters, as a JSON Schema."""
 
 
 @dataclass(slots=True)
 class TransformCatalogue(PluginCatalogue[type[Transform]]):
-    """Every transform that this process knows, and what could not be loaded."""
+    """Every transform of this process, and what could not be loaded."""
 
     noun: ClassVar = "transform"
     setting: ClassVar = "FOLIOT_TRANSFORMS"
@@ -36,10 +36,10 @@ class TransformCatalogue(PluginCatalogue[type[Transform]]):
     wanted: ClassVar = "a class that derives from foliot.Transform"
 
     def add(self, transform: type[Transform], *names: str, built_in: bool = False) -> None:
-        """Under its own dotted name, and these. `TypeError` or `ValueError` when it cannot be one."""
+        """Registers a transform under its dotted name and these. `TypeError` or `ValueError` when it is invalid."""
         _check(transform)
         if not built_in:
-            # Ours are checked by our tests; building their models would slow every start.
+            # Built-in ones are checked by tests; building their models would slow every start.
             _check_kwargs(transform)
         own = _dotted(transform)
         self.register(
@@ -54,12 +54,12 @@ class TransformCatalogue(PluginCatalogue[type[Transform]]):
         )
 
     def name_of(self, transform: type[Transform]) -> str:
-        """The shortest name that means it alone."""
+        """Its shortest unambiguous name."""
         plugin = self.plugin(_dotted(transform))
         return _dotted(transform) if plugin is None else self.shortest(plugin)
 
     def views(self) -> Sequence[TransformView]:
-        """In the order of their names."""
+        """All transforms, sorted by name."""
         return [_view(name, plugin) for name, plugin in self.plugins().items()]
 
 

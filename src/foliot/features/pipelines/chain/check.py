@@ -1,4 +1,4 @@
-"""Makes the steps of a definition out of the catalogue, and says everything that is wrong with them at once."""
+"""Validates and builds the steps of a definition from the catalogue; collects all errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BRANCH = re.compile(r"str|int|float|bool|none|text|reference|list\[.*\]|functio
 
 
 def check_steps(steps: Sequence[StepSpec], catalogue: TransformCatalogue) -> None:
-    """`InvalidMany` whose fields are places such as `chain[1].kwargs.urls`."""
+    """Raises `InvalidMany`, whose fields are paths such as `chain[1].kwargs.urls`."""
     build_steps(steps, catalogue)
 
 
@@ -42,7 +42,7 @@ def build_steps(steps: Sequence[StepSpec], catalogue: TransformCatalogue) -> lis
 
 
 def shown(spec: StepSpec, catalogue: TransformCatalogue) -> dict[str, Any]:
-    """The kwargs of a step as they may be shown: what may be a secret, and is written out, is hidden."""
+    """The kwargs of a step for display: literal values that may be secrets are masked."""
     if catalogue.get(spec.cls) is None:
         return dict.fromkeys(spec.kwargs, HIDDEN)
     return {
@@ -51,7 +51,7 @@ def shown(spec: StepSpec, catalogue: TransformCatalogue) -> dict[str, Any]:
 
 
 def confides(cls: str, name: str, catalogue: TransformCatalogue) -> bool:
-    """Whether what a step takes by this name may be a secret; of one that nobody knows, everything may."""
+    """Whether this parameter of a step may hold a secret; of an unknown transform, every parameter may."""
     known = catalogue.get(cls)
     if known is None or name not in known.model_fields:
         return True
@@ -59,7 +59,7 @@ def confides(cls: str, name: str, catalogue: TransformCatalogue) -> bool:
 
 
 class _StepError(Exception):
-    """What is wrong with one step."""
+    """The errors of one step."""
 
     def __init__(self, *errors: Invalid) -> None:
         super().__init__(len(errors))
@@ -75,7 +75,7 @@ def _build(spec: StepSpec, catalogue: TransformCatalogue) -> Transform:
     except ValidationError as wrong:
         raise _StepError(*_complaints(wrong, known)) from None
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
-        # A stranger's validator may raise anything of this kind.
+        # A validator of a third-party transform may raise any of these.
         raise _StepError(Invalid("kwargs", f"cannot be read: {type(wrong).__name__}: {wrong}"[:500])) from None
 
 
@@ -108,12 +108,12 @@ def _part(part: int | str) -> str:
 
 
 def _noise(part: int | str, known: type[Transform]) -> bool:
-    """Which branch of a union was tried says nothing to whoever wrote the value."""
+    """Whether a part of pydantic's location is only the branch of a union, which says nothing to the author."""
     return isinstance(part, str) and _BRANCH.fullmatch(part) is not None and part not in known.model_fields
 
 
 def _said(message: str) -> str:
-    """Pydantic's sentence as the rest of one that begins with the field."""
+    """Pydantic's message as the rest of a sentence that begins with the field."""
     if message == "Field required":
         return "is required"
     message = message.removeprefix("Value error, ")
@@ -121,7 +121,7 @@ def _said(message: str) -> str:
 
 
 def _confides(annotation: Any) -> bool:
-    """Whether a value of this type may be a secret."""
+    """Whether the annotation accepts a `SecretRef`, as `Confidential` does."""
     return annotation is SecretRef or any(_confides(inner) for inner in getattr(annotation, "__args__", ()))
 
 

@@ -1,4 +1,4 @@
-"""What a step is given besides its items: who it is, how it tells what failed, and its ways out."""
+"""The context of a step: run and attempt, logging, failures, and access to network, secrets and sinks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from foliot.features.pipelines.model.definition import Item, OnError
 from foliot.features.pipelines.model.ports import SinkDatabase, SinkFiles, StepResources
 
 SAID = 20
-"""Failed items of a step that the log names; the others are counted."""
+"""How many failed items of a step are logged; the others are counted."""
 
 
 class SecretRef(BaseModel):
-    """Names a secret of the tenant instead of writing it down: `{secret: shop-token}`."""
+    """Reference to a secret of the tenant instead of a literal value: `{secret: shop-token}`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,11 +36,11 @@ Confidential = Annotated[
     Annotated[str, Tag("text")] | Annotated[SecretRef, Tag("reference")],
     Discriminator(_which),
 ]
-"""A text that may be a secret: given as it is, or as `{secret: name}`. A step reads it with `ctx.reveal`."""
+"""A string that may be a secret: literal, or `{secret: name}`. A step reads it with `ctx.reveal`."""
 
 
 class StepFailed(Exception):
-    """The run cannot go on. `permanent` when trying again would not help."""
+    """Ends the attempt; `permanent` when a retry would not help."""
 
     def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class StepFailed(Exception):
 
 @dataclass(slots=True)
 class StepCounts:
-    """What became of one step so far."""
+    """State and item counts of one step."""
 
     name: str
     state: str = "waiting"
@@ -73,15 +73,15 @@ class StepCounts:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StepContext:
-    """One step of one attempt, as its transform sees it."""
+    """What a transform gets besides its items."""
 
     pipeline: str
     step: str
     run_id: str
-    """Stays the same for every attempt: give it to whatever must not happen twice."""
+    """The same for every attempt: use it as an idempotency key."""
     tenant_id: str
     attempt: int
-    """1 is the first."""
+    """Counts from 1."""
     now: datetime
     """When the attempt began."""
     on_error: OnError
@@ -90,14 +90,14 @@ class StepContext:
     say: ActionLog = field(repr=False)
     hide: HideValues = field(repr=False)
     cancelled: bool = False
-    """Whether the chain is being closed: a step that does much between two items looks here, and leaves."""
+    """Whether the chain is being closed: a step with long work between two items checks it and returns."""
 
     def log(self, message: str, level: str = "info") -> None:
-        """A line in the log of the run, under the step's name."""
+        """Writes a line to the log of the run, with the step's name."""
         self.say(f"{self.step}: {message}".encode("utf-8", "replace").decode(), level=level)
 
     def fail(self, item: Item | None, why: str, *, permanent: bool = False) -> None:
-        """This item cannot be handled: it is counted and left out, or ends the run, as `on_error` says."""
+        """Reports a failed item: by `on_error` it is counted and skipped, or ends the run."""
         self.tally.failed += 1
         shown = _shown(item)
         if self.on_error == "fail":
@@ -108,11 +108,11 @@ class StepContext:
             self.log("More items are left out; they are counted, not named.", "warning")
 
     def give_up(self, why: str) -> NoReturn:
-        """End the run as failed, whatever attempts are left."""
+        """Ends the run as failed, without further attempts."""
         raise StepFailed(why, permanent=True)
 
     def retry(self, why: str, after: float | None = None) -> NoReturn:
-        """End this attempt; the next begins from the start, after so many seconds or as the retry policy says."""
+        """Ends this attempt; the next starts from the beginning, after `after` seconds or by the retry policy."""
         raise StepFailed(why, retry_after=after)
 
     async def fetch(  # noqa: PLR0913 -- each is a word of HTTP
@@ -126,7 +126,7 @@ class StepContext:
         most: int = LARGEST,
         follow: bool = True,
     ) -> Fetched:
-        """Ask the network, through the guarded way out; any answer is one. `FetchFailed` when none came."""
+        """Sends an HTTP request through the guarded egress; any status is an answer. `FetchFailed` when none came."""
         ask = StepRequest(
             url=url,
             method=method,
@@ -139,7 +139,7 @@ class StepContext:
         return await fetch(self.outside.egress, self.tenant_id, ask)
 
     async def secret(self, name: str) -> str:
-        """The value of a secret, which no line or result of this run will show."""
+        """The value of a secret; it is redacted from the log and result of this run."""
         try:
             found = await self.outside.wallet.named(self.tenant_id, {name})
         except (CannotUnseal, Unavailable):
@@ -150,18 +150,18 @@ class StepContext:
         return found[name]
 
     async def reveal(self, value: Confidential) -> str:
-        """The text itself, wherever it is kept."""
+        """The literal value, or the value of the referenced secret."""
         return await self.secret(value.secret) if isinstance(value, SecretRef) else value
 
     async def apart(self, function: Callable[..., Any], body: bytes, **parameters: Any) -> Any:
-        """Call `function(body=…, …)`, one at the top of a module, in a process of its own; it answers JSON.
+        """Calls `function(body=…, …)`, a module-level function, in a separate process; it returns JSON.
 
-        For what strangers wrote and takes its time to read. `Unreadable` when no answer came.
+        For untrusted content that is slow to parse. `Unreadable` when there is no result.
         """
         return await self.outside.apart(function, body, parameters, self.tenant_id)
 
     async def extract(self, body: bytes, content_type: str, url: str) -> dict[str, Any]:
-        """The article on a page; `missing` in it says why there is none. `Unreadable` as with `apart`."""
+        """Extracts the article of a page; `missing` says why there is none. `Unreadable` as with `apart`."""
         read = await self.apart(self.outside.article, body, content_type=content_type, url=url)
         return dict(read)
 
@@ -172,7 +172,7 @@ class StepContext:
 
     @property
     def sql(self) -> SinkDatabase:
-        """Tables in databases of SQL."""
+        """Tables in SQL databases."""
         return self.outside.tables
 
     @property
@@ -182,7 +182,7 @@ class StepContext:
 
 
 def _shown(item: Item | None) -> str:
-    """What people know an item by."""
+    """A short label of an item for the log."""
     if item is None:
         return ""
     known = next((item[name] for name in ("url", "id", "_id", "title", "name") if item.get(name)), None)

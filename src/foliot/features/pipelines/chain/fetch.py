@@ -1,4 +1,4 @@
-"""Sends a step's request through the one way out; redirects are followed by hand, each checked like the first."""
+"""Sends a step's HTTP request through egress; redirects are followed here, so that each is checked like the first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE = frozenset({408, 425, 429})
 
 
 class FetchFailed(Exception):
-    """No answer came. `permanent` when asking again would not help."""
+    """No answer came; `permanent` when a retry would not help."""
 
     def __init__(self, message: str, *, permanent: bool = False) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class FetchFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRequest:
-    """One request of a step."""
+    """One HTTP request of a step."""
 
     url: str
     method: str = "GET"
@@ -37,17 +37,17 @@ class StepRequest:
     timeout: timedelta = timedelta(seconds=30)
     most: int = LARGEST
     follow: bool = True
-    """Whether redirects are followed; only ever for GET and HEAD."""
+    """Whether redirects are followed; for GET and HEAD only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """An answer, whatever it says, and the URL that gave it in the end."""
+    """A response of any status, and its URL after redirects."""
 
     url: str
     status: int
     headers: Mapping[str, str]
-    """By their names in small letters."""
+    """By lower-case names."""
     body: bytes
     truncated: bool
 
@@ -57,12 +57,12 @@ class Fetched:
 
     @property
     def passing(self) -> bool:
-        """Whether asking again later may be answered otherwise."""
+        """Whether a later retry may get another answer."""
         return self.status in _PATIENCE or self.status >= 500
 
 
 async def fetch(egress: Egress, tenant_id: str, ask: StepRequest) -> Fetched:
-    """The answer; `FetchFailed` when there is none."""
+    """The response; `FetchFailed` when there is none."""
     url, headers = ask.url, {"User-Agent": AGENT, **ask.headers}
     for _ in range(REDIRECTS + 1):
         fetched = await _send(egress, tenant_id, ask, url, headers)
@@ -75,7 +75,7 @@ async def fetch(egress: Egress, tenant_id: str, ask: StepRequest) -> Fetched:
         except ValueError:
             raise FetchFailed("it leads to something that is no URL", permanent=True) from None
         if elsewhere:
-            # What was meant for one host, such as a token, is nobody else's.
+            # Headers for one host, such as a token, are not sent to another.
             headers = {"User-Agent": AGENT}
     raise FetchFailed(f"it leads on more than {REDIRECTS} times", permanent=True)
 

@@ -1,8 +1,8 @@
-"""Runs a chain: each step asks the one before for its next item, so nothing is ever made faster than it is used.
+"""Runs a chain of async generators: each step pulls from the one before, which is the back-pressure.
 
-    first ◀── asks ── second ◀── asks ── last ◀── asks ── the chain, which counts what comes out
+    first ◀── pulls ── second ◀── pulls ── last ◀── pulls ── the chain, which counts what comes out
 
-At most one item is between two steps, whatever their number; a step that wants more under way at once bounds it itself.
+At most one item is between two steps, however many there are; a step with its own concurrency bounds it itself.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from foliot.features.pipelines.model.definition import Item
 from foliot.features.pipelines.model.ports import Unreadable
 
 BREATH = 0.005
-"""Seconds for which steps that never wait keep the loop from everybody else."""
+"""Seconds after which steps that never await yield to the event loop."""
 TOLD = 0.5
-"""Seconds between two words on how far the chain is."""
+"""Seconds between two progress events."""
 CLOSING = 10.0
-"""Seconds that a step has to let go of what it holds."""
+"""Seconds that a step has to close."""
 
 Tell = Callable[[Sequence[Mapping[str, Any]]], None]
 
 
 class ChainFailed(Exception):
-    """A step could not go on; its own exception is the cause."""
+    """A step raised; its exception is the cause."""
 
     def __init__(self, step: str, cause: BaseException) -> None:
         super().__init__(f"{step}: {cause}")
@@ -39,7 +39,7 @@ class ChainFailed(Exception):
 
 
 class NotAnItem(StepFailed):
-    """A step gave something that is no item."""
+    """A step yielded something that is no item."""
 
     def __init__(self, got: object) -> None:
         said = f"gave {'None' if got is None else f'a {type(got).__name__}'}; an item is a dict whose keys are texts"
@@ -48,12 +48,12 @@ class NotAnItem(StepFailed):
 
 @dataclass(slots=True, kw_only=True)
 class ChainRun:
-    """One attempt at the steps of a pipeline."""
+    """One run of a chain: pulls items through the steps, counts them, closes the steps."""
 
     steps: Sequence[tuple[Transform, StepContext]]
     tell: Tell
     keep: Callable[[Item], None] | None = None
-    """Is given every item that comes out; nobody else does anything with them."""
+    """Called with every item of the last step; without it, they are only counted."""
     _outputs: list[_StepOutput] = field(default_factory=list)
     _trouble: tuple[StepCounts, BaseException] | None = None
     _breathed: float = 0.0
@@ -64,9 +64,9 @@ class ChainRun:
         return [ctx.tally for _, ctx in self.steps]
 
     async def run(self) -> int:
-        """Every item through every step; answers how many came out. `ChainFailed` when a step could not go on.
+        """Runs the chain; returns how many items came out. `ChainFailed` when a step raised.
 
-        However it ends, every step has been closed by then, the last first.
+        However it ends, every step has been closed, the last first.
         """
         whole = False
         try:
@@ -74,14 +74,14 @@ class ChainRun:
             whole = self._trouble is None
         except (Exception, SystemExit) as error:
             if self._trouble is None:
-                # Raised where no step was asked: by making a stream, for one.
+                # Raised outside of the steps' generators, for instance by creating one.
                 self._trouble = (self.tallies[-1], error)
             raise self._failure() from error
         finally:
             await self._close(whole=whole)
             self._report()
         if self._trouble is not None:
-            # A step has swallowed what another one said; what came out is not what was asked for.
+            # A step has swallowed the exception of another: the result is incomplete.
             raise self._failure() from self._trouble[1]
         return count
 
@@ -101,13 +101,13 @@ class ChainRun:
         return count
 
     def note(self, tally: StepCounts, error: BaseException) -> None:
-        """A step raised; those after it only pass that on."""
+        """Records the first step that raised; those after it only propagate the exception."""
         if self._trouble is None:
             self._trouble = (tally, error)
             tally.state = "failed" if isinstance(error, Exception) else "stopped"
 
     async def yield_to_loop(self) -> None:
-        """Let others have the loop now and then, and say how far it is."""
+        """Yields to the event loop from time to time, and reports progress."""
         now = asyncio.get_running_loop().time()
         if now - self._breathed >= BREATH:
             await asyncio.sleep(0)
@@ -126,7 +126,7 @@ class ChainRun:
                     output.ctx.log("a later step had enough before this one was at its end; it was closed", "warning")
 
     def _failure(self) -> ChainFailed:
-        assert self._trouble is not None  # noqa: S101 -- asked by whoever has seen it
+        assert self._trouble is not None  # noqa: S101 -- the caller has checked
         tally, error = self._trouble
         return ChainFailed(tally.name, error)
 
@@ -135,7 +135,7 @@ class ChainRun:
 
 
 class _StepOutput:
-    """What comes out of one step, counted and timed on its way to the next."""
+    """The output iterator of one step, counted and timed."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class _StepOutput:
         if before is not None:
             before.after = self.tally
         self.spent = 0.0
-        """Seconds in which it was asked, those of the steps before included."""
+        """Seconds spent in it, including the steps before."""
         self.made = transform.run(items, ctx)
 
     def __aiter__(self) -> AsyncIterator[Item]:
@@ -182,7 +182,7 @@ class _StepOutput:
         return item
 
     async def close(self) -> bool:
-        """Let the step let go of what it holds; says whether it was not at its end."""
+        """Closes the step's generator; returns whether it had not finished."""
         early = self.tally.state == "running"
         close = getattr(self.made, "aclose", None)
         if close is None:
@@ -190,7 +190,7 @@ class _StepOutput:
         try:
             async with asyncio.timeout(CLOSING):
                 await close()
-        except Exception as error:  # noqa: BLE001 -- whatever a stranger's step says at its end, the others are closed
+        except Exception as error:  # noqa: BLE001 -- a step that raises on close must not keep the others open
             self.ctx.log(f"could not be closed: {type(error).__name__}: {error}"[:500], "warning")
         return early
 
@@ -202,21 +202,21 @@ def _checked(made: object) -> Item:
 
 
 async def _nothing() -> AsyncIterator[Item]:
-    """What the first step is given."""
+    """The empty input of the first step."""
     none: tuple[Item, ...] = ()
     for item in none:
         yield item
 
 
 def told(error: BaseException) -> str:
-    """What a step raised, for people."""
+    """The exception of a step as a message for users."""
     if isinstance(error, StepFailed | FetchFailed | Unreadable | Invalid):
         return str(error)
     return error.told if isinstance(error, Unavailable) else f"{type(error).__name__}: {error}"
 
 
 def is_permanent(error: BaseException) -> bool:
-    """Whether trying again would not help."""
+    """Whether a retry would not help."""
     if isinstance(error, StepFailed | FetchFailed):
         return error.permanent
     return isinstance(error, Invalid)

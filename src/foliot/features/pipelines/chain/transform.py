@@ -1,4 +1,4 @@
-"""A step of a pipeline: takes a stream of items, gives a stream of items."""
+"""The base class of transforms: async generators from items to items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Confidential", "Item", "SecretRef", "StepContext", "StepFailed", "Tr
 
 
 class Transform(DocumentedModel):
-    """The fields of a subclass are the `kwargs` of its step. It has `run`, or `handle` where one item makes one.
+    """A step of a chain. Its fields are the `kwargs` in the file; it implements `run`, or `handle` for one item each.
 
     class Shout(Transform):
         field: str
@@ -25,7 +25,7 @@ class Transform(DocumentedModel):
             return {**item, self.field: str(item[self.field]).upper()}
     """
 
-    # Built when first used: most processes never make most of them.
+    # Built on first use: most processes never use most of them.
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
@@ -34,14 +34,14 @@ class Transform(DocumentedModel):
     )
 
     aliases: ClassVar[tuple[str, ...]] = ()
-    """Further names under which a file may ask for it."""
+    """Additional names for files."""
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
-        """Every item that this step makes, one at a time: what it does not hold, it need not remember.
+        """Yields the output items one at a time, so that memory stays bounded.
 
-        The items of the step before come as they are asked for; the first step of a chain gets none. An async
-        generator that is closed before its end was told so by `GeneratorExit` at its `yield`: what is in a `finally`
-        is done in any case, what stands behind its loop only when every item was seen.
+        `items` is pulled from the step before; the first step of a chain gets none. An async generator that is closed
+        before its end gets `GeneratorExit` at its `yield`: a `finally` runs in any case, code after the loop only
+        when every item was seen.
         """
         async for item in items:
             try:
@@ -57,5 +57,5 @@ class Transform(DocumentedModel):
                     yield made
 
     async def handle(self, item: Item, ctx: StepContext) -> Item | None:
-        """What becomes of one item; None leaves it out, and an exception is one item's failure."""
+        """Maps one item; None drops it, and an exception fails this item only."""
         raise NotImplementedError(f"{type(self).__name__} has neither run nor handle")

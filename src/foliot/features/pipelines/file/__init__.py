@@ -1,1 +1,1 @@
-"""The file that defines pipelines: read with bounds, and with the place of everything that is wrong."""
+"""Parses the YAML file that defines pipelines: with size limits, and with line and column of every error."""

@@ -1,4 +1,4 @@
-"""The text of a pipeline without its secrets, for whoever may look at it."""
+"""Masks secrets in the YAML text of a pipeline, for display."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _IN_QUERY = re.compile(r"([?&][^=&\s]*(?:pass|secret|token|key|auth|sig)[^=&\s]*
 _HOOK = re.compile(r"(/webhooks/\d+/)[\w-]+")
 _COMMENT = re.compile(r"(^|\s)#.*(?:pass|secret|token|key|auth|://[^/\s]*@).*$", re.IGNORECASE | re.MULTILINE)
 _SPOKEN = frozenset({"secret", "env"})
-"""Of a mapping that only names a secret which is kept elsewhere."""
+"""Keys of a mapping that only references a secret."""
 
 _SAFE = frozenset({"schedule", "on_error"})
 _SAFE_OF_STEP = frozenset({"class", "name", "on_error"})
 _CONFIDED = "secret"
 
 Place = tuple[int, int, int, int]
-"""Line and column of a beginning and of an end."""
+"""Start line, start column, end line, end column."""
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """A value of a step as people may see it."""
+    """A value of a step with its secrets masked."""
     match value:
         case Mapping():
             if set(value) <= _SPOKEN:
@@ -43,18 +43,18 @@ def masked(value: Any, name: str = "") -> Any:
 
 
 def excerpt(lines: list[str], entry: YamlEntry, confides: Callable[[str, str], bool]) -> str:
-    """A pipeline's own lines, from its key to its end, without secrets and without comments that may hold some.
+    """The lines of a pipeline, from its key to its end, without secrets and without comments that may contain some.
 
-    `confides` says whether a class takes something by this name that may be a secret. One that is not in order is shown
-    with the same care: what stands where nobody expects it may have been meant for a step.
+    `confides` says whether a parameter of a class may be a secret. An invalid pipeline is masked in the same way: a
+    value in an unexpected place may have been meant for a step.
     """
     node, start = entry.node, entry.line
     last_line, last_column = node.end
-    # A block ends where the next thing begins, which is none of its own.
+    # A block ends where the next node begins, which is not part of it.
     end = last_line - 1 if last_column <= entry.column else last_line
     mine = lines[start - 1 : max(end, start)]
     places = {*_hidden(node, "", set()), *_confided(node, confides)}
-    # From the end on, so that what is replaced moves nothing that is still to be found.
+    # From the end, so that a replacement does not move the places that follow.
     for place in sorted(places, reverse=True):
         _replace(mine, start, *place)
     while mine and (not mine[-1].strip() or _is_for_the_next(mine[-1], entry.column)):
@@ -65,12 +65,12 @@ def excerpt(lines: list[str], entry: YamlEntry, confides: Callable[[str, str], b
 
 
 def _is_for_the_next(line: str, column: int) -> bool:
-    """A comment that stands as far out as the name of a pipeline is about the one below it."""
+    """A comment at the indentation of pipeline names belongs to the pipeline below it."""
     return line.lstrip().startswith("#") and len(line) - len(line.lstrip()) < column
 
 
 def _confided(node: YamlNode, confides: Callable[[str, str], bool]) -> Iterator[Place]:
-    """Where texts stand that are not shown, because of the step that takes them."""
+    """Places of scalars that are secret by the parameter of the step that takes them."""
     for key, inner in _inside(node):
         if key == "chain" and isinstance(inner.value, list):
             for step in inner.value:
@@ -93,7 +93,7 @@ def _of_step(step: YamlNode, confides: Callable[[str, str], bool]) -> Iterator[P
 
 
 def _inside(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
-    """Of a mapping, what it has by name; anything else is something without a name."""
+    """The values of a mapping by key; any other node itself, with an empty name."""
     if not isinstance(node.value, dict):
         yield "", node
         return
@@ -107,7 +107,7 @@ def _without_passwords(text: str) -> str:
 
 
 def _hidden(node: YamlNode, name: str, seen: set[tuple[int, bool]]) -> Iterator[Place]:
-    """Where texts stand that are secret by the name of what they are given as; what aliases repeat, once."""
+    """Places of scalars that are secret by the name of their key; each node once, however many aliases it has."""
     secret = bool(SECRET.search(name))
     if (id(node), secret) in seen:
         return
@@ -130,7 +130,7 @@ def _replace(lines: list[str], start: int, *place: int) -> None:
     first, final = line - start, last - start
     whole = end == 1 and final > first
     if whole:
-        # A text of several lines ends before the first character of the line that follows it.
+        # A block scalar ends before the first character of the line after it.
         final -= 1
     if 0 <= first <= final:
         tail = "" if whole or final >= len(lines) else lines[final][end - 1 :]

@@ -1,7 +1,7 @@
-"""Turns the text of a YAML file into nodes that know their places; it makes nothing but words, numbers and lists.
+"""Parses YAML into nodes with line and column; it constructs only scalars, lists and mappings.
 
-Of PyYAML it uses the parser alone: no tag is looked at, so there is nothing that a file could construct. What is wrong
-with one node is noted on it and on all that hold it, and the rest is read on.
+It uses only PyYAML's event parser: tags are not resolved, so that a file cannot construct objects. An error in one node
+is recorded on it and its ancestors, and parsing continues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from foliot.features.pipelines.model.file import FileFault
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 32
 MAX_NODES = 50_000
-"""What a file may hold, and what one of its nodes may come to with every alias written out."""
+"""Maximum nodes of a file, and of one node with its aliases expanded."""
 MOST_FAULTS = 20
 
 _MERGE = "<<"
@@ -29,7 +29,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """How much a file may hold, and how deep."""
+    """Maximum size and depth of a file."""
 
     nodes: int = MAX_NODES
     depth: int = MAX_DEPTH
@@ -39,7 +39,7 @@ USUAL = FileLimits()
 
 
 class UnreadableFile(Exception):
-    """The file as a whole cannot be read."""
+    """The file as a whole cannot be parsed."""
 
     def __init__(self, fault: FileFault) -> None:
         super().__init__(str(fault))
@@ -48,7 +48,7 @@ class UnreadableFile(Exception):
 
 @dataclass(slots=True)
 class YamlNode:
-    """A value and where it stands; lines and columns count from 1."""
+    """A value with its place; lines and columns count from 1."""
 
     line: int
     column: int
@@ -56,12 +56,12 @@ class YamlNode:
     value: Any = None
     """A scalar, a list of nodes, or a mapping of text to `YamlEntry`."""
     size: int = 1
-    """How many values it holds with every alias written out."""
+    """Number of values with aliases expanded."""
     faults: list[FileFault] = field(default_factory=list)
-    """What is wrong with it or anything in it."""
+    """Errors of it and its descendants."""
 
     def plain(self) -> Any:
-        """The value alone. Only of what is in order, for then its size is bounded."""
+        """The plain value. Only for nodes without errors, whose size is bounded."""
         match self.value:
             case dict():
                 return {name: entry.node.plain() for name, entry in self.value.items()}
@@ -71,7 +71,7 @@ class YamlNode:
                 return self.value
 
     def blame(self, faults: list[FileFault]) -> None:
-        # What aliases repeat is wrong once.
+        # An error that aliases repeat is reported once.
         new = [fault for fault in faults if fault not in self.faults]
         self.faults += new[: max(0, MOST_FAULTS - len(self.faults))]
 
@@ -82,7 +82,7 @@ class YamlNode:
 
 @dataclass(frozen=True, slots=True)
 class YamlEntry:
-    """One key of a mapping, with its place, and what it leads to."""
+    """One key of a mapping, with its place and its value."""
 
     line: int
     column: int
@@ -90,7 +90,7 @@ class YamlEntry:
 
 
 def compose(text: str, file: str, room: FileLimits = USUAL) -> YamlNode | None:
-    """The one document of a file; None when there is nothing in it. `UnreadableFile` when its syntax is broken."""
+    """The single document of a file; None when it is empty. `UnreadableFile` on a syntax error."""
     return _NodeComposer(text, file, room).document()
 
 
@@ -104,7 +104,7 @@ class _NodeComposer:
         self.anchors: dict[str, YamlNode | None] = {}
         self.nodes = 0
         self.copied = 0
-        """Entries that `<<` has brought in: each of them costs memory, in every mapping anew."""
+        """Entries copied by `<<`: each costs memory in every mapping again."""
 
     def document(self) -> YamlNode | None:
         try:
@@ -135,7 +135,7 @@ class _NodeComposer:
             return self._alias(event)
         node = YamlNode(line, column, _end(event))
         if event.anchor is not None:
-            # Until it is complete, an alias to it would make it contain itself.
+            # Until it is complete, an alias to it would be a cycle.
             self.anchors[event.anchor] = None
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
@@ -207,7 +207,7 @@ class _NodeComposer:
                 return
             key.value = str(key.value)
         if key.faults:
-            # What is wrong with a name is wrong with what it names, wherever else that stands.
+            # An error of a key counts for its value too, but not for other aliases of that value.
             child = replace(child, faults=[*child.faults])
             child.blame(key.faults)
         before = node.value.get(key.value)
@@ -217,7 +217,7 @@ class _NodeComposer:
         node.value[key.value] = YamlEntry(key.line, key.column, child)
 
     def _merged(self, node: YamlNode, child: YamlNode) -> list[YamlNode]:
-        """What `<<` brings in: a mapping, or several, of which the first counts most."""
+        """The mappings that `<<` merges: one, or a list in which the first has precedence."""
         several = child.value if isinstance(child.value, list) else [child]
         if child.faults:
             node.blame(child.faults)
@@ -251,7 +251,7 @@ class _NodeComposer:
             self._blame_at(node, node, message, "use fewer aliases")
 
     def _skip(self) -> None:
-        """Past the end of a node that nobody wants."""
+        """Skips the events of a node."""
         open_ = 1
         while open_:
             event = next(self.events)
@@ -280,7 +280,7 @@ class _NodeComposer:
         )
 
     def _unprintable(self, broken: Any) -> FileFault:
-        """The parser names a place in the text, people look for lines."""
+        """Converts the parser's character offset to line and column."""
         found = re.search(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", self.text)
         at = broken.position if found is None else found.start()
         before = self.text[:at]
@@ -296,7 +296,7 @@ class _NodeComposer:
 
 
 def _hint(text: str, line: int | None, column: int | None, told: str) -> str | None:
-    """What people mostly meant where the parser stops."""
+    """A hint at the usual mistake behind a syntax error."""
     if line is None or column is None:
         return None
     lines = text.splitlines()

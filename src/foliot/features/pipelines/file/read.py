@@ -1,8 +1,9 @@
-"""Reads a file of pipelines: each one that is in order becomes a definition, each other one says what is wrong."""
+"""Reads a file of pipelines: each valid one becomes a definition, each invalid one a list of faults."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,7 +24,6 @@ from foliot.features.pipelines.file.parse import (
     YamlNode,
     compose,
 )
-from foliot.features.pipelines.file.positions import place_of
 from foliot.features.pipelines.file.recover import PipelineText, pieces
 from foliot.features.pipelines.model.definition import PIPELINE, OnError, PipelineDefinition, StepSpec, revision_of
 from foliot.features.pipelines.model.file import NAME, FileContents, FileFault, PipelineEntry
@@ -32,7 +32,8 @@ from foliot.features.schedules.model.document import read_draft
 MAX_PIPELINES = 1000
 MAX_STEPS = 100
 MOST_IN_ALL = 2 * MAX_NODES
-"""What the pipelines of a file may come to together, with every alias written out: each one's is made and kept."""
+"""Maximum nodes of all pipelines of a file with aliases expanded, because each is stored."""
+_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _KEYS = ("schedule", "chain", "on_error")
 _STEP_KEYS = ("class", "kwargs", "name", "on_error")
 _POLICIES = (
@@ -45,14 +46,14 @@ _WRITTEN_AS = {"cron_expr": "cron", "interval_seconds": "interval"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineFileReader:
-    """Knows how to read a file."""
+    """Parses and validates a pipelines file."""
 
     catalogue: TransformCatalogue
     zone: str
-    """Of schedules that name none."""
+    """Default time zone of schedules."""
 
     def read(self, raw: bytes, file: str, now: datetime) -> FileContents:
-        """Everything the file says; never raises for what is in it."""
+        """The contents of the file; errors in it are returned as faults, not raised."""
         try:
             text = _text(raw, file)
             return self._read(text, file, now)
@@ -71,7 +72,7 @@ class PipelineFileReader:
         return FileContents(file=file, pipelines=self._pipelines(root, text, file, now, _DefinitionBudget()))
 
     def _part(self, piece: PipelineText, file: str, now: datetime, room: _DefinitionBudget) -> PipelineEntry:
-        """One pipeline of a file that cannot be read as a whole."""
+        """Reads one pipeline of a file with a syntax error elsewhere."""
         try:
             return self._pipelines(compose(piece.text, file), piece.text, file, now, room)[0]
         except UnreadableFile as broken:
@@ -111,7 +112,7 @@ class PipelineFileReader:
 
 @dataclass(slots=True)
 class _DefinitionBudget:
-    """For what the pipelines of one file come to."""
+    """Remaining nodes for the pipelines of one file."""
 
     left: int = MOST_IN_ALL
 
@@ -137,14 +138,14 @@ def _text(raw: bytes, file: str) -> str:
 
 
 def _entries(root: YamlNode | None, file: str) -> Mapping[str, YamlEntry]:
-    """The pipelines of a file, or what is wrong with it as a whole."""
+    """The pipelines of a file; raises the fault of the file as a whole."""
 
     def refuse(node: YamlNode | YamlEntry | None, message: str, suggestion: str | None = None) -> UnreadableFile:
         line, column = (None, None) if node is None else (node.line, node.column)
         return UnreadableFile(FileFault(file=file, line=line, column=column, message=message, suggestion=suggestion))
 
     if root is None:
-        # An editor that saves empties the file first: nothing is removed because of that.
+        # An editor may truncate the file before it writes: an empty file must not remove all pipelines.
         raise refuse(None, "is empty", "write pipelines: {} to have none")
     if not isinstance(root.value, dict):
         raise refuse(root, "must be a mapping with the key pipelines", "begin with pipelines:")
@@ -164,9 +165,9 @@ def _entries(root: YamlNode | None, file: str) -> Mapping[str, YamlEntry]:
 
 
 def _refuse_outside(root: YamlNode, entry: YamlEntry) -> None:
-    """What is wrong outside of every pipeline is wrong with the file: a tag, or a name that stands there twice.
+    """Errors outside of every pipeline are faults of the file: a tag, or a duplicate name.
 
-    Notes are nobody's, unless a pipeline takes them up; and what all come to together is counted one by one.
+    Extension keys are ignored unless a pipeline refers to them; the total size is counted per pipeline.
     """
     notes = [each for name, each in root.value.items() if name != "pipelines"]
     inside = {fault for each in (*notes, *entry.node.value.values()) for fault in each.node.faults}
@@ -177,7 +178,7 @@ def _refuse_outside(root: YamlNode, entry: YamlEntry) -> None:
 
 @dataclass(slots=True)
 class _PipelineReader:
-    """One pipeline being read; gathers all that is wrong with it."""
+    """Reads one pipeline and collects its faults."""
 
     reader: PipelineFileReader
     file: str
@@ -261,7 +262,7 @@ class _PipelineReader:
                 return default
 
     def _draft(self, node: YamlNode, now: datetime) -> dict[str, Any] | None:
-        """The schedule in the words of the HTTP door; None when the pipeline has none."""
+        """The schedule as a request of the REST API; None when the pipeline has none."""
         entry = node.value.get("schedule")
         if entry is None or entry.node.value is None:
             return None
@@ -322,7 +323,7 @@ def _rule(cron: object, interval: object) -> dict[str, Any]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A step that is there twice is told from the first by a number."""
+    """Appends a number to the name of a repeated step."""
     names = [name, *(f"{name}-{number}" for number in range(2, MAX_STEPS + 2))]
     return next(each for each in names if each not in taken)
 
@@ -330,3 +331,18 @@ def _free(name: str, taken: set[str]) -> str:
 def _near(name: str, known: Sequence[str]) -> str | None:
     close = difflib.get_close_matches(name[:100], known, n=1)
     return f"did you mean {close[0]}?" if close else None
+
+
+def place_of(node: YamlNode, field: str, key: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Line and column of a path such as `chain[1].kwargs.urls`, or of its nearest existing ancestor."""
+    place = key or (node.line, node.column)
+    for name, number in _PART.findall(field):
+        if number and isinstance(node.value, list) and int(number) < len(node.value):
+            node = node.value[int(number)]
+            place = node.line, node.column
+        elif name and isinstance(node.value, dict) and name in node.value:
+            entry = node.value[name]
+            node, place = entry.node, (entry.line, entry.column)
+        else:
+            break
+    return place

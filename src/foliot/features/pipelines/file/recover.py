@@ -1,4 +1,4 @@
-"""Takes a file apart whose syntax is broken, so that only the pipeline in which it is broken suffers."""
+"""Splits a file with a syntax error by indentation, so that only the broken pipeline is affected."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST_WORK = 8 * 1024 * 1024
-"""Characters that may be read again; a file that would take more is refused as a whole."""
+"""Maximum characters that are parsed again; a file that would need more is refused as a whole."""
 _TOP = re.compile(r"pipelines\s*:\s*(?:#.*)?")
 _KEY = re.compile(r"( +)([\"']?)([A-Za-z0-9_][A-Za-z0-9_.-]*)\2\s*:(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineText:
-    """One pipeline of a file that cannot be read as a whole."""
+    """The text of one pipeline of a file with a syntax error."""
 
     name: str
     line: int
     text: str
-    """The file without the other pipelines; every line stands where it stood."""
+    """The file with the other pipelines blanked; line numbers are unchanged."""
 
 
 def pieces(text: str) -> list[PipelineText]:
-    """The pipelines of a file by the look of its lines; none when they cannot be told apart for certain."""
+    """The pipelines of a file by indentation; empty when they cannot be separated with certainty."""
     lines = text.split("\n")
     tops = [at for at, line in enumerate(lines) if _TOP.fullmatch(line)]
     if len(tops) != 1:
@@ -42,7 +42,7 @@ def pieces(text: str) -> list[PipelineText]:
 
 
 def _keys(lines: list[str], start: int) -> Iterator[tuple[str, int]]:
-    """Every key that stands as far in as the first one below `pipelines:`."""
+    """Every key at the indentation of the first one below `pipelines:`."""
     indent: str | None = None
     for at in range(start, _end(lines, start)):
         key = _KEY.match(lines[at])
@@ -52,6 +52,6 @@ def _keys(lines: list[str], start: int) -> Iterator[tuple[str, int]]:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Where something begins that stands all the way out again."""
+    """The next line without indentation."""
     outer = (at for at in range(start, len(lines)) if lines[at][:1] not in ("", " ", "\t", "#"))
     return next(outer, len(lines))

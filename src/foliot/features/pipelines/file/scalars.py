@@ -1,4 +1,4 @@
-"""What a word without quotes means: the same in every YAML, or nothing."""
+"""Resolves plain scalars: by YAML 1.2's core schema, and refuses those that YAML 1.1 reads differently."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OTHER_NUMBERS = re.compile(r"[-+]?(?:0[0-9_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]
 
 
 class AmbiguousScalar(Exception):
-    """A word that readers of YAML take for different things, and what to write instead."""
+    """A scalar that YAML 1.1 and 1.2 read differently; the message says what to write instead."""
 
     def __init__(self, message: str, suggestion: str) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class AmbiguousScalar(Exception):
 
 
 def meaning(word: str) -> Any:
-    """The value of a word without quotes, by YAML 1.2's core schema; `AmbiguousScalar` where 1.1 reads another one."""
+    """The value of a plain scalar; `AmbiguousScalar` where YAML 1.1 and 1.2 differ."""
     if word in _CONSTANTS:
         return _CONSTANTS[word]
     if not _may_mean_more(word):
@@ -57,7 +57,7 @@ def meaning(word: str) -> Any:
 
 
 def _may_mean_more(word: str) -> bool:
-    """Most words begin with a letter that says at once that they are words."""
+    """Fast path: most scalars begin with a letter that makes them strings."""
     return word[0] in "+-.0123456789" or word in _SWITCHES
 
 

@@ -1,4 +1,4 @@
-"""Keeps out of a complaint what stands in its line and is a secret by its name."""
+"""Redacts secrets in error messages that quote a line of the file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ SECRET = re.compile(
     r"pass(?:word|wd|phrase)?$|secret|token|api.?key|private.?key|auth(?!or)|credential|cookie|signature",
     re.IGNORECASE,
 )
-"""Names of what nobody should read."""
+"""Keys whose values are secret."""
 AROUND = 300
-"""Characters before and behind a place that are looked through."""
+"""Characters searched before and after a place."""
 _GIVEN = re.compile(r"([\w.-]+)[\"']?\s*:\s+([^\s,{}\[\]][^,{}\[\]]*)")
 
 
 def without_secrets(line: str, column: int) -> Callable[[str], str]:
-    """Says a sentence about this place in a line without the secrets around it."""
-    # A file of one long line may be wrong in thousands of places.
+    """A function that redacts the secrets around this place from a message."""
+    # A file of one long line may have thousands of errors.
     line = line[max(0, column - AROUND) : column + AROUND]
     kept = [value for name, rest in _GIVEN.findall(line) if SECRET.search(name) for value in _forms(rest)]
 
@@ -32,7 +32,7 @@ def without_secrets(line: str, column: int) -> Callable[[str], str]:
 
 
 def _forms(rest: str) -> list[str]:
-    """What follows a name, as a sentence may repeat it: the longest first."""
+    """The forms in which a message may quote a value, the longest first."""
     whole = rest.strip()
     found = {whole, whole.partition(" #")[0].strip(), *(word for word in whole.split() if len(word) > 3)}
     bare = {one.strip("\"'") for one in found}

@@ -1,4 +1,4 @@
-"""Looks at the file of pipelines, and reads it when it has changed and is quiet again."""
+"""Polls the pipelines file by `stat`, and reads it when it has changed and two polls agree."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from foliot.features.pipelines.file.read import PipelineFileReader
 from foliot.features.pipelines.model.file import FileContents, FileFault
 
 Seen = tuple[int, int, int]
-"""Time of change, size and number of a file: what a look costs nothing to compare."""
+"""Modification time, size and inode of a file."""
 
 
 @dataclass(slots=True, kw_only=True)
 class WatchedPipelineFile:
-    """A file that somebody may be writing at this very moment."""
+    """The pipelines file; safe against reading it while it is being written."""
 
     path: Path
     reader: PipelineFileReader
     _seen: Seen | str | None = field(default=None, init=False)
     _said: str | None = field(default=None, init=False)
-    """Digest of what was read last, or why nothing could be."""
+    """Digest of the last contents, or the error of the last read."""
 
     async def look(self, now: datetime) -> FileContents | None:
-        """What it says; None when that is what it said before, or somebody may still be writing it."""
+        """The contents; None when they have not changed, or the file may still be being written."""
         seen = await WORK.run(_stat, self.path)
-        # Whoever writes a file changes it more than once: it is read when two looks find it alike, or at the first.
+        # A writer changes a file several times: it is read when two polls agree, or at the first poll.
         quiet, self._seen = self._seen in (None, seen), seen
         if not quiet:
             return None
         return await WORK.run(self._read, now, seen)
 
     def forget(self) -> None:
-        """Read it anew at the next look, whatever it says."""
+        """Makes the next poll read it again."""
         self._said = None
 
     def _read(self, now: datetime, seen: Seen | str) -> FileContents | None:
@@ -50,7 +50,7 @@ class WatchedPipelineFile:
             why = _why(failed)
             return None if self._same(why) else self._unread(why)
         if _stat(self.path) != seen:
-            # Somebody began to write it just now: a half would look as if the other half were to be removed.
+            # It changed while it was read: a partial file would look as if the missing pipelines were removed.
             return None
         if self._same(hashlib.sha256(raw).hexdigest()):
             return None

@@ -1,4 +1,4 @@
-"""A pipeline as it is defined: the steps of its chain, and when it runs."""
+"""The definition of a pipeline: its steps, its schedule, and the hash that is its revision."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any, Final, Literal
 import orjson
 
 PIPELINE: Final = "pipeline"
-"""The kind of the action."""
+"""Kind of the action."""
 
 Item = dict[str, Any]
-"""What flows through a chain."""
+"""One item of a chain."""
 
 OnError = Literal["skip", "fail"]
-"""What an item that a step cannot handle does: is counted and left out, or ends the run."""
+"""Effect of a failed item: it is counted and skipped, or ends the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepSpec:
-    """One step of a chain, as it was written."""
+    """One step of a chain, as in the file."""
 
     cls: str
-    """A short or dotted name out of the catalogue; nothing is imported because a file names it."""
+    """A short or dotted name in the catalogue; a file cannot cause an import."""
     name: str
-    """Its own within the chain: what progress and logs call it."""
+    """Unique within the chain; used by progress and logs."""
     kwargs: Mapping[str, Any]
     on_error: OnError = "fail"
     line: int | None = None
-    """Where its file names it; no part of what it means."""
+    """Line in the file; not part of the revision."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON keeps it."""
@@ -56,9 +56,9 @@ class PipelineDefinition:
     name: str
     steps: tuple[StepSpec, ...]
     draft: Mapping[str, Any] | None
-    """The "when" in the words in which a schedule is asked for; None runs it once per revision."""
+    """The schedule as in a request of the API; None runs it once per revision."""
     on_error: OnError = "fail"
-    """What its steps do unless they say otherwise."""
+    """Default of its steps."""
     revision: str
     """Short hash of its content: see `revision_of`."""
 
@@ -85,7 +85,7 @@ class PipelineDefinition:
 
 
 def revision_of(steps: Sequence[StepSpec], draft: Mapping[str, Any] | None, on_error: OnError = "fail") -> str:
-    """Equal for equal content, wherever in a file it stands."""
+    """Hash of the content, independent of its place in the file."""
     chain = [{**step.to_dict(), "line": None} for step in steps]
     told = orjson.dumps([chain, draft, on_error], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(told).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""What is asked of the file that defines pipelines, and of the store that keeps what it said."""
+"""Contents and faults of the pipelines file, and the pipelines as stored."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Protocol
 from foliot.features.pipelines.model.definition import PipelineDefinition
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-"""What a pipeline, or a step of one, may be called."""
+"""Valid names of pipelines and steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFault:
-    """What is wrong with a file, where, and what to write instead."""
+    """An error in the file: place, message, and suggestion."""
 
     file: str
     line: int | None
-    """From 1 on; None where it is about the file as a whole."""
+    """Counts from 1; None for the file as a whole."""
     column: int | None
     message: str
     suggestion: str | None = None
@@ -42,56 +42,56 @@ class FileFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineEntry:
-    """One pipeline as its file has it: a definition, or what is wrong with it."""
+    """One pipeline of the file: a definition, or its faults."""
 
     name: str
     line: int
     definition: PipelineDefinition | None
     faults: Sequence[FileFault] = ()
     steps: Sequence[Mapping[str, Any]] = ()
-    """As people may see them: `class`, `name`, `kwargs`, `on_error`, `line`."""
+    """For display, without secrets: `class`, `name`, `kwargs`, `on_error`, `line`."""
     yaml: str = ""
-    """Its own part of the file, without secrets."""
+    """Its lines of the file, without secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileContents:
-    """What a file says."""
+    """The parsed file: its pipelines, or why it cannot be read."""
 
     file: str
     pipelines: Sequence[PipelineEntry] = ()
     fault: FileFault | None = None
-    """What keeps the whole file from being read. What it said before still counts."""
+    """Why the whole file cannot be read. Its previous contents stay in effect."""
     partial: bool = False
-    """Its syntax is broken somewhere, and its pipelines were read one by one: what is missing may only be hidden."""
+    """It has a syntax error, and its pipelines were parsed one by one: a missing one may be hidden by the error."""
 
 
 class DefinitionFile(Protocol):
-    """The file."""
+    """Polls the pipelines file."""
 
     async def look(self, now: datetime) -> FileContents | None:
-        """What it says; None when that is what it said before."""
+        """The contents; None when they have not changed."""
         ...
 
     def forget(self) -> None:
-        """What it says counts as new at the next look."""
+        """Makes the next poll return the contents, changed or not."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPipeline:
-    """A pipeline as the store has it: what holds, and what is wrong with what its file says now."""
+    """A pipeline as stored: the last valid definition, and the faults of the current file."""
 
     tenant_id: str
     name: str
     file: str
     place: int
-    """Which of the file's pipelines it is."""
+    """Its position in the file."""
     definition: PipelineDefinition | None
-    """The last one that was in order; None when none ever was."""
+    """The last valid one; None when none ever was."""
     fault: FileFault | None
     steps: Sequence[Mapping[str, Any]]
-    """Of that definition, as people may see them."""
+    """The steps of that definition for display."""
     yaml: str
     schedule_id: str | None
     updated_at: datetime

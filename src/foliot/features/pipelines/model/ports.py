@@ -1,4 +1,4 @@
-"""What is asked of pipelines: where their definitions are found, and what their steps may reach outside."""
+"""Ports of pipelines: lookup of definitions and secrets, file and database sinks, isolated calls."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class PipelineDefinitions(Protocol):
     """The pipelines of every tenant, by name."""
 
     async def find(self, tenant_id: str, name: str) -> PipelineDefinition | None:
-        """The newest definition, or None."""
+        """The current definition, or None."""
         ...
 
     async def names(self, tenant_id: str) -> Sequence[str]:
-        """Those that the tenant has, sorted."""
+        """The names of the tenant's pipelines, sorted."""
         ...
 
 
 class FileSinkWriter(Protocol):
-    """One file being written. Nobody sees it before `commit`, unless it was opened to be added to."""
+    """One file being written; invisible before `commit`, unless it was opened for appending."""
 
     async def write(self, data: bytes) -> None: ...
 
     async def commit(self) -> None:
-        """All of it is written: from now on it is there, whole."""
+        """Puts the finished file in place, atomically."""
         ...
 
     async def discard(self) -> None:
-        """None of it is wanted. After `commit` this does nothing."""
+        """Deletes the unfinished file; no effect after `commit`."""
         ...
 
 
@@ -45,39 +45,39 @@ class SinkFiles(Protocol):
         ...
 
     async def open(self, path: str, owner: str, *, append: bool = False) -> FileSinkWriter:
-        """`owner` is the run that writes: what an earlier attempt of it left behind is swept away.
+        """`owner` is the run that writes: temporary files of its earlier attempts are deleted.
 
-        Raises `Invalid` when nothing may be written there, `Unavailable` when it cannot be now.
+        Raises `Invalid` when the path is not allowed, `Unavailable` when it cannot be written now.
         """
         ...
 
 
 class RowWriter(Protocol):
-    """A table or a collection that takes items."""
+    """Writes items to one table or collection."""
 
     async def put(self, items: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
-        """Why some of them were not taken, by their place; `Unavailable` when none can be taken now."""
+        """Writes the items; returns the errors of refused ones by index. `Unavailable` when none can be written now."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowTarget:
-    """Where rows go. What is not said is found out from the first of them."""
+    """Connection, table, key and columns of a sink; what is not set is derived from the first item."""
 
     url: str
     name: str
     database: str | None = None
     key: Sequence[str] = ()
-    """Which fields make two items the same: the later one takes the earlier one's place."""
+    """Key of an upsert: a later item with equal fields replaces an earlier one."""
     columns: Sequence[str] = ()
     create: bool = True
 
 
 class SinkDatabase(Protocol):
-    """Other people's databases, opened for the time of a run."""
+    """An external database, connected for the time of a run."""
 
     def open(self, into: RowTarget) -> AbstractAsyncContextManager[RowWriter]:
-        """`Invalid` (of `url`, `table`, `key` …) when it never can be, `Unavailable` when it cannot be now."""
+        """`Invalid` (of `url`, `table`, `key` …) for a wrong target, `Unavailable` when it cannot be reached now."""
         ...
 
 
@@ -88,25 +88,25 @@ class SecretLookup(Protocol):
 
 
 class IsolatedCall(Protocol):
-    """Runs a function of a module in a process of its own: what it reads may bring its reader down."""
+    """Calls a module-level function in a separate process, because untrusted input may crash its parser."""
 
     async def __call__(
         self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str
     ) -> Any:
-        """Calls `function(body=…, **parameters)`, which answers JSON; `Unreadable` when no answer came.
+        """Calls `function(body=…, **parameters)`, which returns JSON; `Unreadable` when there is no result.
 
-        Tenants take turns: one that has much to read keeps no other waiting for all of it.
+        Tenants take turns, so that one with many calls does not block the others.
         """
         ...
 
 
 class Unreadable(Exception):
-    """What somebody else wrote cannot be read."""
+    """Untrusted input cannot be parsed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordCredentials:
-    """Where messages to Discord go, and as whom."""
+    """Default channel and bot token of Discord."""
 
     api: str = "https://discord.com/api/v10"
     token: str | None = field(default=None, repr=False)
@@ -114,7 +114,7 @@ class DiscordCredentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResources:
-    """Everything that the steps of a pipeline reach, each by a way that guards it."""
+    """Guarded access of steps to the network, files, databases and secrets."""
 
     egress: Egress
     files: SinkFiles
@@ -123,9 +123,9 @@ class StepResources:
     wallet: SecretLookup
     apart: IsolatedCall
     article: Callable[..., Any]
-    """Reads an article out of a page: `(body, content_type, url)`; for `apart`."""
+    """Extracts the article of a page: `(body, content_type, url)`; for `apart`."""
     price: Callable[..., Any]
     """Finds the price on a page: `(body, encoding, selectors)`; for `apart`."""
     price_text: Callable[[str], tuple[Any, str]]
-    """The price that a short text says, and its currency."""
+    """Parses a price in a short text: amount and currency."""
     discord: DiscordCredentials = field(default_factory=DiscordCredentials)

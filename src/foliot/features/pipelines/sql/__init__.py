@@ -1,1 +1,1 @@
-"""Sql."""
+"""Statements on stored pipelines, and the SQL sink."""

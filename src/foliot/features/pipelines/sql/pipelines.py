@@ -1,4 +1,4 @@
-"""The pipelines that files define, and the runs of them that no schedule made."""
+"""Statements on stored pipelines, and on their runs without a schedule."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from foliot.features.pipelines.tables import pipeline_of, pipeline_runs, pipelin
 
 @dataclass(frozen=True, slots=True)
 class SqlPipelines(Statements):
-    """One row for each."""
+    """Reads and writes pipelines by tenant and name."""
 
     async def find(self, tenant_id: str, name: str) -> PipelineDefinition | None:
-        """What is to be run under this name."""
+        """The last valid definition under this name."""
         kept = await self.get(tenant_id, name)
         return None if kept is None else kept.definition
 
     async def names(self, tenant_id: str) -> Sequence[str]:
-        """Of those that can be run."""
+        """Names of the pipelines with a valid definition."""
         where = (pipelines.c.tenant_id == tenant_id, pipelines.c.definition.is_not(None))
         return list((await self.conn.execute(select(pipelines.c.name).where(*where))).scalars())
 
     async def all(self, tenant_id: str) -> Sequence[StoredPipeline]:
-        """In the order of their file."""
+        """All pipelines of the tenant, in the order of the file."""
         query = select(pipelines).where(pipelines.c.tenant_id == tenant_id)
         return [_kept(row) for row in await self.conn.execute(query.order_by(pipelines.c.place, pipelines.c.name))]
 
@@ -43,7 +43,7 @@ class SqlPipelines(Statements):
         return None if row is None else _kept(row)
 
     async def put(self, kept: StoredPipeline) -> None:
-        """In place of the one that stands. Whoever does holds the declaration of its schedule."""
+        """Inserts or replaces a pipeline; the caller holds the lock of its declaration."""
         await self.conn.execute(delete(pipelines).where(*_this(kept.tenant_id, kept.name)))
         await self.conn.execute(
             insert(pipelines).values(
@@ -61,22 +61,22 @@ class SqlPipelines(Statements):
         )
 
     async def drop(self, tenant_id: str, name: str, unrun: Sequence[str] = ()) -> None:
-        """Which revisions of it have had their run is not forgotten; these runs were cancelled before they were one."""
+        """Deletes a pipeline. Which revisions have run is kept, except for `unrun`: cancelled before they started."""
         mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
         gone = or_(pipeline_runs.c.first_of.is_(None), self.dialect.among(pipeline_runs.c.run_id, unrun))
         await self.conn.execute(delete(pipelines).where(*_this(tenant_id, name)))
         await self.conn.execute(delete(pipeline_runs).where(*mine, gone))
 
     async def waiting(self, tenant_id: str, name: str) -> Sequence[str]:
-        # Also a retry of one: nobody notes those.
-        """Ids of the runs of it that no schedule made and that nobody has begun."""
+        """Ids of its runs without a schedule that have not started."""
+        # Found by their action, because a retry of such a run has no row in `pipeline_runs`.
         waits = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(CLAIMABLE)))
         query = select(runs.c.id, runs.c.action).where(*waits, runs.c.kind == PIPELINE, runs.c.schedule_id.is_(None))
         rows = await self.conn.execute(query.order_by(runs.c.id))
         return [run_id for run_id, action in rows if pipeline_of(action) == name]
 
     async def first(self, tenant_id: str, name: str, revision: str, run_id: str) -> bool:
-        """Whether this run is the first of this revision; then it is the only one that ever is."""
+        """Records the run as the first of this revision; false when there was one. Unique for ever."""
         row = {"tenant_id": [tenant_id], "name": [name], "run_id": [run_id], "first_of": [revision]}
         await self.dialect.insert(self.conn, pipeline_runs, row, conflict="ignore")
         mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
@@ -84,11 +84,11 @@ class SqlPipelines(Statements):
         return (await self.conn.execute(query)).scalar_one_or_none() == run_id
 
     async def noted(self, tenant_id: str, name: str, run_id: str) -> None:
-        """A run of it that no schedule made."""
+        """Records a run without a schedule."""
         await self.conn.execute(insert(pipeline_runs).values(tenant_id=tenant_id, name=name, run_id=run_id))
 
     async def runs(self, tenant_id: str, name: str, limit: int) -> Sequence[str]:
-        """Ids of its newest runs, newest first: those that were noted, and those of any schedule of it."""
+        """Ids of its newest runs, newest first: recorded ones, and those of its schedules."""
         mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
         query = select(pipeline_runs.c.run_id).where(*mine).order_by(pipeline_runs.c.run_id.desc()).limit(limit)
         ids = list((await self.conn.execute(query)).scalars())
@@ -105,12 +105,12 @@ class SqlPipelines(Statements):
         return sorted(set(ids), reverse=True)[:limit]
 
     async def newest(self, tenant_id: str) -> Mapping[str, str]:
-        """The id of each one's newest run."""
+        """The id of the newest run of each pipeline."""
         mine = pipeline_runs.c.tenant_id == tenant_id
         noted = select(pipeline_runs.c.name, func.max(pipeline_runs.c.run_id)).where(mine)
         rows = await self.conn.execute(noted.group_by(pipeline_runs.c.name))
         found: dict[str, str] = {row[0]: row[1] for row in rows}
-        # One step down an index for each schedule, however many runs it has had.
+        # One index lookup for each schedule, however many runs it has had.
         last = select(func.max(runs.c.id)).where(runs.c.schedule_id == schedules.c.id).scalar_subquery()
         where = (
             schedules.c.tenant_id == tenant_id,
@@ -124,7 +124,7 @@ class SqlPipelines(Statements):
         return found
 
     async def schedules(self, tenant_id: str) -> Mapping[str, Schedule]:
-        """Those that the file has made, by id."""
+        """The schedules that the file created, by id."""
         where = (
             schedules.c.tenant_id == tenant_id,
             schedules.c.kind == PIPELINE,
@@ -139,7 +139,7 @@ def _this(tenant_id: str, name: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _kept(row: Any) -> StoredPipeline:
-    # What somebody damaged is not run; the next time its file is read, it is written anew.
+    # A damaged document is not run; it is rewritten the next time the file is read.
     sound = row.definition is not None and not isinstance(row.definition, DamagedDocument)
     fault = row.fault if not isinstance(row.fault, DamagedDocument) else None
     return StoredPipeline(

@@ -1,4 +1,4 @@
-"""Writes the items of pipelines to tables of other people's databases."""
+"""SQL sink: writes items of pipelines to tables of external databases."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ DRIVERS = {
 }
 PACKAGES = {"postgresql+asyncpg": ("asyncpg", "postgres"), "mysql+asyncmy": ("asyncmy", "mysql")}
 PATIENCE = 10.0
-"""Seconds for a connection."""
+"""Connection timeout in seconds."""
 _UNFIT_ROWS = frozenset({1264, 1265, 1292, 1364, 1366, 1406, 3140, 3819, 4025})
-"""What MariaDB and MySQL answer to a row that they cannot hold, where their driver takes it for other trouble."""
+"""Error codes of MariaDB and MySQL for an invalid row that their driver does not classify as such."""
 _KEY_LENGTH = 190
-"""Characters of a text that is a key where a table is made: what an index of any of the databases holds."""
+"""Characters of a key column in a created table: what an index of every supported database can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlSinkDatabase:
-    """Whatever database a pipeline names; a connection for each run that writes to one."""
+    """Connects to the database that a step names, with one engine per run."""
 
     below: Path | None
-    """Where a relative path of SQLite begins; None allows none."""
+    """Base of relative SQLite paths; None allows none."""
     own: Path | None = None
-    """Our own file, which is nobody's sink."""
+    """Foliot's own SQLite file, which must not be a sink."""
     more: Sequence[Path] = ()
-    """Where else files of SQLite may be."""
+    """Other directories for SQLite files."""
 
     @asynccontextmanager
     async def open(self, into: RowTarget) -> AsyncIterator[SqlRowWriter]:
@@ -80,7 +80,7 @@ class SqlSinkDatabase:
         made = self._url(url)
         arguments: dict[str, Any] = {"timeout": PATIENCE} if made.get_backend_name() != "mysql" else {}
         try:
-            # A connection is used for a batch and let go: a run may wait for hours between two.
+            # A connection is closed after each batch: a run may wait for hours between two.
             return create_async_engine(made, poolclass=NullPool, connect_args=arguments)
         except (SQLAlchemyError, ImportError, TypeError, ValueError) as wrong:
             raise Invalid("url", f"cannot be used: {type(wrong).__name__}") from None
@@ -110,7 +110,7 @@ class SqlSinkDatabase:
         if self.own is not None and path.resolve() == self.own.resolve():
             raise Invalid("url", "is Foliot's own database: choose another file")
         roots = () if self.below is None else (self.below, *self.more)
-        # By where it leads in the end: a file of SQLite is a file, and so is whatever a link points to.
+        # By the resolved path: a symbolic link must not lead outside.
         if roots and not any(path.resolve().is_relative_to(root.resolve()) for root in roots):
             listed = ", ".join(str(root) for root in roots)
             raise Invalid("url", f"must name a file below {listed}; FOLIOT_SINK_DIRS allows more directories")
@@ -122,7 +122,7 @@ class SqlSinkDatabase:
 
 
 class SqlRowWriter:
-    """One table. What it is like is found out when the first items come."""
+    """Inserts or upserts rows in one table, reflected or created when the first items come."""
 
     def __init__(self, engine: AsyncEngine, into: RowTarget) -> None:
         self._engine = engine
@@ -141,7 +141,7 @@ class SqlRowWriter:
             raise _away(error) from None
 
     async def _found(self, first: Mapping[str, Any]) -> Table:
-        """The table as it is; made, where it may be."""
+        """The reflected table; created if it is missing and `create` allows it."""
         schema, _, name = self._into.name.rpartition(".")
         async with self._engine.begin() as conn:
             try:
@@ -172,7 +172,7 @@ class SqlRowWriter:
         return rows, refused
 
     async def _all(self, table: Table, rows: dict[int, dict[str, Any]]) -> dict[int, str]:
-        """At once, or, where one of them stands in the way of all, one by one."""
+        """In one statement, or one by one after a row error."""
         try:
             async with self._engine.begin() as conn:
                 for names, group in _alike(self._last(rows)).items():
@@ -194,7 +194,7 @@ class SqlRowWriter:
         return refused
 
     def _last(self, rows: Mapping[int, dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """Of those with the same key the last: PostgreSQL refuses to write a row twice in one statement."""
+        """The last row of each key: PostgreSQL refuses to upsert a row twice in one statement."""
         if not self._into.key:
             return list(rows.values())
         return list({tuple(str(row[name]) for name in self._into.key): row for row in rows.values()}.values())
@@ -216,7 +216,7 @@ class SqlRowWriter:
 
 
 def _alike(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """By their fields: one statement writes rows that have the same."""
+    """Rows grouped by their columns, for one statement each."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(sorted(row)), []).append(row)
@@ -228,7 +228,7 @@ def _reflected(conn: Connection, name: str, schema: str | None) -> Table:
 
 
 def _unique(table: Table, key: Sequence[str]) -> bool:
-    """Whether the database itself keeps two rows with this key apart."""
+    """Whether the table has a unique constraint or index on this key."""
     kept = [set(table.primary_key.columns.keys())]
     kept += [set(index.columns.keys()) for index in table.indexes if index.unique]
     kept += [set(rule.columns.keys()) for rule in table.constraints if isinstance(rule, UniqueConstraint)]
@@ -236,7 +236,7 @@ def _unique(table: Table, key: Sequence[str]) -> bool:
 
 
 def _made(name: str, schema: str | None, into: RowTarget, first: Mapping[str, Any]) -> Table:
-    """A table for items like this one."""
+    """A new table with columns for the fields of this item."""
     fields = list(into.columns) or list(first)
     columns = []
     for field in dict.fromkeys([*into.key, *fields]):
@@ -257,13 +257,13 @@ def _kind(value: Any, *, keyed: bool) -> Any:
     if isinstance(value, dict | list) and not keyed:
         return JSON()
     if keyed:
-        # MariaDB and MySQL index no text without a length.
+        # MariaDB and MySQL cannot index a text without a length.
         return Text().with_variant(mysql.VARCHAR(_KEY_LENGTH), "mysql", "mariadb")
     return Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 
 
 def _about_rows(error: DBAPIError) -> bool:
-    """Whether what was written is at fault: a rule of the table, a value it cannot hold."""
+    """Whether the error is about the row: a constraint, or a value out of range."""
     if error.connection_invalidated:
         return False
     codes = set((getattr(error.orig, "args", None) or ())[:1])
@@ -273,12 +273,12 @@ def _about_rows(error: DBAPIError) -> bool:
 
 
 def _said(error: DBAPIError) -> str:
-    """What the database says of it, in a line; of a driver's names for its own classes nobody needs to hear."""
+    """The database's message on one line, without the driver's class names."""
     return (str(error.orig).splitlines() or ["refused"])[0].rpartition(">: ")[2][:200]
 
 
 def _away(error: Exception) -> Unavailable:
-    """In words without an address or a user."""
+    """An error without address and user."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     name = type(cause.__cause__ or cause).__name__
     said = "the database of the sink does not answer"

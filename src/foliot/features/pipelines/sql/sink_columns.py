@@ -1,4 +1,4 @@
-"""Makes an item fit the columns of a table that somebody else made."""
+"""Converts items to rows: values by the column types of an existing table."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _WORDS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no"
 
 
 class ItemUnfit(Exception):
-    """An item that the table cannot hold."""
+    """The item does not fit the table; the message says why."""
 
 
 def fit(table: Table, item: Mapping[str, Any], into: RowTarget) -> dict[str, Any]:
-    """The row of an item."""
+    """The row of an item; `ItemUnfit` when a field or value does not fit."""
     names = list(dict.fromkeys([*into.key, *into.columns])) if into.columns else list(item)
     if unknown := [name for name in names if name not in table.columns]:
         raise ItemUnfit(f"{into.name} has no column {unknown[0]!r}; give `columns`")
@@ -101,7 +101,7 @@ def _text(kind: Any, value: Any) -> str:
         made = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     else:
         made = str(value)
-    # What UTF-8 cannot hold is refused here, for all databases alike; PostgreSQL holds no U+0000.
+    # Lone surrogates are refused here, for all databases alike; PostgreSQL stores no U+0000.
     made.encode()
     length = getattr(kind, "length", None)
     if "\x00" in made or (length is not None and len(made) > length):
@@ -129,4 +129,4 @@ _KINDS: tuple[tuple[Any, Callable[[Any, Any], Any]], ...] = (
     (types.LargeBinary, _bytes),
     (types.String, _text),
 )
-"""What a value becomes for a column of this kind; the first that fits counts."""
+"""Converters by column type; the first match is used."""

@@ -1,4 +1,4 @@
-"""The transforms that Foliot brings along."""
+"""The built-in transforms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
 from foliot.features.pipelines.steps.webhooks import WebhookSink
 
 ALIASES = {"DiscordSink": ("core.infra.discord_sink.DiscordSink",)}
-"""Names that files of older systems use."""
+"""Names in files of older systems."""
 
 
 def built_in() -> Sequence[type[Transform]]:
-    """All of them, in the order in which a chain would have them."""
+    """All built-in transforms, in the usual order of a chain."""
     return [
         HttpFetcher,
         FeedFetcher,

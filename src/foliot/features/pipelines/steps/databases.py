@@ -1,4 +1,4 @@
-"""SqlSink and MongoSink: items in other people's databases, a group at a time."""
+"""SqlSink and MongoSink: write items to external databases in batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Group = Annotated[int, Field(ge=1, le=5000)]
 
 
 class RowSink(Transform):
-    """What both have in common. Items go on to the next step when they are written."""
+    """Base of both sinks. Items go on to the next step when they are written."""
 
     key: Names = Field(default_factory=list)
     """Fields that make two items the same: the later one takes the earlier one's place, in this run and in others.
@@ -46,11 +46,11 @@ class RowSink(Transform):
 
     @abstractmethod
     async def into(self, ctx: StepContext) -> tuple[SinkDatabase, RowTarget]:
-        """Where they go."""
+        """The database and the target of its rows."""
 
 
 async def _written(rows: RowWriter, group: list[Item], ctx: StepContext) -> list[Item]:
-    """Those that were taken."""
+    """Writes a batch; returns the items that were written."""
     refused = await rows.put(group) if group else {}
     for at, why in refused.items():
         ctx.fail(group[at], f"was not taken: {why}", permanent=True)
@@ -94,7 +94,7 @@ class MongoSink(RowSink):
 
 
 async def _hidden(url: Confidential, ctx: StepContext) -> str:
-    """The URL, which no line of the run will show, for it may hold a password."""
-    found = await ctx.reveal(url)
-    ctx.hide(found)
-    return found
+    """The URL, registered for redaction because it may contain a password."""
+    revealed = await ctx.reveal(url)
+    ctx.hide(revealed)
+    return revealed

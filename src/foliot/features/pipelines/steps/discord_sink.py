@@ -1,4 +1,4 @@
-"""DiscordSink: items as messages in a channel, as many in one as fit, and no faster than Discord takes them."""
+"""DiscordSink: posts items to a channel, several per message, within Discord's rate limits."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from foliot.features.pipelines.chain.context import Confidential, StepContext
 from foliot.features.pipelines.chain.fetch import Fetched, FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.steps.sink import plain, text
+from foliot.features.pipelines.steps.item_fields import plain, text
 
 MESSAGE = 2000
-"""Characters of a message."""
+"""Maximum characters of a message."""
 EMBEDS = 10
-"""In one message, and characters of all of them."""
+"""Maximum embeds of a message, and characters of all of them."""
 EMBEDS_CHARACTERS = 6000
 TITLE, DESCRIPTION = 256, 1500
 TRIES = 5
-"""Of one message that Discord asked to wait with."""
+"""Maximum tries of a message after 429."""
 LONGEST_WAIT = 60.0
 ANSWER = 64 * 1024
 _FIELD = re.compile(r"\{([A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\}")
 _WEB = re.compile(r"https?://\S{1,2000}")
 
 Part = tuple[Item, Any]
-"""An item, and what a message says of it: text, or an embed."""
+"""An item, and its part of a message: text, or an embed."""
 
 
 class DiscordSink(Transform):
     """Writes items into a channel of Discord. They go on to the next step when Discord has taken them.
 
     `template` is what is said of an item: `{field}` stands for its value. Without one it is the title and the URL, or
-    the whole item. Nobody is mentioned by it, whatever an item says.
+    the whole item. Mentions in items are disabled.
     """
 
     channel_id: Annotated[int, Field(ge=1, lt=2**64)]
@@ -101,7 +101,7 @@ class DiscordSink(Transform):
 
 
 def _value(item: Item, path: str) -> Any:
-    """A field, or one inside another: `price.amount`. What is not there is empty."""
+    """A field by its path, such as `price.amount`; empty when it is missing."""
     if path in item:
         return item[path]
     found: Any = item
@@ -122,7 +122,7 @@ def _fits(group: list[Part]) -> bool:
 
 
 class DiscordChannel:
-    """One channel; knows how soon Discord takes the next message."""
+    """Posts to one channel, and waits as its rate limit demands."""
 
     def __init__(self, channel_id: int, token: str, ctx: StepContext) -> None:
         self._url = f"{ctx.outside.discord.api}/channels/{channel_id}/messages"
@@ -132,7 +132,7 @@ class DiscordChannel:
         self._sent = 0
 
     async def send(self, group: list[Part]) -> list[Item]:
-        """Those that Discord has taken."""
+        """Posts a message; returns the items that Discord accepted."""
         body = orjson.dumps(self._message(group))
         for _ in range(TRIES):
             await self._turn()
@@ -162,7 +162,7 @@ class DiscordChannel:
     def _message(self, group: list[Part]) -> dict[str, Any]:
         parts = [said for _, said in group]
         told = {"content": "\n".join(parts)} if isinstance(parts[0], str) else {"embeds": parts}
-        # The same message of a later attempt, if it comes soon, is taken for the same.
+        # Nonce: Discord deduplicates the same message of a later attempt, if it comes soon.
         again = hashlib.blake2b(f"{self._ctx.run_id} {self._sent} ".encode() + orjson.dumps(told), digest_size=12)
         return {**told, "allowed_mentions": {"parse": []}, "nonce": again.hexdigest(), "enforce_nonce": True}
 
@@ -173,7 +173,7 @@ class DiscordChannel:
 
 
 def _pause(answer: Fetched) -> float:
-    """How long Discord wants to be left alone: it says so when its bucket is empty, or when it was asked too often."""
+    """Seconds to wait, from the rate limit headers of an empty bucket or from a 429."""
     if answer.status == 429:
         return max(_number(_body(answer).get("retry_after")), _number(answer.headers.get("retry-after")), 0.05)
     if answer.headers.get("x-ratelimit-remaining") == "0":

@@ -1,4 +1,4 @@
-"""ArticleExtractor and PriceExtractor: what a page says, wherever on it that stands."""
+"""ArticleExtractor and PriceExtractor: extract articles and prices from pages without selectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HTML = "text/html; charset=utf-8"
 
 
 class PageReader(Transform):
-    """What both have in common."""
+    """Base of both extractors: takes the page from a field, and adds the extracted fields."""
 
     field: Name = "body"
     """Where the page is."""
@@ -48,7 +48,7 @@ class PageReader(Transform):
 
     @abstractmethod
     async def read(self, page: bytes, item: Item, ctx: StepContext) -> dict[str, Any] | None:
-        """What the page says; None when it says nothing, which is counted then."""
+        """The extracted fields; None for a failed item, which is counted."""
 
 
 class ArticleExtractor(PageReader):
@@ -67,7 +67,7 @@ class ArticleExtractor(PageReader):
 class PriceExtractor(PageReader):
     """Finds the price on a product's page: `price` (a text of digits), `currency` and `price_source`.
 
-    What the page tells machines comes first (JSON-LD, microdata, Open Graph), then the selectors. Where the field is
+    Structured data comes first (JSON-LD, microdata, Open Graph), then the selectors. Where the field is
     a short text and no page, such as `1.299,00 €`, that is read.
     """
 
@@ -90,6 +90,6 @@ class PriceExtractor(PageReader):
 
 
 def _digits(price: str) -> str:
-    """Without zeros that say nothing; with two places, as prices have them."""
+    """Without trailing zeros, but with at least two decimal places."""
     whole, _, places = price.partition(".")
     return f"{whole}.{places.rstrip('0').ljust(2, '0')}"

@@ -1,4 +1,4 @@
-"""FeedFetcher: the entries of RSS and Atom feeds."""
+"""FeedFetcher: fetches RSS and Atom feeds, one item per entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from foliot.features.pipelines.steps.fetchers import FetchTransform
 from foliot.features.pipelines.steps.item_fields import BUDGET, ahead, sources, within
 
 MOST = 10_000
-"""Entries of one feed."""
+"""Maximum entries of one feed."""
 MOST_TEXT = 200_000
 ACCEPT = "application/atom+xml,application/rss+xml,application/xml;q=0.9,*/*;q=0.1"
 
@@ -29,7 +29,7 @@ class FeedFetcher(FetchTransform):
     """Fetches RSS and Atom feeds, and makes an item of every entry, in the order of the feed.
 
     An item has `url`, `title`, `id`, `summary`, `content`, `author`, `published_at`, `updated_at`, `tags`, `feed_url`
-    and `feed_title`; what an entry does not say is null.
+    and `feed_title`; missing values are null.
     """
 
     limit: Annotated[int, Field(ge=1, le=MOST)] = MOST
@@ -61,10 +61,10 @@ class FeedFetcher(FetchTransform):
 
 
 def read_feed(body: bytes, content_type: str, url: str, limit: int) -> dict[str, Any]:
-    """The entries of a feed, as JSON. Runs in a process of its own."""
+    """Parses a feed; returns its entries as JSON. Runs in a separate process."""
     import feedparser
 
-    # As a stream, never as it is: a text that looks like a path or a URL would be opened.
+    # As a stream: feedparser would open a string that looks like a path or a URL.
     read: Any = feedparser.parse(
         io.BytesIO(body), response_headers={"content-type": content_type, "content-location": url}
     )
@@ -86,7 +86,7 @@ def _entry(one: Any, feed: str, title: str | None) -> dict[str, Any]:
         "content": _text(content[0].get("value")) if content else None,
         "author": _text(one.get("author")),
         "published_at": _moment(one.get("published_parsed")),
-        # Asked of the plain dict: the parser's own would answer with the day of publication.
+        # By `dict.get`: feedparser's own lookup would fall back to the date of publication.
         "updated_at": _moment(dict.get(one, "updated_parsed")),
         "tags": [term for tag in one.get("tags") or [] if (term := _text(tag.get("term")))],
         "feed_url": feed,
@@ -109,7 +109,7 @@ def _text(value: Any) -> str | None:
 
 
 def _moment(parsed: Any) -> str | None:
-    """What a feed's date means in UTC."""
+    """A date of the feed in UTC, ISO 8601."""
     try:
         return None if parsed is None else rfc3339(datetime.fromtimestamp(calendar.timegm(parsed), UTC))
     except (ValueError, OverflowError, OSError, TypeError):

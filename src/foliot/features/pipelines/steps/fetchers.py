@@ -1,4 +1,4 @@
-"""HttpFetcher: pages and documents by their URLs."""
+"""HttpFetcher: fetches URLs concurrently, in order; the base of all fetching transforms."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from foliot.pages.charset import decoded
 
 
 class FetchTransform(Transform):
-    """What all that fetch have in common."""
+    """Base of transforms that fetch: URLs, concurrency, delay per host."""
 
     urls: Urls = Field(default_factory=list)
     """Fetched first."""
     url_field: Name = "url"
-    """The field of the items of the step before that holds a URL."""
+    """The field with the URL in items of the step before."""
     headers: dict[str, Confidential] = Field(default_factory=dict, max_length=50)
     timeout_seconds: Seconds = 30.0
     concurrency: Workers = 4
-    """How many requests are under way at once; answers keep their order."""
+    """Maximum concurrent requests; results keep their order."""
     delay_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
-    """Seconds between the beginnings of two requests to the same host."""
+    """Seconds between the starts of two requests to the same host."""
     _turns: dict[str, float] = PrivateAttr(default_factory=dict)
-    """By host, when it may be asked next."""
+    """When the next request to each host may start."""
 
     async def get(self, item: Item, ctx: StepContext, accept: str, most: int = LARGEST) -> Fetched | None:
-        """What stands at its URL; None when that failed, which is counted then."""
+        """Fetches the item's URL; None for a failed item, which is counted."""
         url = reach(item, self.url_field)
         if url is MISSING or not isinstance(url, str) or not url.strip():
             ctx.fail(item, f"has no URL in its field {self.url_field!r}", permanent=True)
@@ -66,7 +66,7 @@ class FetchTransform(Transform):
 class HttpFetcher(FetchTransform):
     """Fetches URLs: those of `urls`, then that of every item. The answer is in `body`, as text.
 
-    Adds `url` (where it was found in the end), `status`, `content_type` and `body` to the item.
+    Adds `url` (after redirects), `status`, `content_type` and `body` to the item.
     """
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:

@@ -1,4 +1,4 @@
-"""JsonlSink and CsvSink: items in files, whole or not at all."""
+"""JsonlSink and CsvSink: write items to files, atomically."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pydantic import AfterValidator, Field
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.steps.item_fields import MISSING, Names, reach
-from foliot.features.pipelines.steps.sink import plain, text
+from foliot.features.pipelines.steps.item_fields import MISSING, Names, plain, reach, text
 
 BUFFER = 64 * 1024
 _PLACE = re.compile(r"\{([^{}]*)\}")
@@ -37,11 +36,11 @@ Path = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_fill
 
 
 class FileSink(Transform):
-    """What both have in common. Items go on to the next step as they are."""
+    """Base of both sinks. Items go on to the next step unchanged."""
 
     path: Path
     append: bool = False
-    """Add to the file instead of taking its place; what a stopped run has added stays."""
+    """Append to the file instead of replacing it; lines of a stopped run stay."""
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
         place = filled(self.path, ctx)
@@ -68,11 +67,11 @@ class FileSink(Transform):
 
     @abstractmethod
     def lines(self) -> Any:
-        """What makes the lines of an item."""
+        """The function that encodes an item."""
 
 
 class JsonlSink(FileSink):
-    """Writes each item as a line of JSON. The file takes the place of an older one when the run is at its end."""
+    """Writes each item as a line of JSON. The file replaces an older one when the run ends."""
 
     def lines(self) -> Any:
         return lambda item: plain(item) + b"\n"
@@ -93,7 +92,7 @@ class CsvSink(FileSink):
 
 
 class _CsvRows:
-    """The rows of one file."""
+    """Encodes the rows of one file."""
 
     def __init__(self, columns: list[str], delimiter: str, *, head: bool) -> None:
         self.chosen = bool(columns)
@@ -114,19 +113,19 @@ class _CsvRows:
             writer.writerow([_neutral(name) for name in self.columns])
         writer.writerow(row)
         made = written.getvalue().encode()
-        # Only now: an item that cannot be written does not take the head along.
+        # Only now: if the first item cannot be written, the header is written with the next.
         self.head = False
         return made
 
 
 def _neutral(value: Any) -> Any:
-    """Without what a spreadsheet would take for a formula."""
+    """Guards against CSV injection: a text that a spreadsheet would take for a formula gets an apostrophe."""
     made = text(value)
     return f"'{made}" if isinstance(value, str) and made.startswith(("=", "+", "-", "@", "\t", "\r")) else made
 
 
 def filled(path: str, ctx: StepContext) -> str:
-    """The path with its places filled in."""
+    """The path with its placeholders filled in."""
     values = {
         "date": f"{ctx.now:%Y-%m-%d}",
         "time": f"{ctx.now:%H%M%S}",

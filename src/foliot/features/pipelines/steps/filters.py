@@ -1,4 +1,4 @@
-"""Filter and Deduplicate: which items go on."""
+"""Filter and Deduplicate: drop items by a condition or a repeated key."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from foliot.features.pipelines.model.definition import Item
 from foliot.features.pipelines.steps.item_fields import MISSING, Name, Names, reach
 
 PATIENCE = 0.05
-"""Seconds for which one text may be searched: a pattern that takes longer takes for ever on the next."""
+"""Time limit of one regular expression search: a pattern that exceeds it backtracks catastrophically."""
 LONGEST = 100_000
-"""Characters of a text that are searched."""
+"""Maximum characters of a text that are searched."""
 
 
 def _pattern(text: str) -> str:
@@ -88,7 +88,7 @@ class Filter(Transform):
 
 
 def _same(value: Any, wanted: Any) -> bool:
-    """As JSON has it: true is not 1."""
+    """Equality of JSON: true is not 1."""
     return value == wanted and isinstance(value, bool) is isinstance(wanted, bool)
 
 
@@ -99,7 +99,7 @@ class Deduplicate(Transform):
     """A field, or several that count together."""
     ignore_case: bool = False
     remember: Annotated[int, Field(ge=1, le=10_000_000)] = 1_000_000
-    """How many different keys are remembered; the one not seen for longest is forgotten first."""
+    """How many distinct keys are remembered (LRU)."""
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
         seen: OrderedDict[bytes, None] = OrderedDict()
@@ -119,7 +119,7 @@ class Deduplicate(Transform):
             ctx.log(f"{double:,} items were seen before")
 
     def _mark(self, item: Item) -> bytes | None:
-        """Short, whatever the values: a run may see millions."""
+        """A hash of the key, because a run may see millions."""
         values = [reach(item, name) for name in self.key]
         if all(value is MISSING or value is None for value in values):
             return None

@@ -1,4 +1,4 @@
-"""How steps find a value inside an item, and work on several items at once without losing their order."""
+"""Shared by transforms: paths into items, parameter types, encoding, and ordered concurrent mapping."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from foliot.core import jsonable
 from foliot.features.pipelines.model.definition import Item
 
 T = TypeVar("T")
@@ -18,11 +19,11 @@ S = TypeVar("S")
 MISSING: Any = object()
 
 BUDGET = 6 * 1024 * 1024
-"""Bytes of JSON that a reader in another process answers at most."""
+"""Maximum bytes of JSON in one answer of a separate process."""
 
 
 def reach(value: Any, path: str) -> Any:
-    """What stands at `offers.0.price`; `MISSING` when nothing does. A name with a dot in it is found as well."""
+    """The value at a path such as `offers.0.price`, else `MISSING`. A key with a dot in it matches too."""
     if isinstance(value, Mapping) and path in value:
         return value[path]
     for part in path.split("."):
@@ -36,7 +37,7 @@ def reach(value: Any, path: str) -> Any:
 
 
 def within(made: Iterable[T], budget: int) -> tuple[list[T], bool]:
-    """As many of the first as their JSON has room for, and whether there are more."""
+    """The first elements whose JSON fits the budget, and whether there are more."""
     kept: list[T] = []
     for one in made:
         budget -= len(orjson.dumps(one))
@@ -57,7 +58,7 @@ def _nameable(name: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_nameable)]
-"""Of a field of an item; `offers.0.price` reaches into it."""
+"""Name of a field; a path such as `offers.0.price` reaches into it."""
 
 Names = Annotated[list[Name], Field(max_length=1000), BeforeValidator(_listed)]
 """One name, or several."""
@@ -71,7 +72,7 @@ Seconds = Annotated[float, Field(gt=0, le=600)]
 
 
 async def ahead(given: AsyncIterator[T], work: Callable[[T], Awaitable[S]], most: int) -> AsyncGenerator[S]:
-    """What the work makes of each, in their order, while at most so many are under way."""
+    """Maps concurrently with at most `most` calls under way; results keep their order."""
     under_way: deque[asyncio.Future[S]] = deque()
     try:
         async for one in given:
@@ -86,21 +87,37 @@ async def ahead(given: AsyncIterator[T], work: Callable[[T], Awaitable[S]], most
             future.cancel()
         if under_way:
             await asyncio.wait(under_way)
-            # Whoever leaves early has no ear for what else went wrong.
+            # After an early exit, exceptions of the other futures are dropped.
             for future in under_way:
                 future.cancelled() or future.exception()
 
 
 async def closed(stream: AsyncIterator[Any]) -> None:
-    """Let a stream go, if it is one that holds anything."""
+    """Closes an async generator; other iterators have nothing to close."""
     close = getattr(stream, "aclose", None)
     if close is not None:
         await close()
 
 
 async def sources(urls: list[str], items: AsyncIterator[Item], field: str) -> AsyncGenerator[Item]:
-    """An item for each of these URLs, then those of the step before that have one."""
+    """An item for each of these URLs, then the items of the step before that have one."""
     for url in urls:
         yield {field: url}
     async for item in items:
         yield item
+
+
+def plain(item: Item) -> bytes:
+    """The item as JSON; `TypeError` for values that JSON cannot represent."""
+    return jsonable.dumps(item)
+
+
+def text(value: Any) -> str:
+    """A value as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | list | tuple | dict):
+        return jsonable.dumps(value).decode()
+    return str(value)

@@ -1,4 +1,4 @@
-"""HtmlParser and JsonParser: fields out of pages and documents."""
+"""HtmlParser and JsonParser: extract fields by selectors and paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.features.pipelines.steps.selectors import read_page
 from foliot.pages.selectors import as_xpath, compiled
 
 LARGE = 256 * 1024
-"""Bytes; a larger document is read in a process of its own: what it becomes may be a hundred times as large."""
+"""Bytes; a larger document is parsed in a separate process, because its objects may take a hundred times the memory."""
 
 
 def _css(selector: str) -> str:
@@ -42,7 +42,7 @@ class FieldSelector(BaseModel):
     css: Css | None = None
     xpath: Xpath | None = None
     all: bool = False
-    """A list of everything that it finds, instead of the first."""
+    """A list of all matches, instead of the first."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -52,12 +52,12 @@ class FieldSelector(BaseModel):
 
     @property
     def selector(self) -> str:
-        """As the reader takes it."""
+        """As one selector text."""
         return self.css or self.xpath or ""
 
 
 def _pick(given: Any) -> Any:
-    # Checked here, so that a complaint names the field and not the key of the long form.
+    # Checked here, so that an error names the field and not the key of the long form.
     return {"css": _css(given)} if isinstance(given, str) else given
 
 
@@ -149,7 +149,7 @@ class JsonParser(Transform):
 
 
 def read_json(body: bytes, path: str, fields: Mapping[str, str], start: int = 0) -> dict[str, Any]:
-    """What stands at a path, as JSON, from an element on; as much as one answer holds, and where the rest begins."""
+    """The elements at a path, as JSON, from `start` on; as many as one answer can hold, and where the rest begins."""
     try:
         document = orjson.loads(body)
     except ValueError as wrong:
@@ -176,12 +176,12 @@ def _no_json(why: str) -> dict[str, Any]:
 
 
 def without(item: Item, field: str) -> Item:
-    """The item without what a step has used up."""
+    """The item without this field."""
     return {name: value for name, value in item.items() if name != field}
 
 
 def text_of(item: Item, field: str, ctx: StepContext) -> str | None:
-    """The text in a field; None, and a failed item, where there is none."""
+    """The text in a field; None for a failed item, which is counted."""
     value = reach(item, field)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Reads fields off a page by CSS and XPath selectors."""
+"""Extracts fields from a page by CSS and XPath selectors, in a separate process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LINKS = frozenset({"href", "src", "action", "data-src", "poster"})
 
 
 def read_page(body: bytes, url: str, each: str | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the page, or of every element that `each` finds, as JSON. Runs in a process of its own.
+    """The fields of the page, or of every element that `each` matches, as JSON.
 
-    `wanted` has for each field its selector, and whether all that it finds is wanted.
+    `wanted` has for each field its selector, and whether all matches are wanted.
     """
     count_tags(body)
     tree = _tree(body)
@@ -33,7 +33,7 @@ def _tree(body: bytes) -> Any:
     from lxml import etree, html
 
     try:
-        # Nothing is fetched for it, and no tree is deeper than the parser allows.
+        # Without network access and with the parser's limit on depth.
         return html.document_fromstring(
             body, parser=html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
         )

@@ -1,4 +1,4 @@
-"""SitemapFetcher: the pages that a site says it has."""
+"""SitemapFetcher: fetches sitemaps and sitemap indexes, one item per page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from foliot.features.pipelines.steps.fetchers import FetchTransform
 from foliot.features.pipelines.steps.item_fields import sources
 
 LARGEST = 30 * 1024 * 1024
-"""Bytes of a sitemap, before and after it is unpacked; the protocol allows 50 MiB, and hardly anybody has one."""
+"""Maximum bytes of a sitemap, compressed and uncompressed; the protocol allows 50 MiB, which is hardly ever used."""
 MOST = 50_000
-"""URLs of one, likewise."""
+"""Maximum URLs of one sitemap, by the protocol."""
 DEEPEST = 3
 MOST_SITEMAPS = 1000
 PART = 5000
-"""Of those, how many are told at once."""
+"""Maximum URLs in one answer of the separate process."""
 LONGEST = 2048
 _GZIP = b"\x1f\x8b"
 _WORDS = ("lastmod", "changefreq", "priority")
@@ -50,7 +50,7 @@ class SitemapFetcher(FetchTransform):
                     return
 
     async def _all(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncGenerator[Item]:
-        """One sitemap after the other, the pages of each as they come."""
+        """Fetches one sitemap after the other, and yields their pages."""
         seen: set[str] = set()
         async with aclosing(sources(self.urls, items, self.url_field)) as asked:
             async for item in asked:
@@ -68,7 +68,7 @@ class SitemapFetcher(FetchTransform):
                                 waiting.extend(({self.url_field: url}, depth + 1) for url in new)
 
     async def _read(self, item: Item, ctx: StepContext) -> AsyncGenerator[dict[str, Any]]:
-        """What one says, a part at a time."""
+        """The entries of one sitemap, parsed in parts."""
         fetched = await self.get(item, ctx, "application/xml,text/xml;q=0.9,text/plain;q=0.5,*/*;q=0.1", LARGEST)
         at: int | None = 0 if fetched is not None else None
         while fetched is not None and at is not None:
@@ -85,7 +85,7 @@ class SitemapFetcher(FetchTransform):
 
 
 def read_sitemap(body: bytes, url: str, start: int = 0) -> dict[str, Any]:
-    """The next of the pages and sitemaps that one names, as JSON. Runs in a process of its own."""
+    """The pages and sitemaps that a sitemap lists, from `start` on, as JSON. Runs in a separate process."""
     plain = _unpacked(body)
     if plain is None:
         return _wrong(f"it has more than {LARGEST // 1024 // 1024} MiB, or is no gzip")
@@ -112,7 +112,7 @@ def _unpacked(body: bytes) -> bytes | None:
 
 
 Entries = tuple[str, list[dict[str, str]]]
-"""The name of the root, and the words of each entry."""
+"""The name of the root element, and the values of each entry."""
 
 
 def _lines(plain: bytes) -> Entries | str:
@@ -124,7 +124,7 @@ def _lines(plain: bytes) -> Entries | str:
 def _document(plain: bytes) -> Entries | str:
     from lxml import etree
 
-    # Nothing that it names is fetched or put in its place.
+    # No external entity is fetched, and none is expanded (XXE).
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True)
     try:
         root = etree.fromstring(plain, parser)

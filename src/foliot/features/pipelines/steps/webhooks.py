@@ -1,4 +1,4 @@
-"""WebhookSink: items by HTTP, a group at a time."""
+"""WebhookSink: posts items by HTTP in batches, with an idempotency key."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from foliot.features.pipelines.chain.context import Confidential, StepContext
 from foliot.features.pipelines.chain.fetch import FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.steps.item_fields import Seconds
-from foliot.features.pipelines.steps.sink import plain
+from foliot.features.pipelines.steps.item_fields import Seconds, plain
 
 ANSWER = 64 * 1024
 
@@ -51,7 +50,7 @@ class WebhookSink(Transform):
     async def _sent(
         self, url: str, headers: dict[str, str], group: list[tuple[Item, bytes]], ctx: StepContext
     ) -> list[Item]:
-        """Those that the target has taken."""
+        """Posts a batch; returns the items that the target accepted."""
         if not group:
             return []
         told = {"pipeline": ctx.pipeline, "run_id": ctx.run_id, "items": [orjson.Fragment(text) for _, text in group]}

@@ -1,1 +1,1 @@
-"""Usecases."""
+"""Use cases of pipelines, and the reconciler of their file."""

@@ -1,4 +1,4 @@
-"""Everything that may be asked of pipelines."""
+"""Use cases of pipelines: list, get, run."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 RUNS_SHOWN = 20
 _LOOKED_AT = 200
-"""So many of a running run's newest events are looked through for its last progress."""
+"""How many of the newest events of a run are searched for its last progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineStatus:
-    """A pipeline as it stands."""
+    """A stored pipeline with its schedule and newest run."""
 
     kept: StoredPipeline
     schedule: Schedule | None
@@ -48,7 +48,7 @@ class PipelineStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineRunView:
-    """A run of a pipeline, and how far each step has come."""
+    """A run of a pipeline, with the progress of each step."""
 
     run: RunView
     steps: Sequence[Mapping[str, Any]]
@@ -56,7 +56,7 @@ class PipelineRunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipelines:
-    """List, look, run. Only a file defines them."""
+    """Lists and runs pipelines. Only the file creates and changes them."""
 
     store: Database
     clock: Clock
@@ -69,7 +69,7 @@ class Pipelines:
         """Every pipeline of the tenant, in the order of its file."""
         async with ctx.read() as tx:
             kept = await SqlPipelines(tx).all(ctx.tenant_id)
-            # Not only those that the file has made: `get` tells of each.
+            # By id, not only the schedules that the file created: `get` shows each.
             ids = [one.schedule_id for one in kept if one.schedule_id is not None]
             found = await SqlSearch(tx).several_schedules(ctx.tenant_id, ids)
             schedules = {one.id: one for one in found if one.status is not ScheduleStatus.DELETED}
@@ -85,7 +85,7 @@ class Pipelines:
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def faults(self, ctx: QueryContext) -> Sequence[FileFault]:
-        """What is wrong with the file and stands beside no pipeline, as those who read it report it."""
+        """Faults of the file that belong to no pipeline, as the processes that read it report them."""
         async with ctx.read(across_tenants=True) as tx:
             nodes = await SqlRetention(tx).nodes(self.clock.now() - SEEN)
         reports = [node["report"].get(REPORTED) for node in nodes if isinstance(node["report"], Mapping)]
@@ -94,7 +94,7 @@ class Pipelines:
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def get(self, ctx: QueryContext, name: str) -> tuple[PipelineStatus, Sequence[PipelineRunView]]:
-        """One, with its newest runs."""
+        """One pipeline with its newest runs."""
         async with ctx.read() as tx:
             kept = await self._find(tx, ctx.caller, name)
             ids = await SqlPipelines(tx).runs(ctx.tenant_id, name, RUNS_SHOWN)
@@ -109,7 +109,7 @@ class Pipelines:
     async def run(
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> RunView:
-        """A run now, in the queue `manual`."""
+        """Starts a run now, in the queue `manual`."""
         Fields.of("", raw).finish()
         tx = await ctx.begin(self.limiter)
         kept = await self._find(tx, ctx.caller, name)
@@ -133,7 +133,7 @@ class Pipelines:
 
 
 async def _steps(tx: Transaction, run: RunView) -> Sequence[Mapping[str, Any]]:
-    """Of a run that ended, its result; of one that goes on, or failed, the last progress it told."""
+    """The steps from the result of an ended run, else from its last progress event."""
     if isinstance(run.result, Mapping) and isinstance(run.result.get("steps"), list):
         found: Sequence[Mapping[str, Any]] = run.result["steps"]
         return found

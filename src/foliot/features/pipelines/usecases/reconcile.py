@@ -1,4 +1,4 @@
-"""Brings the store in step with the file that defines pipelines: what is new, changed or gone takes effect at once."""
+"""Reconciles the database with the pipelines file: applies new, changed and removed pipelines."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from foliot.wakeups.feed import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 FROM_FILE = ManagedBy.FILE.value
 PERIOD = 0.5
-"""Seconds between two looks: a change that two of them find alike is in effect within two seconds."""
+"""Poll interval in seconds: a change on which two polls agree is in effect within two seconds."""
 REPORTED = "pipelines"
-"""Under this name a process reports what is wrong with its file."""
+"""Key under which a process reports the faults of its file."""
 MOST_REPORTED = 20
 PATIENCE = timedelta(seconds=30)
-"""After which a schedule is asked for again for which the tenant had no room."""
+"""Delay of the next try to create a schedule that exceeded the tenant's limit."""
 
 _SENTENCES = {
     "loaded": "a new pipeline",
@@ -60,7 +60,7 @@ log = structlog.get_logger("foliot.pipelines")
 
 
 def wanted(definition: PipelineDefinition) -> dict[str, Any] | None:
-    """The request that makes the schedule of a pipeline; None when it has none."""
+    """The request for the schedule of a pipeline; None when it has none."""
     if definition.draft is None:
         return None
     return {**definition.draft, "name": definition.name, "action": {"kind": PIPELINE, PIPELINE: definition.name}}
@@ -68,10 +68,10 @@ def wanted(definition: PipelineDefinition) -> dict[str, Any] | None:
 
 @dataclass(slots=True, kw_only=True)
 class PipelineReconciler:
-    """Reads the file when it changes. Any number may: what one has done, the next one finds done.
+    """Applies the file when it changes. Idempotent: any number of processes may do so.
 
-    A file that cannot be read, and a pipeline that is not in order, change nothing: what ran before runs on, and says
-    what is wrong with what stands there now.
+    An unreadable file or an invalid pipeline changes nothing but the faults that are shown: the last valid definition
+    stays in effect.
     """
 
     store: Database
@@ -81,14 +81,14 @@ class PipelineReconciler:
     name: str = "pipelines"
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
-    """What is wrong with the file, a sentence each."""
+    """Errors of the file, a sentence each."""
     faults: list[FileFault] = field(default_factory=list)
-    """Those of them that stand beside no pipeline: the file as a whole, or what has no name to stand by."""
+    """Those of them that belong to no pipeline: of the file as a whole, or of an entry without a valid name."""
     _waiting: list[tuple[str, int, PipelineEntry, FileFault]] = field(default_factory=list)
-    """Those for which the tenant had no room, and what was said of each."""
+    """Pipelines that exceeded the tenant's limit, and the fault of each."""
     _again_at: datetime | None = None
     _told: set[str] = field(default_factory=set)
-    """What the log has heard since the file changed."""
+    """Messages logged since the file changed, to log each once."""
 
     @property
     def clock(self) -> Clock:
@@ -107,13 +107,13 @@ class PipelineReconciler:
             elif self._again_at is not None and now >= self._again_at:
                 await self._retry()
         except BaseException:
-            # Half of it may be in effect: the next look does it again, and finds that half done.
+            # It may have been applied in part: the next poll applies it again, which is idempotent.
             self.book.forget()
             raise
         return DeclarerRound(PERIOD)
 
     async def apply(self, sheet: FileContents) -> None:
-        """Make it so."""
+        """Applies the contents of the file."""
         faults = [] if sheet.fault is None else [sheet.fault]
         faults += [fault for one in sheet.pipelines if not NAME.fullmatch(one.name) for fault in one.faults]
         if faults != self.faults:
@@ -132,7 +132,7 @@ class PipelineReconciler:
         for place, written in enumerate(sheet.pipelines):
             before = standing.get(written.name)
             kept = self._kept(sheet.file, place, written, before, self.clock.now())
-            # Of a large file one pipeline is edited at a time: the others cost nothing.
+            # In a large file usually one pipeline is edited: the others cost no transaction.
             if not _stands(before, kept, live):
                 await self._write(sheet.file, place, written)
         named = {written.name for written in sheet.pipelines}
@@ -141,7 +141,7 @@ class PipelineReconciler:
                 await self._remove(self._caller, name)
 
     def report(self) -> Mapping[str, Any]:
-        """For whoever asks another process about the pipelines."""
+        """The faults, for status requests to other processes."""
         if not self.faults:
             return {}
         told = [fault.to_dict() for fault in self.faults[:MOST_REPORTED]]
@@ -152,7 +152,7 @@ class PipelineReconciler:
         return Caller(self.tenant_id, "pipelines", Role.SYSTEM, Interface.FILE)
 
     async def _standing(self) -> tuple[Mapping[str, StoredPipeline], Mapping[str, Schedule]]:
-        """What stands: the pipelines by name, and their schedules by id."""
+        """The stored pipelines by name, and their schedules by id."""
         async with self.store.read(self.tenant_id) as tx:
             kept = await SqlPipelines(tx).all(self.tenant_id)
             return {one.name: one for one in kept}, await SqlPipelines(tx).schedules(self.tenant_id)
@@ -177,7 +177,7 @@ class PipelineReconciler:
             log.info(_SENTENCES[did], action=f"pipeline_{did}", pipeline=written.name)
 
     async def _retry(self) -> None:
-        """Room may have been made since. What somebody else has read out of a newer file meanwhile stays as it is."""
+        """Retries pipelines that exceeded a limit, unless another process has updated them from a newer file."""
         waiting, self._again_at = list(self._waiting), None
         self._waiting.clear()
         standing, _ = await self._standing()
@@ -189,9 +189,9 @@ class PipelineReconciler:
 
     @unchecked_command
     async def _settle(self, ctx: CommandContext, file: str, place: int, written: PipelineEntry) -> str | None:
-        """What was done; None when all of it stood already."""
+        """Applies one pipeline; returns what was changed, None for nothing."""
         tx = await ctx.begin(self.declaring.schedules.limiter)
-        # Processes that read the same file wait for one another here.
+        # Row lock: serialises processes that apply the same file.
         declared = await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, written.name)
         now = self.clock.now()
         before = await SqlPipelines(tx).get(self.tenant_id, written.name)
@@ -210,7 +210,7 @@ class PipelineReconciler:
     def _kept(
         self, file: str, place: int, written: PipelineEntry, before: StoredPipeline | None, now: datetime
     ) -> StoredPipeline:
-        """As the store will have it: of a pipeline that is not in order, what held before still holds."""
+        """The new row; of an invalid pipeline, the last valid definition is kept."""
         sound = written.definition is not None
         return StoredPipeline(
             tenant_id=self.tenant_id,
@@ -228,7 +228,7 @@ class PipelineReconciler:
     async def _schedule(
         self, ctx: CommandContext, definition: PipelineDefinition, declared: DeclaredSchedule | None
     ) -> Schedule | None:
-        """The schedule as the file wants it. Whether somebody paused it is not the file's affair."""
+        """Creates or updates the schedule; whether it is paused is left as it is."""
         of, raw = (FROM_FILE, definition.name), wanted(definition)
         stands = await self._stands(ctx.tx, declared)
         if raw is None:
@@ -252,7 +252,7 @@ class PipelineReconciler:
         return None if found is None or found.status is ScheduleStatus.DELETED else found
 
     async def _run_first(self, ctx: CommandContext, definition: PipelineDefinition, now: datetime) -> None:
-        """A pipeline without a schedule runs once for each of its revisions, whoever reads it and however often."""
+        """A pipeline without a schedule runs once per revision, however many processes read the file."""
         run_id = self.declaring.schedules.new_id(RUN)
         if not await SqlPipelines(ctx.tx).first(self.tenant_id, definition.name, definition.revision, run_id):
             return
@@ -282,7 +282,7 @@ class PipelineReconciler:
         ctx.after_commit(lambda: _log_removed(name))
 
     async def _cancel(self, ctx: CommandContext, name: str) -> Sequence[str]:
-        """Whatever waits to run it; what schedules have made goes or stays with them."""
+        """Cancels its queued runs without a schedule; runs of schedules follow their schedule."""
         waiting = await SqlPipelines(ctx.tx).waiting(self.tenant_id, name)
         if waiting:
             now = self.clock.now()
@@ -304,7 +304,7 @@ def _log_removed(name: str) -> None:
 
 
 def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:
-    """A run of a pipeline that no schedule makes."""
+    """The request for a run without a schedule."""
     action: Mapping[str, Any] = {PIPELINE: name}
     return RunRequest(
         id=run_id,
@@ -321,7 +321,7 @@ def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:
 
 
 def _stands(before: StoredPipeline | None, kept: StoredPipeline, live: Mapping[str, Schedule]) -> bool:
-    """Whether nothing is left to do: the file says what the store has, and the schedule is there."""
+    """Whether nothing has changed: the row equals the file, and the schedule exists."""
     if before is None or before.fault is not None or replace(before, updated_at=kept.updated_at) != kept:
         return False
     scheduled = kept.definition is not None and kept.definition.draft is not None

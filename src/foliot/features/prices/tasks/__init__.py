@@ -1,4 +1,4 @@
-"""The tasks that Foliot brings along. Each is given what it needs: nothing here reaches for a global."""
+"""The built-in tasks, and how they are built: dependencies are passed in, there are no globals."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from foliot.features.prices.tasks.cleanup import RunCleanup
 from foliot.features.prices.tasks.scrape import PriceScrape
 from foliot.features.tasks.model.task import Task
 
-EVERYBODY = TenantAllowList(None)
-"""For tasks that read and write nothing but what is the tenant's own."""
+ALL_TENANTS = TenantAllowList(None)
+"""For tasks that read and write the tenant's own data only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDependencies:
-    """What the built-in tasks are given."""
+    """Dependencies of the built-in tasks."""
 
     store: Database
     clock: Clock
     egress: Egress
     apart: IsolatedCall
-    """Reads strangers' pages, in a process that can be killed."""
+    """Parses untrusted pages in a process that can be killed."""
     retention_days: int
     probes: Sequence[Probe] = ()
     scraper: JsonService | None = None
-    """The service that scrapes for us, where there is one."""
+    """The external scraper service, if one is configured."""
     scraper_tenants: TenantAllowList = OPERATORS_OWN
-    """Who may call it."""
+    """Tenants that may call it."""
 
 
 def built_in(needs: TaskDependencies) -> list[Task]:
-    """All of them."""
+    """All built-in tasks."""
     store, clock = needs.store, needs.clock
     cleanup = RunCleanup(store=store, clock=clock, retention_days=needs.retention_days)
     health = HealthCheck(store=store, clock=clock, probes=needs.probes)
@@ -54,11 +54,11 @@ def built_in(needs: TaskDependencies) -> list[Task]:
         tenants=needs.scraper_tenants,
     )
     return [
-        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=EVERYBODY),
-        # It names the operator's servers and services, and whether they are up: nothing for other tenants.
+        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=ALL_TENANTS),
+        # Its result names the operator's servers and services, which other tenants must not see.
         _task("health_check_services", health.run, queue="monitoring", retries=0),
-        _task("scrape_competitor_prices", scraping.run, queue="scraping", tenants=EVERYBODY),
-        _task("comprehensive_price_analysis", analysis.run, queue="analysis", tenants=EVERYBODY),
+        _task("scrape_competitor_prices", scraping.run, queue="scraping", tenants=ALL_TENANTS),
+        _task("comprehensive_price_analysis", analysis.run, queue="analysis", tenants=ALL_TENANTS),
     ]
 
 

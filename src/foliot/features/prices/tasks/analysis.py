@@ -1,4 +1,4 @@
-"""`comprehensive_price_analysis`: what the price history says, per product and competitor."""
+"""`comprehensive_price_analysis`: trends, alerts and cheapest competitors from the price history."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from foliot.features.prices.tasks.products import Competitor
 from foliot.features.tasks.model.context import TaskContext
 
 MOST = 100_000
-"""How many observations one analysis reads; the newest."""
+"""Maximum observations that one analysis reads, the newest first."""
 
 Percent = Annotated[float, Field(gt=0, le=1000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTrend:
-    """One product at one competitor, over the days that were looked at."""
+    """One product at one competitor over the analysed days."""
 
     competitor: str
     product: str
@@ -75,7 +75,7 @@ class PriceTrend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertThresholds:
-    """What is worth an alert."""
+    """Changes that lead to an alert."""
 
     drop_percent: float
     rise_percent: float
@@ -83,11 +83,11 @@ class AlertThresholds:
 
 
 def lines(history: Sequence[PriceObservation]) -> list[PriceTrend]:
-    """One for each product and competitor. `history` is sorted by both, and by time."""
+    """One trend per product and competitor; `history` is sorted by both, and by time."""
     made = []
     for (competitor, product), group in groupby(history, key=lambda one: (one.competitor, one.product)):
         seen = list(group)
-        # A shop that changes its currency begins anew: numbers of two currencies cannot be compared.
+        # After a change of currency the trend starts again: prices in two currencies cannot be compared.
         currency = seen[-1].currency
         prices = [one.price for one in seen if one.currency == currency]
         made.append(
@@ -109,10 +109,10 @@ def lines(history: Sequence[PriceObservation]) -> list[PriceTrend]:
     return made
 
 
-def alerts(found: Sequence[PriceTrend], watch: AlertThresholds) -> list[dict[str, Any]]:
-    """What stands out, the largest change first."""
+def alerts(trends: Sequence[PriceTrend], watch: AlertThresholds) -> list[dict[str, Any]]:
+    """Trends above the thresholds, the largest change first."""
     made: list[dict[str, Any]] = []
-    for line in sorted(found, key=lambda line: -abs(line.change_percent or 0)):
+    for line in sorted(trends, key=lambda line: -abs(line.change_percent or 0)):
         said = {"competitor": line.competitor, "product": line.product, "price": _shown(line.price)}
         change = line.change_percent or 0.0
         if change <= -watch.drop_percent:
@@ -126,10 +126,10 @@ def alerts(found: Sequence[PriceTrend], watch: AlertThresholds) -> list[dict[str
     return made
 
 
-def cheapest(found: Sequence[PriceTrend]) -> dict[str, dict[str, Any]]:
-    """For each product that several competitors sell in one currency: who sells it for least."""
+def cheapest(trends: Sequence[PriceTrend]) -> dict[str, dict[str, Any]]:
+    """For each product that several competitors sell in one currency, the cheapest of them."""
     made = {}
-    for product, group in groupby(sorted(found, key=lambda line: line.product), key=lambda line: line.product):
+    for product, group in groupby(sorted(trends, key=lambda line: line.product), key=lambda line: line.product):
         sellers = list(group)
         if len(sellers) > 1 and len({line.currency for line in sellers}) == 1:
             least = min(sellers, key=lambda line: line.price)
@@ -139,7 +139,7 @@ def cheapest(found: Sequence[PriceTrend]) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceAnalysis:
-    """Reads the tenant's price history."""
+    """The task: reads the tenant's price history and computes trends and alerts."""
 
     store: Database
     clock: Clock
@@ -155,33 +155,35 @@ class PriceAnalysis:
         stale_days: Annotated[int, Field(ge=1, le=3650)] = 7,
         limit: Annotated[int, Field(ge=1, le=500)] = 500,
     ) -> dict[str, Any]:
-        """Say for each product and competitor how its price moved, and what is worth an alert."""
+        """Report for each product and competitor how its price moved, and what is worth an alert."""
         now = self.clock.now()
         async with self.store.read(ctx.tenant_id) as tx:
             history = await SqlPrices(tx).history(ctx.tenant_id, now - timedelta(days=days), competitor_ids, MOST)
-        found = lines(history)
+        trends = lines(history)
         watch = AlertThresholds(
             drop_percent=drop_percent, rise_percent=rise_percent, stale_before=now - timedelta(days=stale_days)
         )
-        raised = alerts(found, watch)
-        for one in raised[:20]:
-            ctx.logger.warning("%s: %s at %s, now %s", one["alert"], one["product"], one["competitor"], one["price"])
-        moved = sorted(found, key=lambda line: (-abs(line.change_percent or 0), line.product, line.competitor))
+        raised = alerts(trends, watch)
+        for alert in raised[:20]:
+            ctx.logger.warning(
+                "%s: %s at %s, now %s", alert["alert"], alert["product"], alert["competitor"], alert["price"]
+            )
+        moved = sorted(trends, key=lambda line: (-abs(line.change_percent or 0), line.product, line.competitor))
         ctx.logger.info(
-            "%d observations, %d products and competitors, %d alerts", len(history), len(found), len(raised)
+            "%d observations, %d products and competitors, %d alerts", len(history), len(trends), len(raised)
         )
         return {
             "since": rfc3339(now - timedelta(days=days)),
             "until": rfc3339(now),
             "observations": len(history),
             "complete": len(history) < MOST,
-            "lines": len(found),
-            "changed": sum(1 for line in found if line.change),
+            "lines": len(trends),
+            "changed": sum(1 for line in trends if line.change),
             "alerts": raised[:limit],
             "alerts_left_out": max(len(raised) - limit, 0),
             "products": [line.as_dict() for line in moved[:limit]],
             "products_left_out": max(len(moved) - limit, 0),
-            "cheapest": dict(list(cheapest(found).items())[:limit]),
+            "cheapest": dict(list(cheapest(trends).items())[:limit]),
         }
 
 
@@ -197,7 +199,7 @@ def _percent(now: Decimal, then: Decimal) -> float:
 
 
 def _shown(price: Decimal) -> str:
-    """As people write it: two places, more only where there are more."""
+    """With two decimal places, more only where the price has more."""
     exact = price.normalize()
     places = -int(exact.as_tuple().exponent)
     return f"{price:.{max(places, 2)}f}"

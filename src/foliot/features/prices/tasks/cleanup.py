@@ -1,4 +1,4 @@
-"""`cleanup_old_execution_records`: deletes a tenant's old runs and old prices, in small steps."""
+"""`cleanup_old_execution_records`: deletes a tenant's old runs and prices in small transactions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Days = Annotated[int, Field(ge=1, le=36_500)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCleanup:
-    """Deletes what is the tenant's own, and nobody else's: the house prunes by its own rule besides."""
+    """Deletes rows of the tenant only; the engine's retention applies independently of it."""
 
     store: Database
     clock: Clock

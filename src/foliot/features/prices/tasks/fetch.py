@@ -1,4 +1,4 @@
-"""Visits one product's page, through the one way out, and reads its price."""
+"""Fetches one product page through egress and extracts its price."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ HEADERS = {
 
 
 class NoPrice(Exception):
-    """No price came of a visit; says why."""
+    """The page gave no price; the message says why."""
 
 
 async def visit(
-    egress: Egress, apart: IsolatedCall, one: WatchedProduct, ctx: TaskContext, timeout: timedelta
+    egress: Egress, apart: IsolatedCall, product: WatchedProduct, ctx: TaskContext, timeout: timedelta
 ) -> FoundPrice:
-    """The price that its page says, read in a process of its own; `NoPrice` otherwise."""
-    reply = await _get(egress, one.url, ctx, timeout)
+    """The price on the product's page, extracted in a separate process; `NoPrice` otherwise."""
+    reply = await _get(egress, product.url, ctx, timeout)
     if reply.truncated:
         raise NoPrice(f"its page has more than {LARGEST // 1024 // 1024} MiB")
-    wanted = {"content_type": _header(reply, "content-type"), "selectors": one.selectors}
+    wanted = {"content_type": _header(reply, "content-type"), "selectors": product.selectors}
     try:
         found = await apart(price_on, reply.body, wanted, ctx.tenant_id)
     except Unreadable as why:
@@ -44,7 +44,7 @@ async def visit(
 
 
 async def _get(egress: Egress, url: str, ctx: TaskContext, timeout: timedelta) -> OutgoingResponse:
-    """The page itself, wherever its address leads: each step is checked like the first."""
+    """Follows redirects; the SSRF guard checks each request like the first."""
     for _ in range(REDIRECTS + 1):
         request = OutgoingRequest(
             method="GET",

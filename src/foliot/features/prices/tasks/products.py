@@ -1,4 +1,4 @@
-"""Which products are watched, and where: what the price tasks are given."""
+"""Parameters of the price tasks: the watched products."""
 
 from __future__ import annotations
 
@@ -41,21 +41,25 @@ class WatchedProduct(DocumentedModel):
 
     competitor: Competitor
     product: Annotated[str, Field(min_length=1, max_length=200)]
-    """The same word for the same product at every competitor."""
+    """Name of the product, the same at every competitor."""
     url: Annotated[str, Field(max_length=2048), AfterValidator(_url)]
     top: bool = False
-    """Whether it is one of the top products, which a quick check looks at."""
+    """Whether it is one of the top products, to which `top_products_only` restricts a run."""
     selectors: Annotated[list[Selector], Field(max_length=10)] = Field([])
-    """Where the page shows its price, for pages that do not say so to machines."""
+    """Where the page shows its price, for pages without structured data."""
 
 
 Products = Annotated[list[WatchedProduct], Field(max_length=MOST_PRODUCTS)]
 
 
 def chosen(products: list[WatchedProduct], competitors: list[str], *, top_only: bool) -> list[WatchedProduct]:
-    """Those of these competitors (of all, when none is named), in the order given."""
-    return [one for one in products if (not competitors or one.competitor in competitors) and (one.top or not top_only)]
+    """The products of these competitors (of all, when none is named), in the order given."""
+    return [
+        product
+        for product in products
+        if (not competitors or product.competitor in competitors) and (product.top or not top_only)
+    ]
 
 
 def as_json(products: list[WatchedProduct]) -> list[dict[str, Any]]:
-    return [one.model_dump(mode="json", exclude_defaults=True) for one in products]
+    return [product.model_dump(mode="json", exclude_defaults=True) for product in products]

@@ -1,4 +1,4 @@
-"""`scrape_competitor_prices`: visits product pages, finds their prices, and adds them to the history."""
+"""`scrape_competitor_prices`: fetches product pages, extracts their prices, and adds them to the history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METHOD = "ScrapeCompetitorPrices"
 KEPT = 100
 """How many failures a result lists; the others are counted."""
 STEP = 25
-"""After so many visits, what was found is written down and told."""
+"""After this many pages, prices are stored and progress is reported."""
 
 NOTHING = (
     "there is nothing to scrape: no product is watched{of}. Give `products`, a list of "
@@ -38,16 +38,16 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceScrape:
-    """Asks the scraper service where there is one, and visits the pages itself otherwise."""
+    """The task: calls the scraper service if one is configured, and fetches the pages itself otherwise."""
 
     store: Database
     clock: Clock
     egress: Egress
     apart: IsolatedCall
-    """Where pages are read."""
+    """Parses pages in a separate process."""
     service: JsonService | None = None
     tenants: TenantAllowList = OPERATORS_OWN
-    """Who may call the service; the others' pages are visited."""
+    """Tenants that may call the service; for others, pages are fetched here."""
 
     async def run(
         self,
@@ -62,13 +62,13 @@ class PriceScrape:
         """Find the price of every watched product at these competitors, and keep it in the price history."""
         watched = chosen(products, competitor_ids, top_only=top_products_only)
         if self.service is not None and ctx.tenant_id in self.tenants:
-            wish: dict[str, Any] = {"competitor_ids": competitor_ids}
-            # Only what is said: a service need not know what we could say besides.
+            request: dict[str, Any] = {"competitor_ids": competitor_ids}
+            # Only fields that are set: a service need not know the others.
             if watched:
-                wish["products"] = as_json(watched)
+                request["products"] = as_json(watched)
             if top_products_only:
-                wish["top_products_only"] = True
-            return await self._ask(ctx, wish)
+                request["top_products_only"] = True
+            return await self._ask(ctx, request)
         if not watched:
             of = f" of {', '.join(competitor_ids)}" if competitor_ids else ""
             ctx.give_up(NOTHING.format(of=of))
@@ -81,8 +81,8 @@ class PriceScrape:
             async with self.store.begin(observations[0].tenant_id) as tx:
                 await SqlPrices(tx).add(observations)
 
-    async def _ask(self, ctx: TaskContext, wish: Mapping[str, Any]) -> dict[str, Any]:
-        assert self.service is not None  # noqa: S101 -- asked by whoever saw one
+    async def _ask(self, ctx: TaskContext, request: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.service is not None  # noqa: S101 -- the caller has checked
         attempt = AttemptInfo(
             run_id=ctx.run_id,
             tenant_id=ctx.tenant_id,
@@ -92,18 +92,18 @@ class PriceScrape:
             scheduled_for=ctx.scheduled_for,
         )
         try:
-            answer = await self.service.call(METHOD, wish, attempt, timedelta(minutes=20))
+            answer = await self.service.call(METHOD, request, attempt, timedelta(minutes=20))
         except ServiceFailed as failed:
             if failed.permanent:
                 ctx.give_up(str(failed))
             ctx.retry(reason=str(failed))
-        observations = [one for raw in _prices(answer) if (one := self._observed(ctx, raw)) is not None]
+        observations = [price for raw in _prices(answer) if (price := self._observed(ctx, raw)) is not None]
         await self.keep(observations)
         ctx.logger.info("The scraper service answered with %d prices", len(observations))
         return {"by": "service", "stored": len(observations), "answer": answer if not observations else None}
 
     def _observed(self, ctx: TaskContext, raw: object) -> PriceObservation | None:
-        """A price of the service's answer, if it can be read as one."""
+        """Parses one price of the service's answer; None when it is none."""
         if not isinstance(raw, Mapping):
             return None
         price = amount(raw.get("price"))
@@ -136,7 +136,7 @@ def _prices(answer: object) -> Sequence[object]:
 
 
 class _PriceVisits:
-    """The visits of one attempt, and what came of them."""
+    """Fetches the pages of one attempt concurrently, and collects prices and failures."""
 
     def __init__(self, *, scraping: PriceScrape, ctx: TaskContext, timeout: timedelta, total: int) -> None:
         self.scraping = scraping
@@ -152,41 +152,41 @@ class _PriceVisits:
         left = iter(watched)
 
         async def go() -> None:
-            for one in left:
-                await self._visit(one)
+            for product in left:
+                await self._visit(product)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(concurrency, len(watched))):
                 group.create_task(go())
         await self._write()
 
-    async def _visit(self, one: WatchedProduct) -> None:
+    async def _visit(self, watched: WatchedProduct) -> None:
+        competitor, product = watched.competitor, watched.product
         try:
-            found = await visit(self.scraping.egress, self.scraping.apart, one, self.ctx, self.timeout)
+            found = await visit(self.scraping.egress, self.scraping.apart, watched, self.ctx, self.timeout)
         except NoPrice as failure:
             self.failed += 1
-            self.ctx.logger.warning("%s at %s: %s", one.product, one.competitor, failure)
+            self.ctx.logger.warning("%s at %s: %s", product, competitor, failure)
             if len(self.failures) < KEPT:
-                self.failures.append({"competitor": one.competitor, "product": one.product, "error": str(failure)})
+                self.failures.append({"competitor": competitor, "product": product, "error": str(failure)})
         else:
-            made = self.scraping.observation(self.ctx, one.competitor, one.product, one.url, found)
-            self.waiting.append(made)
+            self.waiting.append(self.scraping.observation(self.ctx, competitor, product, watched.url, found))
             self.by_source[found.source] = self.by_source.get(found.source, 0) + 1
         self.done += 1
         if self.done % STEP == 0:
             await self._write()
 
     async def _write(self) -> None:
-        made, self.waiting = self.waiting, []
-        await self.scraping.keep(made)
-        self.stored += len(made)
+        observations, self.waiting = self.waiting, []
+        await self.scraping.keep(observations)
+        self.stored += len(observations)
         self.ctx.progress(done=self.done, total=self.total, stored=self.stored, failed=self.failed)
 
     def result(self) -> Any:
-        """Nothing found at all is a failed attempt, some not found a partial run."""
+        """Without any price the attempt fails; with some missing, the run is partial."""
         if not self.stored:
             self.ctx.retry(reason=f"none of {self.total} prices could be read; the first: {self.failures[0]['error']}")
-        made = {
+        result = {
             "by": "visits",
             "visited": self.total,
             "stored": self.stored,
@@ -194,4 +194,4 @@ class _PriceVisits:
             "found_by": dict(sorted(self.by_source.items())),
             "failures": self.failures,
         }
-        return Partial(made) if self.failed else made
+        return Partial(result) if self.failed else result

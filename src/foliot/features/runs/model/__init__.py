@@ -1,1 +1,1 @@
-"""Model."""
+"""Values and rules of runs."""

@@ -1,6 +1,6 @@
-"""What a run does when it is sent again: by the settings of its schedule now, or by those it had then.
+"""Decides what a replayed run does: by its schedule's settings now, or by those it had when the run was created.
 
-A run that was given other parameters than its schedule has keeps them, whichever it follows.
+Parameters that were overridden for one run are kept, whichever settings it follows.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from foliot.features.schedules.model.document import ActionCheck, read_action
 
 
 class ReplayVersion(StrEnum):
-    """By which settings of its schedule a run is sent again."""
+    """Which settings of its schedule a replayed run follows."""
 
     NOW = "now"
-    """As they are; as they were, where the schedule is gone or does something else."""
+    """The present ones; the old ones where the schedule is gone, damaged, or has another kind of action."""
     THEN = "then"
-    """As they were when the run was made."""
+    """Those of the version the run was created from."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """On what terms runs are sent again."""
+    """Options of a replay."""
 
     as_of: ReplayVersion = ReplayVersion.NOW
     patch: Mapping[str, Any] | None = None
-    """Laid over what each of them would send."""
+    """A merge patch applied to what each of them would send."""
 
     @classmethod
     def of(cls, details: Mapping[str, Any]) -> ReplayOptions:
-        """As they were kept."""
+        """From their stored form."""
         return cls(ReplayVersion(details.get("as_of", ReplayVersion.THEN)), details.get("patch"))
 
     def details(self) -> dict[str, Any]:
-        """In the form in which they are kept."""
+        """In their stored form."""
         return {"as_of": self.as_of.value} | ({} if self.patch is None else {"patch": dict(self.patch)})
 
 
@@ -49,7 +49,7 @@ AS_IT_WAS = ReplayOptions(ReplayVersion.THEN)
 
 
 def gone(kind: str, schedule: Schedule | None) -> str | None:
-    """Why a run of this kind cannot follow its schedule as it is now; None when it can."""
+    """Why a run of this kind cannot follow its schedule's present settings; None when it can."""
     if schedule is None:
         return "it has no schedule"
     if schedule.status is ScheduleStatus.DELETED:
@@ -62,8 +62,8 @@ def gone(kind: str, schedule: Schedule | None) -> str | None:
 
 
 def own(action: Mapping[str, Any], then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What was said for one run alone, where its parameters differ from those of its schedule then, laid over those
-    of now: what it was given stays, what was taken from it stays away. None when nothing was."""
+    """The overrides of one run: where its parameters differ from those of its schedule then, applied to those of now.
+    Parameters that were added stay, those that were removed stay removed. None when nothing was overridden."""
     given = {name: value for name, value in action.items() if name not in then or then[name] != value}
     taken = then.keys() - action.keys()
     if not given and not taken:
@@ -85,14 +85,14 @@ def merged(document: object, patch: object) -> Any:
 
 
 def edited(kind: str, config: Mapping[str, Any], patch: Mapping[str, Any], check: ActionCheck) -> dict[str, Any]:
-    """What is sent with the patch laid over it; `Invalid` says why that cannot be sent."""
+    """The configuration with the patch applied; `Invalid` says why it cannot be sent."""
     if not config:
         raise Invalid("patch", "has nothing to change: what this one asks for is no payload")
     return read_action("patch", kind, kept("patch", merged(config, patch), config), check)
 
 
 def read_terms(fields: Fields) -> ReplayOptions:
-    """On what terms somebody wants runs sent again."""
+    """The options of a replay request."""
     return ReplayOptions(fields.choice("as_of", ReplayVersion, ReplayVersion.NOW), _patch(fields.value("patch")))
 
 

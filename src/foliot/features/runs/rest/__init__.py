@@ -1,1 +1,1 @@
-"""Rest."""
+"""HTTP routes of runs."""

@@ -1,4 +1,4 @@
-"""Frames of server-sent events: the events of a run as its stream sends them."""
+"""Encodes the events of a run as frames of server-sent events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.servers.http.run_broadcast import EventView
 
 
 def frame(event: Event) -> bytes:
-    """One event on the wire. JSON has no raw line breaks, so no content can forge a frame."""
+    """One event as a frame. JSON has no raw line breaks, so no content can forge a frame."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (
         event.seq,
         event.type.value.encode(),
@@ -19,9 +19,9 @@ def frame(event: Event) -> bytes:
 
 
 def end(run: RunView) -> bytes:
-    """The last word of a stream of events."""
-    told = {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
-    return b"event: end\ndata: %s\n\n" % encode.dumps(told)
+    """The last frame of a stream: the run's final state."""
+    last = {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
+    return b"event: end\ndata: %s\n\n" % encode.dumps(last)
 
 
 EVENTS = EventView("events", frame, end)

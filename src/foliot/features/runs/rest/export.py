@@ -1,4 +1,4 @@
-"""All runs that match a filter, as a download: a JSON document per line, or a table."""
+"""The route that exports all runs matching a filter, as NDJSON or CSV."""
 
 from __future__ import annotations
 
@@ -49,35 +49,35 @@ async def export(
     q: Filter = None,
     form: Annotated[Literal["ndjson", "csv"], Query(alias="format")] = "ndjson",
 ) -> Response:
-    """Newest first, however many there are; runs that are made meanwhile are not among them. NDJSON has a run per line
-    as lists have it. A cell of the table that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Newest first, without a limit; runs that are created meanwhile are not among them. NDJSON has a run per line, in
+    the form of lists. A CSV cell that a spreadsheet would take for a formula begins with an apostrophe."""
     wish = cases[Search].read_runs(q)
-    media, told = (CSV, _rows) if form == "csv" else (NDJSON, _documents)
-    pieces = _pieces(cases, caller, wish, told, head=table([[*COLUMNS, *ERROR]]) if form == "csv" else b"")
+    media, encoder = (CSV, _rows) if form == "csv" else (NDJSON, _documents)
+    pieces = _pieces(cases, caller, wish, encoder, head=table([[*COLUMNS, *ERROR]]) if form == "csv" else b"")
     return await sse.download(request.app, cases, caller, pieces, sse.DownloadName(media, f"runs.{form}"))
 
 
 async def _pieces(
-    cases: UseCases, caller: Caller, wish: Wish, told: Callable[[Sequence[RunView]], bytes], head: bytes
+    cases: UseCases, caller: Caller, wish: Wish, encoder: Callable[[Sequence[RunView]], bytes], head: bytes
 ) -> AsyncIterator[bytes]:
-    """A page of runs is in memory at a time. Ids only grow, so that each page goes on where the one before ended."""
+    """Holds one page of runs in memory at a time. Ids only grow, so each page continues where the last one ended."""
     yield head
     last: str | None = None
-    found: Sequence[RunView] = ()
-    while last is None or len(found) == BATCH:
-        found = await cases[Search].runs(caller, PageRequest(BATCH, last), wish)
-        if not found:
+    runs: Sequence[RunView] = ()
+    while last is None or len(runs) == BATCH:
+        runs = await cases[Search].runs(caller, PageRequest(BATCH, last), wish)
+        if not runs:
             return
-        last = found[-1].id
-        yield told(found)
+        last = runs[-1].id
+        yield encoder(runs)
 
 
-def _documents(found: Sequence[RunView]) -> bytes:
-    return b"".join(encode.dumps(schema.Run.of(one)) + b"\n" for one in found)
+def _documents(runs: Sequence[RunView]) -> bytes:
+    return b"".join(encode.dumps(schema.Run.of(run)) + b"\n" for run in runs)
 
 
-def _rows(found: Sequence[RunView]) -> bytes:
-    return table([_row(one) for one in found])
+def _rows(runs: Sequence[RunView]) -> bytes:
+    return table([_row(run) for run in runs])
 
 
 def _row(one: RunView) -> list[object]:

@@ -1,4 +1,4 @@
-"""Routes of a run's log."""
+"""Routes of a run's log: a page, counts, and the whole as text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from foliot.core.errors import Invalid
 from foliot.engine.model.event import Event
 from foliot.engine.model.views import RunView
 from foliot.features.runs import schema
-from foliot.features.runs.model.log import LogFilter
-from foliot.features.runs.model.log_category import CATEGORIES, category_of
-from foliot.features.runs.model.transcript import transcript_line
+from foliot.features.runs.model.log import CATEGORIES, LogFilter, category_of, transcript_line
 from foliot.features.runs.rest.runs import MAX_SEQ
 from foliot.features.runs.usecases.logs import MOST_LINES, LogPlace, Logs
 from foliot.features.runs.usecases.runs import Runs
@@ -101,7 +99,7 @@ async def logs(
     summary="How many lines its log has, by level, category and attempt",
 )
 async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[LogFilter, Depends(_wanted)]) -> Response:
-    """Over the whole log. What stands under a level, category or attempt is what asking for it instead would find."""
+    """Over the whole log. The number under a level, category or attempt is what a filter for it would match."""
     found = await cases[Logs].count(caller, run_id, wanted)
     return encode.answer(
         schema.LogCount(
@@ -130,7 +128,7 @@ async def raw(cases: Cases, caller: Who, run_id: RunId) -> Response:
 
 async def _text(cases: UseCases, caller: Caller, run: RunView, events: Any) -> AsyncIterator[bytes]:
     while events:
-        yield "".join(f"{_told(event)}\n" for event in events).encode()
+        yield "".join(f"{_transcript(event)}\n" for event in events).encode()
         last = events[-1].seq
         if last >= run.event_seq:
             return
@@ -138,7 +136,7 @@ async def _text(cases: UseCases, caller: Caller, run: RunView, events: Any) -> A
             run, events = await cases[Runs].events(caller, run.id, last, BATCH)
 
 
-def _told(event: Event) -> str:
+def _transcript(event: Event) -> str:
     return transcript_line(f"{event.at:%Y-%m-%d %H:%M:%S}Z", schema.run_event(event))
 
 

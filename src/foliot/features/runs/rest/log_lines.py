@@ -1,4 +1,4 @@
-"""The lines of a log as a socket tells them: made once for all who follow, each with the attempt that wrote it."""
+"""Encodes log lines for WebSockets: once for all readers, with the number of the attempt filled in per reader."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import re
 from foliot.core.document import rfc3339
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.model.run import RunState
-from foliot.features.runs.model.log_category import category_of
+from foliot.features.runs.model.log import category_of
 from foliot.servers.http import encode
 from foliot.servers.http.run_broadcast import EventView
 
-# JSON writes neither of these bytes as it is, so no line can forge one.
+# JSON never contains these bytes unescaped, so no line can forge one.
 _BEGUN = re.compile(rb"\x00(\d+)\x00")
 _OPEN = b"\x01"
 
 
 def _frame(event: Event) -> bytes:
-    """A line whose attempt is open, or the beginning of an attempt; both made without knowing what came before."""
+    """A line with a placeholder for its attempt, or a mark that one starts; neither depends on earlier events."""
     if event.type is EventType.STATE and event.state == RunState.RUNNING and event.attempt is not None:
         return b"\x00%d\x00" % event.attempt
     if event.type is not EventType.LOG:
         return b""
-    told = {"seq": event.seq, "at": rfc3339(event.at), "level": event.level, "message": event.message}
-    return encode.dumps({**told, "category": category_of(event.message)})[:-1] + b',"attempt":' + _OPEN + b"},"
+    line = {"seq": event.seq, "at": rfc3339(event.at), "level": event.level, "message": event.message}
+    return encode.dumps({**line, "category": category_of(event.message)})[:-1] + b',"attempt":' + _OPEN + b"},"
 
 
 LINES = EventView("lines", _frame, lambda _: b"")
 
 
-def written(told: bytes, attempt: int | None) -> tuple[bytes, int | None]:
-    """The lines, with commas between them, and the attempt that goes on after them."""
-    said, *begun = _BEGUN.split(told)
-    lines = [said.replace(_OPEN, _number(attempt))]
+def written(frames: bytes, attempt: int | None) -> tuple[bytes, int | None]:
+    """The lines, joined by commas with their attempts filled in, and the attempt that is current after them."""
+    first, *begun = _BEGUN.split(frames)
+    lines = [first.replace(_OPEN, _number(attempt))]
     for number, part in zip(begun[::2], begun[1::2], strict=True):
         attempt = int(number)
         lines.append(part.replace(_OPEN, _number(attempt)))

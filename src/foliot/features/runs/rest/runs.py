@@ -1,4 +1,4 @@
-"""Routes of runs."""
+"""Routes of runs: list, read, cancel, retry, events."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _filters(
     summary="List runs, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    """By a filter, by the older parameters, or by both: then all must hold."""
+    """By a filter, by the older parameters, or by both: then all must match."""
     q = filters.pop("q")
     if q:
         found = await cases[Search].runs(caller, page.more(), cases[Search].read_runs(q, filters))
@@ -73,7 +73,7 @@ async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
     summary="The runs of its schedule right before and after it",
 )
 async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
-    """However many there are; null at either end, and both for a run without a schedule."""
+    """However many runs there are; null at either end, and both for a run without a schedule."""
     before, after = await cases[Runs].neighbours(caller, run_id)
     return encode.answer(
         schema.RunNeighbours(
@@ -91,7 +91,7 @@ async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
     summary="Cancel",
 )
 async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
-    """A waiting run ends at once, a running one is asked to stop. If it ended first, that stands."""
+    """A waiting run ends at once, a running one is asked to stop. If it has ended first, its outcome stands."""
     return encode.answer(schema.Run.of(await cases[Runs].cancel(caller, run_id, asked.once(200, schema.Run.of))))
 
 
@@ -104,7 +104,7 @@ async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Respo
     summary="Run again",
 )
 async def retry(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
-    """A new run that does the same and names the old one as its parent."""
+    """A new run of the same work, with the old one as its parent."""
     made = await cases[Runs].retry(caller, run_id, asked.once(202, schema.Run.of, schema.located))
     return encode.answer(schema.Run.of(made), 202, schema.located(made))
 
@@ -138,7 +138,7 @@ async def events(
     after: Annotated[int, Depends(_after)],
     limit: Limit = MAX_LIMIT,
 ) -> Response:
-    """Numbered from 1 without gaps, so that a reader goes on exactly where it stopped."""
+    """Numbered from 1 without gaps, so that a reader resumes exactly where it stopped."""
     streamed = wants_stream(request)
     run, found = await cases[Runs].events(caller, run_id, after, 1 if streamed else limit)
     if streamed:

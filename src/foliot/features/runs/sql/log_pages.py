@@ -1,4 +1,4 @@
-"""A run's log page by page, and searched. A bounded number of chunks is in memory at a time, unpacked in a thread."""
+"""Reads and searches a run's log, stored in compressed chunks: a bounded number in memory, decompressed in a thread."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from foliot.features.runs.model.log import (
     LogFilter,
     LogRange,
     Starts,
+    beginning,
+    category_of,
     severity,
 )
-from foliot.features.runs.model.log_category import beginning, category_of
 
 FEW, MANY = 4, 40
-"""Chunks that are read at once: few at first, for most readers want little; twenty thousand lines at most."""
+"""Chunks per query: few at first, for most readers want little; twenty thousand lines at most."""
 
 Chunk = tuple[int, int, bytes]
-"""First number, last number, packed lines."""
+"""First sequence number, last sequence number, compressed lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class SqlLogs(Statements):
     """Reads chunks in order, from either end."""
 
     async def tally(self, run_id: str, after: int = 0) -> LineTally:
-        """Of every line after this number."""
+        """The tally of all lines after this number."""
         total, place = LineTally(upto=after), after
         while chunks := await self._chunks(run_id, MANY, after=place):
             total = total.plus(await REQUESTS.run(_tally, chunks, after))
@@ -49,7 +50,7 @@ class SqlLogs(Statements):
         return total
 
     async def cut(self, run_id: str, cut: LogRange) -> list[Event]:
-        """A part of the log, oldest line first."""
+        """A range of the log, oldest line first."""
         found, place, size = list[Event](), cut.at, FEW
         while len(found) < cut.behind and (chunks := await self._chunks(run_id, size, before=place)):
             lines = await REQUESTS.run(_lines, chunks, _ALL)
@@ -66,7 +67,7 @@ class SqlLogs(Statements):
     async def search(
         self, run_id: str, wanted: LogFilter, cut: LogRange, within: Sequence[range] | None = None
     ) -> tuple[list[Event], LineTally]:
-        """The same of the wanted lines alone, which are counted over the whole log, or over these numbers of it."""
+        """A range of the matching lines, which are counted over the whole log, or over these numbers of it."""
         found = _SearchHits.around(cut)
         for stretch in _WHOLE if within is None else within:
             place = stretch.start - 1
@@ -76,7 +77,7 @@ class SqlLogs(Statements):
         return [*found.behind, *found.ahead], found.total
 
     async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> LineCounts:
-        """Every line after this number that says this, counted by its sort."""
+        """Counts every line after this number that contains this text, per key."""
         found, wanted = LineCounts(upto=after), LogFilter(grep)
         while chunks := await self._chunks(run_id, MANY, after=found.upto):
             found = found.plus(await REQUESTS.run(_sorted, chunks, wanted, starts, after))
@@ -89,13 +90,13 @@ class SqlLogs(Statements):
         return sorted(found)
 
     async def kept(self, run_id: str) -> bool:
-        """Whether all that was written is still there.
+        """Whether all lines that were written are still stored.
 
-        Every number is a line that is there, or a change of state, which attempts and the run tell of.
+        Every number is a stored line, or a change of state, which the attempts and the run record.
         """
         lines = func.coalesce(func.sum(log_chunks.c.last_seq - log_chunks.c.first_seq + 1), 0)
         there = await self.conn.scalar(select(lines).where(log_chunks.c.run_id == run_id))
-        row = (await self.conn.execute(select(*_TOLD).where(runs.c.id == run_id))).first()
+        row = (await self.conn.execute(select(*_SEQUENCES).where(runs.c.id == run_id))).first()
         if row is None:
             return True
         query = select(attempts.c.started_seq, attempts.c.ended_seq).where(attempts.c.run_id == run_id)
@@ -119,7 +120,7 @@ class SqlLogs(Statements):
 
 @dataclass(slots=True)
 class _SearchHits:
-    """What a search has found: all of it counted, and as much kept as is wanted on either side of the cut."""
+    """The result of a search: all matches counted, and those kept that lie in the range."""
 
     cut: LogRange
     behind: deque[Event]
@@ -131,7 +132,7 @@ class _SearchHits:
         return cls(cut, deque(maxlen=cut.behind), [], LineTally())
 
     def take(self, chunks: Sequence[Chunk], wanted: LogFilter, stretch: range) -> None:
-        """One chunk after the other: lines can be long, and most of them are only counted."""
+        """One chunk at a time: lines can be long, and most of them are only counted."""
         for chunk in chunks:
             lines, at = [line for line in _lines([chunk], wanted) if line.seq in stretch], self.cut.at
             self.behind.extend(line for line in lines if line.seq < at)
@@ -140,19 +141,19 @@ class _SearchHits:
                 self.total = self.total.plus(LineTally(len(lines), lines[0].seq, lines[-1].seq, chunk[1]))
 
 
-_TOLD = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)
+_SEQUENCES = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)
 _ALL = LogFilter()
 _WHOLE = (range(1, 2**62),)
 _STEP = b'"progress"'
 _PLAIN = re.compile(r"[a-z0-9 _.,:;/=+*()\[\]-]+")
-"""What JSON writes as it is."""
+"""Characters that JSON writes unescaped."""
 
 
 def _tally(chunks: Sequence[Chunk], after: int) -> LineTally:
     lines, first, last = 0, None, None
     for begin, end, packed in chunks:
         data = zlib.decompress(packed)
-        # Without a step of progress, every number of a chunk is a line.
+        # A chunk without progress events has a line for every number.
         seqs: Sequence[int] = range(max(begin, after + 1), end + 1)
         if _STEP in data:
             seqs = [seq for seq, row in enumerate(orjson.loads(data), begin) if row[1] == EventType.LOG and seq > after]
@@ -188,11 +189,11 @@ def _lines(chunks: Sequence[Chunk], wanted: LogFilter) -> list[Event]:
 
 
 def _may_hold(data: bytes, wanted: LogFilter) -> bool:
-    """Whether it is worth reading: most chunks of a long log hold nothing of what is looked for."""
+    """Whether a chunk is worth parsing: most chunks of a long log hold no match."""
     if wanted.least > 1 and not any(f'"{level}"'.encode() in data for level in LEVELS[wanted.least :]):
         return False
     if wanted.categories and not any(beginning(one).encode() in data.lower() for one in wanted.categories):
         return False
-    # Only where a letter has no other form than its small one, and JSON no other way to write it.
+    # Only for ASCII that JSON writes unescaped: other text may differ in its bytes and still match.
     sure = _PLAIN.fullmatch(wanted.needle) is not None and data.isascii()
     return not sure or wanted.needle.encode() in data.lower()

@@ -1,4 +1,4 @@
-"""Turns for those who read a backlog: one batch at a time, and a rest after each, in which others are answered."""
+"""Throttles readers that catch up on a backlog: one batch at a time, and a pause after each for other requests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LONGEST_REST = 0.05
 
 @dataclass(slots=True)
 class ReadTurns:
-    """Unpacking and rendering a batch keeps the loop busy: forty readers who are behind would have it to themselves."""
+    """A lock around batches: decompressing and encoding one blocks the event loop; many readers would saturate it."""
 
     longest_rest: float = LONGEST_REST
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
     async def turn(self, *, needed: bool = True) -> AsyncIterator[None]:
-        """Read and render one batch inside. Not `needed` by a reader who has seen everything but the newest."""
+        """Read and encode one batch inside. A reader that misses only the newest events does not need the lock."""
         if not needed:
             yield
             return
@@ -27,5 +27,5 @@ class ReadTurns:
         async with self._turn:
             began = loop.time()
             yield
-            # As long as the batch took, so that at most half of the time goes to those who are behind.
+            # As long as the batch took, so that catching up takes at most half of the loop's time.
             await asyncio.sleep(min(loop.time() - began, self.longest_rest))

@@ -1,4 +1,4 @@
-"""A run's log, read page by page from either end, and searched whole."""
+"""Reads a run's log page by page from either end, and searches the whole of it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from foliot.features.schedules.usecases.schedules import find_run
 
 MOST_LINES = 1000
 REMEMBERED = 1000
-"""Logs whose number of lines a process keeps in mind: it counts only what came since."""
+"""Logs whose line counts a process caches: it then counts only lines that were added since."""
 _BEYOND = 2**62
 Remembered = TypeVar("Remembered", LineTally, LineCounts)
 
 
 @dataclass(frozen=True, slots=True)
 class LogPlace:
-    """Which part of a log: after a number, before one, around one; without any, the end."""
+    """Which page of a log: after a number, before one, around one; by default the end."""
 
     after: int | None = None
     before: int | None = None
@@ -40,7 +40,7 @@ class LogPlace:
             raise Invalid(given[1], f"and {given[0]!r} exclude each other: give one of them")
 
     def cut(self) -> LogRange:
-        """Where to cut, and how much on either side."""
+        """The range of lines to read."""
         if self.after is not None:
             return LogRange(self.after + 1, 0, self.limit)
         if self.around is not None:
@@ -50,12 +50,12 @@ class LogPlace:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """A part of a log, oldest line first."""
+    """A page of a log, oldest line first."""
 
     lines: Sequence[Event]
     total: int
     matches: int | None
-    """Over the whole log; None when every line is wanted."""
+    """Matches in the whole log; None without a filter."""
     first_seq: int | None
     last_seq: int | None
     before: int | None
@@ -66,7 +66,7 @@ class LogPage:
 
 @dataclass(frozen=True, slots=True)
 class LogCounts:
-    """How many lines are wanted. Each other number is what there would be if the wish for it alone were another."""
+    """How many lines match. Each other number is what there would be with that value in the filter instead."""
 
     count: int
     by_level: Counter[str]
@@ -76,7 +76,7 @@ class LogCounts:
 
 @dataclass(slots=True, kw_only=True)
 class Logs:
-    """Reads what runs have written."""
+    """Reads the logs of runs."""
 
     store: Database
     _known: OrderedDict[str, LineTally] = field(default_factory=OrderedDict)
@@ -84,7 +84,7 @@ class Logs:
 
     @query(Verb.READ, Thing.RUN)
     async def page(self, ctx: QueryContext, run_id: str, wanted: LogFilter, place: LogPlace) -> LogPage:
-        """A part of the log, with the true number of lines and of those that match."""
+        """A page of the log, with the exact number of lines and of matches."""
         cut = place.cut()
         async with ctx.read() as tx:
             await find_run(tx, ctx.caller, run_id)
@@ -110,7 +110,7 @@ class Logs:
 
     @query(Verb.READ, Thing.RUN)
     async def count(self, ctx: QueryContext, run_id: str, wanted: LogFilter) -> LogCounts:
-        """How many lines there are of each level, category and attempt; over the whole log, and true."""
+        """The exact number of lines of each level, category and attempt, over the whole log."""
         async with ctx.read() as tx:
             await find_run(tx, ctx.caller, run_id)
             starts = await SqlLogs(tx).starts(run_id)
@@ -154,12 +154,12 @@ def _counted(found: LineCounts, wanted: LogFilter) -> LogCounts:
 
 
 def _within(starts: Starts, attempt: int) -> list[range]:
-    """The numbers of the lines that an attempt wrote; several stretches when it was taken over."""
+    """The sequence numbers of an attempt's lines; several ranges when it was taken over."""
     bounds = [*(seq for seq, _ in starts), _BEYOND]
     return [range(*bounds[at : at + 2]) for at, (_, number) in enumerate(starts) if number == attempt]
 
 
 def _attempted(line: Event, starts: Starts) -> Event:
-    """The line with the attempt that wrote it."""
+    """The line with the number of its attempt."""
     at = bisect_right(starts, (line.seq, _BEYOND))
     return replace(line, attempt=starts[at - 1][1] if at else None)

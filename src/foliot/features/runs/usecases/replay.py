@@ -1,4 +1,4 @@
-"""What runs will do when they are sent again."""
+"""Plans what runs do when they are replayed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.features.schedules.model.document import ActionCheck, read_action
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
-    """What one run will do when it is sent again."""
+    """What one run does when it is replayed."""
 
     old: RunView
     version: int | None
@@ -30,12 +30,12 @@ class ReplayPlan:
     max_attempts: int
     timeout_seconds: int | None
     stays: str | None = None
-    """Why it does what it did then, though the settings of now were wanted."""
+    """Why it follows its old settings, though the present ones were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlanner:
-    """Knows what the runs' schedules say now, and, where it matters, what they said then."""
+    """Holds the present settings of the runs' schedules and, where needed, their old ones."""
 
     terms: ReplayOptions
     check: ActionCheck
@@ -46,7 +46,7 @@ class ReplayPlanner:
     async def of(
         cls, tx: Transaction, olds: Sequence[RunView], terms: ReplayOptions, check: ActionCheck, *, whole: bool = False
     ) -> ReplayPlanner:
-        """Two questions at most, however many runs. `whole`: also for `config`, which not everybody asks for."""
+        """Two queries at most, however many runs. `whole`: also load what `config` needs."""
         if not olds:
             return cls(terms, check, {}, {})
         tenant_id = olds[0].tenant_id
@@ -58,7 +58,7 @@ class ReplayPlanner:
         return cls(terms, check, {one.id: one for one in found}, then)
 
     def course(self, old: RunView) -> ReplayPlan:
-        """`Invalid` or `Conflict` where what would be sent is no longer right."""
+        """`Invalid` or `Conflict` where what would be sent is no longer valid."""
         made = self._course(old)
         if self.terms.patch is None:
             return made
@@ -67,7 +67,7 @@ class ReplayPlanner:
         return made if changed == config else replace(made, action=changed)
 
     def config(self, made: ReplayPlan) -> Mapping[str, Any]:
-        """All that it will be told to do."""
+        """The whole configuration of the action that it performs."""
         if made.action is not None:
             return made.action
         schedule = self.schedules.get(made.old.schedule_id or "")
@@ -92,7 +92,7 @@ class ReplayPlanner:
         )
 
     def _own(self, old: RunView, schedule: Schedule) -> Mapping[str, Any] | None:
-        """What somebody chose for this run alone, over what its schedule says now."""
+        """The overrides of this run alone, applied to its schedule's present action."""
         if old.action is None:
             return None
         then = self.then.get((old.schedule_id or "", old.version or 0), {})
@@ -102,12 +102,12 @@ class ReplayPlanner:
         try:
             return read_action("action", old.kind, chosen, self.check)
         except Invalid as wrong:
-            told = f"what run {old.id} was given no longer fits its schedule ({wrong})"
-            raise Conflict(f"{told}: send it again as_of {ReplayVersion.THEN.value}, or edit it") from None
+            misfit = f"what run {old.id} was given no longer fits its schedule ({wrong})"
+            raise Conflict(f"{misfit}: send it again as_of {ReplayVersion.THEN.value}, or edit it") from None
 
 
 def as_it_was(old: RunView) -> ReplayPlan:
-    """The same again."""
+    """A plan that repeats the run unchanged."""
     return ReplayPlan(
         old=old,
         version=old.version,

@@ -1,4 +1,4 @@
-"""Everything that may be asked of runs."""
+"""Use cases of runs: list, read, cancel, retry, events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """List, look, cancel, repeat, follow."""
+    """List, read, cancel and retry runs, and read their events."""
 
     store: Database
     clock: Clock
@@ -40,7 +40,7 @@ class Runs:
     limiter: Limiter
     new_id: Callable[[str], str]
     backlog: ReadTurns = field(default_factory=ReadTurns)
-    """Whoever reads a long log from its beginning takes turns with the others who do."""
+    """Readers of a long log take turns while they catch up."""
 
     @query(Verb.READ, Thing.RUN)
     async def list(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> Sequence[RunView]:
@@ -76,19 +76,19 @@ class Runs:
 
     @command(Verb.WRITE, Thing.RUN)
     async def cancel(self, ctx: CommandContext, run_id: str, once: IdempotentRequest = EACH_TIME) -> RunView:
-        """A waiting run ends now, a running one is asked to stop. If it ended first, that stands."""
+        """A waiting run ends now, a running one is asked to stop. If it has ended first, its outcome stands."""
         tx = await ctx.begin()
         (run,) = await with_attempts(tx, [await cancel_run(ctx, run_id)])
         return run
 
     @command(Verb.RUN, Thing.RUN)
     async def retry(self, ctx: CommandContext, run_id: str, once: IdempotentRequest = EACH_TIME) -> RunView:
-        """A new run that does the same again and names the old one as its parent."""
+        """A new run of the same work, with the old one as its parent."""
         await ctx.begin(self.limiter)
         return await self.retry_run(ctx, run_id)
 
     async def retry_run(self, ctx: CommandContext, run_id: str) -> RunView:
-        """The same inside a larger change, which has read the tenant's limits."""
+        """The same as part of the caller's transaction, which has read the tenant's limits."""
         old = await find_run(ctx.tx, ctx.caller, run_id)
         if not old.state.final:
             raise Conflict(f"run {run_id} has not ended: {old.state.value}")
@@ -99,26 +99,26 @@ class Runs:
 
     @query(Verb.READ, Thing.RUN)
     async def events(self, ctx: QueryContext, run_id: str, after: int, limit: int) -> tuple[RunView, Sequence[Event]]:
-        """The run as it stands and its events after that number, read at one moment."""
+        """The run, and its events after that number, read in one snapshot."""
         async with ctx.read() as tx:
             run = await find_run(tx, ctx.caller, run_id)
             return run, await SqlRuns(tx).events(run_id, after, limit)
 
 
 async def cancel_run(ctx: CommandContext, run_id: str) -> RunView:
-    """Cancel one inside a larger change."""
+    """Cancel one as part of the caller's transaction."""
     tx, now = ctx.tx, ctx.now
     ctx.wake(RUNS_TOPIC, PARKED_TOPIC, run_topic(run_id))
     run = await find_run(tx, ctx.caller, run_id)
     if run.kind == ARTICLES and not run.state.final:
-        # Before the run is locked: whoever finishes an article locks in this order.
+        # Before the run is locked: a transaction that finishes an article locks in this order.
         await SqlArticles(tx).release([run_id], now)
     run = await find_run(tx, ctx.caller, run_id, lock=True)
     if run.state.final and run.state is not RunState.CANCELLED:
         raise Conflict(f"run {run_id} has ended: {run.state.value}")
     if run.state.final:
         return run
-    # Nothing goes on elsewhere for a job of articles: what it waited for is dropped above, so it ends here.
+    # A batch of articles has no effect elsewhere to stop: its articles are released above, so it ends here.
     at_once = run.kind == ARTICLES
     await SqlRuns(tx).cancel([run_id], now, f"cancelled by {ctx.caller.user_id}", at_once=at_once)
     if run.schedule_id is not None:
@@ -133,16 +133,16 @@ async def cancel_run(ctx: CommandContext, run_id: str) -> RunView:
 async def repeat(
     ctx: CommandContext, courses: Sequence[ReplayPlan], origin: Origin, new_id: Callable[[str], str]
 ) -> list[RunView]:
-    """New runs that take these courses, each the child of the run that it repeats."""
+    """Create runs by these plans, each a child of the run that it repeats."""
     tx, now = ctx.tx, ctx.now
-    # What a submitted batch wants stands in its items alone.
+    # The articles of a submitted batch are stored in its items alone.
     wanted = {
         old.id: wishes
         for old in (course.old for course in courses)
         if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None
         if (wishes := await SqlArticles(tx).wishes(old.id))
     }
-    # A batch has its items at once.
+    # The items of a batch are ready at once.
     ctx.wake(RUNS_TOPIC, *([ARTICLES_TOPIC] if wanted else []))
     requests = [
         RunRequest(

@@ -28,7 +28,7 @@ _SAMPLE = Table(
 @group.command()
 def skip_next(
     schedule: ScheduleId,
-    at: Annotated[str | None, typer.Option(help="The instant to skip; refuse if the next is another.")] = None,
+    at: Annotated[str | None, typer.Option(help="The instant to skip; refused if it is not the next one.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Do not skip it after all.")] = False,
     as_json: Json = False,
     utc: Utc = False,
@@ -50,7 +50,7 @@ def realign(
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
-    """Move back a schedule that a wrong clock moved into the future; nothing fires twice."""
+    """Move a schedule back after a clock that ran ahead pushed it into the future; nothing fires twice."""
     with connect() as client:
         if (schedule is not None) == every:
             raise usage("give the id of a schedule, or --all")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from foliot.features.runs.view import RUN, RUNS
-from foliot.features.schedules.cli.draft import complete, trigger, webhook
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import connect, segment
 from foliot.terminal.flag_values import document, duration, json_or_file, usage
@@ -73,7 +73,7 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot schedule create prices --cron '0 2 * * *' --timezone Europe/Stockholm --url https://example.com/hook
     """
     draft = document("--file", file) if file is not None else {}
-    draft |= trigger(cron, every, at, timezone) | webhook(url, method, header or [], body)
+    draft |= _trigger(cron, every, at, timezone) | _webhook(url, method, header or [], body)
     flags = {
         "name": name,
         "overlap": overlap,
@@ -86,7 +86,7 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
         "tags": tag or None,
         "description": description,
     }
-    return complete(draft | {key: value for key, value in flags.items() if value is not None})
+    return _complete(draft | {key: value for key, value in flags.items() if value is not None})
 
 
 @group.get("/api/schedules/count", lambda answer: typer.echo(answer["count"]), utc=False)
@@ -167,7 +167,7 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
 
     foliot schedule preview 'weekdays at 9' --timezone Europe/Stockholm
     """
-    body = trigger(cron, every, at, timezone)
+    body = _trigger(cron, every, at, timezone)
     if ("type" in body) is (words is not None):
         raise usage("a preview needs a trigger: words such as 'every day at 9', --cron, --every or --at")
     return {**body, "count": count, "words": words, "start_at": start}
@@ -184,3 +184,53 @@ def runs(
     state: Annotated[str | None, typer.Option(*STATE_FLAGS, help="Only runs in this state.")] = None,
 ) -> None:
     """List a schedule's runs, newest first."""
+
+
+def _trigger(cron: str | None, every: str | None, at: str | None, timezone: str | None) -> dict[str, Any]:
+    """The trigger; empty when no flag gives one."""
+    given = [flag for flag, value in (("--cron", cron), ("--every", every), ("--at", at)) if value is not None]
+    if len(given) > 1:
+        raise usage(f"{' and '.join(given)} exclude each other: a schedule has one trigger")
+    zone = {"timezone": timezone} if timezone is not None else {}
+    if cron is not None:
+        return {"type": "cron", "cron_expr": cron, **zone}
+    if every is not None:
+        return {"type": "interval", "interval_seconds": duration("--every", every), **zone}
+    if at is not None:
+        return {"type": "oneoff", "run_at": at, **zone}
+    return zone
+
+
+def _webhook(url: str | None, method: str | None, headers: Sequence[str], body: str | None) -> dict[str, Any]:
+    """The action; empty when no flag gives one."""
+    if url is None:
+        if method or headers or body:
+            raise usage("--method, --header and --body need --url: they describe the request that is sent to it")
+        return {}
+    action: dict[str, Any] = {"kind": "webhook", "url": url}
+    if method is not None:
+        action["method"] = method.upper()
+    if headers:
+        action["headers"] = dict(_header(text) for text in headers)
+    if body is not None:
+        action["body"] = json_or_file("--body", body)
+    return {"action": action}
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise usage(f"--header: must be 'Name: value', got {text!r}")
+    return name.strip(), value.strip()
+
+
+def _complete(draft: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without absent values; a usage error when something required is missing."""
+    fields = {key: value for key, value in draft.items() if value is not None}
+    if not fields.get("name"):
+        raise usage("a schedule needs a name: foliot schedule create NAME …, or one in --file")
+    if "type" not in fields:
+        raise usage("a schedule needs a trigger: give --cron '0 2 * * *', --every 15m or --at 2027-01-01T09:00:00Z")
+    if "action" not in fields and "payload" not in fields:
+        raise usage("a schedule needs something to do: give --url, or an action in --file")
+    return fields

@@ -1,4 +1,4 @@
-"""Schedules as the audit log shows them."""
+"""Documents of schedules for the audit log."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from foliot.features.schedules.model.document import document
 
 
 def edited(verb: str, was: Schedule, became: Schedule) -> AuditedChange:
-    """A schedule was changed in part: the fields that differ."""
+    """The audited change of a schedule that was edited in part: only the fields that differ."""
     before, after = differences(_standing(was), _standing(became))
     return AuditedChange(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
 
 
 def audit_view(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as the trail shows it."""
+    """A schedule as the audit log records it."""
     return masked(_standing(schedule))
 
 

@@ -1,4 +1,4 @@
-"""Schedules that code or a file declares."""
+"""The record of a schedule that code or a preset declares."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredSchedule:
-    """A schedule that code or a preset has made."""
+    """What was declared under a name, and the schedule that was created from it."""
 
     tenant_id: str
     source: str
     name: str
     schedule_id: str | None
     wanted: str
-    """Digest of what was asked for."""
+    """Digest of the declared document."""
     made: Mapping[str, Any]
-    """The document as it was made: a schedule that differs was edited by somebody."""
+    """The schedule's document right after it was created: one that differs now was edited by a user."""

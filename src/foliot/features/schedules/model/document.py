@@ -1,4 +1,4 @@
-"""Reads the document in which a user describes a schedule, and writes it back."""
+"""Parses the JSON document of a schedule, and serialises a schedule to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_TAG = 64
 MAX_RUNS = 2**31 - 1
 
 
-# What answers carry beyond the request: whoever sends an answer back as a request need not cut it out first.
+# Read-only fields of an answer, ignored in a request: an answer can be sent back without removing them first.
 READ_ONLY = frozenset(
     {
         "id",
@@ -59,18 +59,18 @@ KNOWN = frozenset(
 
 
 class ActionCheck(Protocol):
-    """Reads an action's configuration into its stored form; `Invalid` names the field."""
+    """Validates an action's configuration and returns its stored form; `Invalid` names the field."""
 
     def __call__(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 CheckFor = Callable[[str], ActionCheck]
-"""The same as this tenant sees it: tasks and services of others are as unknown to it as those that never were."""
+"""The check for a tenant: tasks and services of other tenants are reported as unknown, as those that do not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleDraft:
-    """A schedule as somebody wants it."""
+    """A validated request for a schedule."""
 
     name: str
     description: str
@@ -80,13 +80,13 @@ class ScheduleDraft:
 
 
 def read_draft(raw: object, check: ActionCheck, standing: TriggerContext) -> ScheduleDraft:
-    """A whole request. `standing` is what the reading hangs on: which schedule, at what moment, in whose zone."""
+    """Parse a whole request. `standing` is its context: the schedule's id, the present moment, the default zone."""
     if raw is None:
         raise Invalid("body", "is empty; it must be an object with name, type, and action or payload")
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object", got=raw)
     fields = Fields.of("", {name: value for name, value in raw.items() if name not in READ_ONLY})
-    # A reader that complains early has not asked for all it knows.
+    # Parsing may stop at an early error, before it has asked for every known field.
     fields.asked |= KNOWN
     wrong = Complaints()
     read = wrong.attempt
@@ -123,7 +123,7 @@ def read_queue(fields: Fields) -> str:
 
 
 def read_tags(fields: Fields, name: str = "tags") -> tuple[str, ...]:
-    """Words without repetitions, at most as many as a schedule may have."""
+    """Tags without repetitions, at most as many as a schedule may have."""
     got = fields.value(name)
     if got is None:
         return ()
@@ -139,7 +139,7 @@ def read_tags(fields: Fields, name: str = "tags") -> tuple[str, ...]:
 
 
 def _optional(fields: Fields, name: str, high: int) -> int | None:
-    """Null means no limit, which no number says."""
+    """Null means no limit, which no number expresses."""
     if fields.value(name) is None:
         return None
     return fields.integer(name, 1, low=1, high=high)
@@ -162,7 +162,7 @@ def _action(fields: Fields, check: ActionCheck) -> tuple[str, dict[str, Any]]:
 
 
 def put_back(raw: object, *before: Mapping[str, Any]) -> object:
-    """The request with what stood there before in place of each `***` of its action."""
+    """The request with each `***` of its action replaced by the stored value it masks."""
     if not isinstance(raw, Mapping):
         return raw
     return {
@@ -172,7 +172,7 @@ def put_back(raw: object, *before: Mapping[str, Any]) -> object:
 
 
 def action_of(raw: object, check: ActionCheck) -> tuple[str, dict[str, Any]] | None:
-    """The kind and configuration that a request asks for; None when they cannot be read, as `read_draft` will say."""
+    """The kind and configuration that a request asks for; None when they are invalid, which `read_draft` reports."""
     if not isinstance(raw, Mapping):
         return None
     try:
@@ -182,7 +182,7 @@ def action_of(raw: object, check: ActionCheck) -> tuple[str, dict[str, Any]] | N
 
 
 def read_action(where: str, kind: str, config: object, check: ActionCheck) -> dict[str, Any]:
-    """The configuration in its stored form; complaints name the place it has in the request."""
+    """The configuration in its stored form; errors name its path in the request."""
     if not isinstance(config, Mapping):
         raise Invalid(where, "must be an object", got=config)
     check_plain(where, config)
@@ -193,7 +193,7 @@ def read_action(where: str, kind: str, config: object, check: ActionCheck) -> di
 
 
 def under(where: str, error: Invalid) -> Invalid:
-    """The complaint, or several, as seen from further out."""
+    """The error, or several, with the path of the enclosing object in front."""
     if isinstance(error, InvalidMany):
         return InvalidMany([_under(where, one) for one in error.errors])
     return _under(where, error)
@@ -204,13 +204,13 @@ def _under(where: str, error: Invalid) -> Invalid:
 
 
 ASLEEP = frozenset({"paused", "paused_reason"})
-"""What a request may say besides the schedule itself."""
+"""Fields of a request that are not part of the schedule itself."""
 
 
 def asleep(raw: object) -> tuple[object, str | None]:
-    """The request without its wish to be paused from the first moment on, and the reason for that; None without one.
+    """Split off the request to create the schedule paused: the rest of the request, and the reason; None without one.
 
-    What an answer says of its `status` is no wish: whoever sends it back may have read it long ago.
+    The `status` of an answer does not count as such a request: an answer that is sent back may be long out of date.
     """
     if not isinstance(raw, Mapping) or "paused" not in raw:
         return raw, None
@@ -221,12 +221,12 @@ def asleep(raw: object) -> tuple[object, str | None]:
 
 
 def document(schedule: Schedule) -> dict[str, Any]:
-    """The request that would make this schedule, as people may see it: of credentials, that they are there."""
+    """The request that would create this schedule, with its credentials masked."""
     return whole(replace(schedule, action=shown(schedule.action)))
 
 
 def whole(schedule: Schedule) -> dict[str, Any]:
-    """The same with its credentials as they are stored; for our own use."""
+    """The same with its credentials as they are stored; for internal use only."""
     spec, trigger = schedule.spec, schedule.spec.trigger.as_dict()
     return {
         "name": schedule.name,
@@ -260,7 +260,7 @@ _RULES = {
 
 
 def merge(base: Mapping[str, Any], patch: object) -> dict[str, Any]:
-    """The document with a patch laid over it: a null takes a field back to its default."""
+    """Applies a merge patch to the document: a null resets a field to its default."""
     if patch is None:
         raise Invalid("body", "is empty; it must be an object with the fields to change")
     if not isinstance(patch, Mapping):

@@ -1,4 +1,4 @@
-"""How a schedule fares: its last outcomes, and what they add up to."""
+"""Health of schedules: last outcomes, success ratio and failure streak of one, and a ranking of many."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from datetime import datetime
 from foliot.engine.model.run import RunState
 
 SHOWN = 20
-"""Outcomes of a schedule that are looked at."""
+"""How many of a schedule's last outcomes are considered."""
 
 GOOD = frozenset({RunState.SUCCESS, RunState.PARTIAL})
 BAD = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
 
+SLOW = 0.95
+"""The quantile of durations by which schedules are ranked."""
+FEWEST = 3
+"""Runs that must have ended before a schedule's failure ratio is ranked."""
+
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """How one run ended."""
+    """The outcome of one ended run."""
 
     run_id: str
     state: RunState
@@ -26,38 +31,38 @@ class EndedRun:
     duration_ms: float | None
     """None for one that never started."""
     message: str = ""
-    """Why it failed, where somebody asked for that."""
+    """Why it failed; empty unless the reader asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOutcomes:
-    """One schedule's last outcomes, oldest first."""
+    """The last outcomes of one schedule, oldest first."""
 
     schedule_id: str
     outcomes: Sequence[EndedRun]
 
     @property
     def success_ratio(self) -> float | None:
-        """Of those that succeeded or failed; a cancelled run says nothing."""
+        """Of the runs that succeeded or failed; cancelled runs do not count."""
         judged = [one.state in GOOD for one in self.outcomes if one.state in GOOD | BAD]
         return round(sum(judged) / len(judged), 4) if judged else None
 
     @property
     def avg_duration_ms(self) -> float | None:
-        """Of those that succeeded: how long it takes when it works."""
+        """Of the runs that succeeded: how long it takes when it works."""
         took = [one.duration_ms for one in self.outcomes if one.state in GOOD and one.duration_ms is not None]
         return round(sum(took) / len(took), 3) if took else None
 
     @property
     def failures(self) -> Sequence[EndedRun]:
         """Those that failed since the last success, oldest first."""
-        found: list[EndedRun] = []
-        for one in reversed(self.outcomes):
-            if one.state in GOOD:
+        failed: list[EndedRun] = []
+        for run in reversed(self.outcomes):
+            if run.state in GOOD:
                 break
-            if one.state in BAD:
-                found.append(one)
-        return found[::-1]
+            if run.state in BAD:
+                failed.append(run)
+        return failed[::-1]
 
     @property
     def streak(self) -> int:
@@ -65,5 +70,40 @@ class ScheduleOutcomes:
 
     @property
     def failing_since(self) -> datetime | None:
-        """When the first of them ended, as far as the outcomes shown go back."""
+        """When the first run of the streak ended, as far as the outcomes shown go back."""
         return self.failures[0].at if self.failures else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRecord:
+    """How a schedule's runs ended within a period."""
+
+    schedule_id: str
+    runs: int
+    """Runs that succeeded or failed."""
+    bad: int
+    p95_ms: int | None
+    """The duration that 95 of 100 runs did not exceed, to two digits; None when none started."""
+
+    @property
+    def failure_ratio(self) -> float:
+        return round(self.bad / self.runs, 4) if self.runs else 0.0
+
+
+def two_digits(milliseconds: int) -> int:
+    """Truncated, never rounded up: a filter for runs of at least this duration then finds the run itself."""
+    power = int(10 ** max(len(str(milliseconds)) - 2, 0))
+    return milliseconds // power * power
+
+
+def slowest(records: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
+    timed = [(record.p95_ms, record) for record in records if record.p95_ms is not None]
+    timed.sort(key=lambda pair: (-pair[0], pair[1].schedule_id))
+    return [record for _, record in timed[:most]]
+
+
+def flakiest(records: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
+    """Schedules with failures, among those with at least `FEWEST` ended runs."""
+    bad = [record for record in records if record.bad and record.runs >= FEWEST]
+    bad.sort(key=lambda record: (-record.failure_ratio, -record.bad, record.schedule_id))
+    return bad[:most]

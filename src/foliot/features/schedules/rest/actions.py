@@ -1,4 +1,4 @@
-"""Routes of what is asked of a schedule's instants: skip the next, make up for others, set back what is ahead."""
+"""Routes for a schedule's instants: skip the next one, backfill missed ones, realign a cursor that is ahead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
     summary="Skip the next instant",
 )
 async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
-    """It makes no run, and stands in the ledger as skipped by whoever asked. Asking twice skips one."""
+    """It makes no run, and the ledger records it as skipped by this user. Asking twice skips one."""
     once = asked.once(200, schema.Schedule.of, schema.etag)
     return _answer(await cases[Skips].skip_next(caller, schedule_id, asked.document, once))
 
@@ -45,7 +45,7 @@ async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: B
     summary="Do not skip it after all",
 )
 async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
-    """As long as the instant lies ahead; one that has passed is refused (409)."""
+    """Only while the instant lies ahead; one that has passed is refused (409)."""
     return _answer(await cases[Skips].undo(caller, schedule_id))
 
 
@@ -63,11 +63,11 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
     summary="Make up for instants",
 )
 async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
-    """One run for each instant of the stretch, as a bulk action; none gets two, however often this is asked."""
-    made = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
-    if isinstance(made, BackfillEstimate):
-        return encode.answer(_trial(made))
-    return encode.answer(view(made), 202, _located(made))
+    """One run for each instant of the period, as a bulk action; none gets two, however often this is asked."""
+    bulk = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
+    if isinstance(bulk, BackfillEstimate):
+        return encode.answer(_trial(bulk))
+    return encode.answer(view(bulk), 202, _located(bulk))
 
 
 @router.post(
@@ -77,9 +77,9 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
     summary="Set back all schedules that are ahead",
 )
 async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
-    """Those that a clock had led ahead fire again from their next instant on; at most 200 at a time."""
-    found = await cases[Realignment].all(caller, asked.once(200, _set_back))
-    return encode.answer(_set_back(found))
+    """Those that a wrong clock moved into the future fire again from their next instant on; at most 200 at a time."""
+    schedules = await cases[Realignment].all(caller, asked.once(200, _set_back))
+    return encode.answer(_set_back(schedules))
 
 
 @router.post(
@@ -95,15 +95,15 @@ async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
     return _answer(await cases[Realignment].one(caller, schedule_id, once))
 
 
-def _set_back(found: Sequence[Schedule]) -> schema.RealignResult:
+def _set_back(schedules: Sequence[Schedule]) -> schema.RealignResult:
     return schema.RealignResult(
         items=[
             schema.RealignedSchedule(
-                id=one.id,
-                name=one.name,
-                next_run_at=one.next_run_at,
+                id=schedule.id,
+                name=schedule.name,
+                next_run_at=schedule.next_run_at,
             )
-            for one in found
+            for schedule in schedules
         ],
     )
 
@@ -126,5 +126,5 @@ def _answer(schedule: Schedule) -> Response:
     return encode.answer(schema.Schedule.of(schedule), headers=schema.etag(schedule))
 
 
-def _located(made: BulkView) -> dict[str, str]:
-    return {"Location": f"/api/bulk/{made.bulk.id}"}
+def _located(created: BulkView) -> dict[str, str]:
+    return {"Location": f"/api/bulk/{created.bulk.id}"}

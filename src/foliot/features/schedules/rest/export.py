@@ -1,4 +1,4 @@
-"""All schedules that match, as documents that can be read back."""
+"""The route that exports all matching schedules, as documents that can be imported again."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def _matching(cases: UseCases, caller: Caller, q: str | None) -> AsyncIterator[S
 
     async def pages() -> AsyncIterator[Sequence[Schedule]]:
         last: str | None = None
-        found: Sequence[Schedule] = ()
-        while last is None or len(found) == BATCH:
-            found = await cases[Search].schedules(caller, PageRequest(BATCH, last), wish)
-            if not found:
+        schedules: Sequence[Schedule] = ()
+        while last is None or len(schedules) == BATCH:
+            schedules = await cases[Search].schedules(caller, PageRequest(BATCH, last), wish)
+            if not schedules:
                 return
-            last = found[-1].id
-            yield found
+            last = schedules[-1].id
+            yield schedules
 
     return pages()
 
@@ -82,24 +82,24 @@ def _named(cases: UseCases, caller: Caller, ids: str) -> AsyncIterator[Sequence[
 
 async def _yaml(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes]:
     empty = True
-    async for found in pages:
-        empty = empty and not found
-        yield yaml.listed([exported(one) for one in found]).encode()
+    async for schedules in pages:
+        empty = empty and not schedules
+        yield yaml.listed([exported(schedule) for schedule in schedules]).encode()
     if empty:
         yield b"[]\n"
 
 
 async def _json(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes]:
     before = b"[\n"
-    async for found in pages:
-        for one in found:
-            yield before + encode.dumps(exported(one))
+    async for schedules in pages:
+        for schedule in schedules:
+            yield before + encode.dumps(exported(schedule))
             before = b",\n"
     yield b"\n]\n" if before == b",\n" else b"[]\n"
 
 
 def exported(schedule: Schedule) -> dict[str, Any]:
-    """What would make it again; `status` says whether to pause it then, or that nobody can read what it was."""
-    made = {name: value for name, value in document(schedule).items() if value is not None}
-    told = {"paused_reason": schedule.paused_reason} if schedule.paused_reason else {}
-    return {**made, "status": "damaged" if schedule.fault else schedule.status.value, **told}
+    """The document that would create it again; `status` says whether to pause it then, or that its row is damaged."""
+    fields = {name: value for name, value in document(schedule).items() if value is not None}
+    paused = {"paused_reason": schedule.paused_reason} if schedule.paused_reason else {}
+    return {**fields, "status": "damaged" if schedule.fault else schedule.status.value, **paused}

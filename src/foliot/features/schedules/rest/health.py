@@ -1,4 +1,4 @@
-"""The route of how schedules fare."""
+"""Routes for the health of schedules: last outcomes, and rankings by duration and failures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from foliot.features.schedules import health_schema
-from foliot.features.schedules.model.health import ScheduleOutcomes
-from foliot.features.schedules.model.ranks import ScheduleRecord
-from foliot.features.schedules.usecases.health import ScheduleHealthReader
-from foliot.features.schedules.usecases.ranks import Ranking, RankingPeriod, Rankings
+from foliot.features.schedules.model.health import ScheduleOutcomes, ScheduleRecord
+from foliot.features.schedules.usecases.health import Ranking, RankingPeriod, Rankings, ScheduleHealthReader
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, plain_texts
@@ -29,7 +27,7 @@ async def health(
     caller: Who,
     ids: Annotated[str, Query(max_length=8000, description="Up to 100 ids of schedules, with commas between them.")],
 ) -> Response:
-    """The last 20 outcomes of each, what they add up to, and since when it fails. Those unknown are left out."""
+    """The last 20 outcomes of each, success ratio, mean duration, failing since when. Unknown ids are left out."""
     plain_texts(ids=ids)
     found = await cases[ScheduleHealthReader].of(caller, [one for one in ids.split(",") if one])
     return encode.answer(
@@ -52,7 +50,7 @@ async def ranking(
     limit: Annotated[int, Query(ge=1, le=50, description="Of each, at most so many.")] = 5,
 ) -> Response:
     """By the duration that 95 of 100 runs did not exceed, and by the share of runs that failed (of three at least).
-    Each comes with the filters of the runs that show it. Of very many runs, the newest 50,000 are counted."""
+    Each comes with filters that list the runs behind it. Of very many runs, the newest 50,000 are counted."""
     found = await cases[Rankings].rank(caller, over, limit)
     return encode.answer(
         health_schema.ScheduleRanking(

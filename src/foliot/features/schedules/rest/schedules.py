@@ -1,4 +1,4 @@
-"""Routes of schedules."""
+"""Routes of schedules: create, read, change, delete, pause, resume, run now, preview, instants."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Filters = dict[str, str | None]
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
-    made = await cases[Schedules].create(caller, asked.document, asked.once(201, schema.Schedule.of, _created))
-    return encode.answer(schema.Schedule.of(made), 201, _created(made))
+    schedule = await cases[Schedules].create(caller, asked.document, asked.once(201, schema.Schedule.of, _created))
+    return encode.answer(schema.Schedule.of(schedule), 201, _created(schedule))
 
 
 async def _filters(
@@ -64,14 +64,16 @@ async def _filters(
     summary="List schedules, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    """Words of a filter that stand alone are parts of the name, in any case."""
+    """Words of a filter that stand alone are matched against the name, ignoring case."""
     q = filters.pop("q")
     if q:
-        found = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
+        schedules = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
     else:
-        found = await cases[Schedules].list(caller, page.more(), **filters)
-    shown, following = page.of(found, lambda one: one.id)
-    return encode.answer(schema.SchedulePage(items=[schema.Schedule.of(one) for one in shown], next_cursor=following))
+        schedules = await cases[Schedules].list(caller, page.more(), **filters)
+    shown, following = page.of(schedules, lambda schedule: schedule.id)
+    return encode.answer(
+        schema.SchedulePage(items=[schema.Schedule.of(schedule) for schedule in shown], next_cursor=following)
+    )
 
 
 @router.post(
@@ -111,7 +113,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     summary="Replace a schedule",
 )
 async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
-    """The whole document anew: what is left out goes back to its default. Holds for instants after the answer."""
+    """Replaces the whole document: what is left out goes back to its default. Holds for instants after the answer."""
     return _answer(await cases[Schedules].replace(caller, schedule_id, document, match))
 
 
@@ -124,7 +126,7 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
     summary="Change a schedule",
 )
 async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
-    """Only what is named. `retry_policy`, `catchup` and `action` are merged; a null takes a field to its default."""
+    """Only what is named. `retry_policy`, `catchup` and `action` are merged; a null resets a field to its default."""
     return _answer(await cases[Schedules].patch(caller, schedule_id, document, match))
 
 
@@ -136,7 +138,7 @@ async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Do
     summary="Delete a schedule",
 )
 async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Match) -> Response:
-    """Softly: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
+    """A soft delete: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
     await cases[Schedules].delete(caller, schedule_id, match)
     return Response(status_code=204)
 
@@ -163,7 +165,7 @@ async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body)
     summary="Resume",
 )
 async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
-    """Fires again from the next instant on. Also mends a schedule that was damaged."""
+    """Fires again from the next instant on. Also repairs a schedule whose row was damaged."""
     return _answer(await cases[Schedules].resume(caller, schedule_id, asked.once(200, schema.Schedule.of, schema.etag)))
 
 
@@ -178,10 +180,10 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
 )
 async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """A run outside any instant, in the queue `manual`. `payload` overrides parts of the action for this run."""
-    made = await cases[Schedules].run_now(
+    run = await cases[Schedules].run_now(
         caller, schedule_id, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located)
     )
-    return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
+    return encode.answer(runs_schema.Run.of(run), 202, runs_schema.located(run))
 
 
 @router.get(
@@ -199,7 +201,7 @@ async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, 
 
 @dataclass(frozen=True, slots=True)
 class InstantRange:
-    """Which instants are wanted."""
+    """The period, and the page of it, that is asked for."""
 
     start: datetime | None
     end: datetime | None
@@ -228,7 +230,7 @@ async def _stretch(
 async def instants(
     cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[InstantRange, Depends(_stretch)]
 ) -> Response:
-    """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
+    """Every instant of the period, past and future, oldest first, with its outcome or that it is planned."""
     found, following = await cases[Instants].list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)
     cursor = None if following is None else stretch.cursors.seal(following.isoformat())
     return encode.answer(
@@ -237,7 +239,7 @@ async def instants(
 
 
 def _moment(name: str, text: str | None) -> datetime | None:
-    # A plus that was not escaped arrives as a space.
+    # A plus sign that was not percent-encoded arrives as a space.
     return None if text is None else moment(name, text.replace(" ", "+"))
 
 

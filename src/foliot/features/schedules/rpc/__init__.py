@@ -1,1 +1,1 @@
-"""Rpc."""
+"""gRPC service of schedules."""

@@ -1,4 +1,4 @@
-"""Schedules, runs and events as messages."""
+"""Schedules, runs and events as Protocol Buffers messages."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.struct import struct, whole
 
 LARGEST = 3 * 1024 * 1024
-"""Bytes of an answer. A client refuses more than 4 MiB unless it was told otherwise."""
+"""Bytes of an answer. A gRPC client refuses more than 4 MiB unless it is configured otherwise."""
 
 
 def at(moment: datetime | None) -> Timestamp | None:
     if moment is None:
         return None
-    made = Timestamp()
-    made.FromDatetime(moment)
-    return made
+    stamp = Timestamp()
+    stamp.FromDatetime(moment)
+    return stamp
 
 
 def job_type(one: Schedule) -> str:
-    """As it was given; of a schedule that another door made, the name of its queue."""
+    """As it was given; for a schedule that was not created over gRPC, the name of its queue."""
     given = [tag.removeprefix(JOB_TYPE) for tag in one.tags if tag.startswith(JOB_TYPE)]
     return given[0] if given else one.spec.queue.upper()
 
 
 def job(one: Schedule) -> pb.ScheduledJob:
     spec, retry, catchup = one.spec, one.spec.retry, one.spec.catchup
-    made = pb.ScheduledJob(
+    message = pb.ScheduledJob(
         job_id=one.id,
         name=one.name,
         job_type=job_type(one),
@@ -66,22 +66,22 @@ def job(one: Schedule) -> pb.ScheduledJob:
         updated_at=at(one.updated_at),
         kind=spec.kind,
     )
-    _describe_action(made, one)
-    return made
+    _describe_action(message, one)
+    return message
 
 
-def _describe_action(made: pb.ScheduledJob, one: Schedule) -> None:
+def _describe_action(message: pb.ScheduledJob, one: Schedule) -> None:
     if one.spec.kind != KIND:
-        made.action.CopyFrom(struct({"kind": one.spec.kind, **shown(one.action)}))
+        message.action.CopyFrom(struct({"kind": one.spec.kind, **shown(one.action)}))
         return
-    made.target_service = str(one.action.get("target_service", ""))
-    made.target_method = str(one.action.get("target_method", ""))
-    made.parameters.CopyFrom(whole(shown(one.action).get("parameters") or {}))
+    message.target_service = str(one.action.get("target_service", ""))
+    message.target_method = str(one.action.get("target_method", ""))
+    message.parameters.CopyFrom(whole(shown(one.action).get("parameters") or {}))
 
 
 def status(run: RunView, next_run_at: datetime | None = None) -> pb.JobStatus:
     error = run.error or {}
-    made = pb.JobStatus(
+    message = pb.JobStatus(
         job_id=run.schedule_id or run.id,
         run_id=run.id,
         status=run.state.value,
@@ -100,8 +100,8 @@ def status(run: RunView, next_run_at: datetime | None = None) -> pb.JobStatus:
         result = whole(run.result)
         if result.ByteSize() > LARGEST:
             result = struct({"too_large": f"the result is too large for a message: read /api/runs/{run.id} over HTTP"})
-        made.result.CopyFrom(result)
-    return made
+        message.result.CopyFrom(result)
+    return message
 
 
 def not_run_yet(one: Schedule) -> pb.JobStatus:

@@ -1,4 +1,4 @@
-"""What each method answers. A job is a schedule, and its status that of a run."""
+"""The unary methods of the gRPC service. A job is a schedule, and its status that of a run."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class JobMethods:
-    """The methods that answer once."""
+    """Handlers of the unary methods."""
 
     cases: UseCases
     pepper: Pepper | None = None
-    """Signs the places where lists go on."""
+    """Signs page tokens."""
 
     async def create(self, call: AuthorisedCall, request: pb.CreateScheduledJobRequest) -> pb.ScheduledJob:
         with in_its_words(request):
@@ -40,19 +40,19 @@ class JobMethods:
             return encode.job(await self.cases[Schedules].create(call.caller, asking.draft(request), once))
 
     async def get(self, call: AuthorisedCall, request: pb.GetScheduledJobRequest) -> pb.ScheduledJob:
-        found = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
-        return encode.job(found)
+        schedule = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
+        return encode.job(schedule)
 
     async def update(self, call: AuthorisedCall, request: pb.UpdateScheduledJobRequest) -> pb.ScheduledJob:
-        """The tags as they stand are part of what is written, so the change is for the version they were read in."""
+        """The tags are part of what is written, so the update is conditional on the version they were read in."""
         schedule_id = asking.schedule_id(request.job_id)
         expected = _version(request)
         with in_its_words(request):
             for _ in range(TRIES):
-                found = await self.cases[Schedules].get(call.caller, schedule_id)
-                change = asking.change(request, found.tags)
+                schedule = await self.cases[Schedules].get(call.caller, schedule_id)
+                change = asking.change(request, schedule.tags)
                 try:
-                    match = expected or str(found.version)
+                    match = expected or str(schedule.version)
                     changed = await self.cases[Schedules].patch(call.caller, schedule_id, change, match)
                 except VersionMismatch:
                     if expected is not None:
@@ -62,21 +62,21 @@ class JobMethods:
         raise Conflict(f"schedule {schedule_id} is being changed by others all the time: ask again")
 
     async def list(self, call: AuthorisedCall, request: pb.ListScheduledJobsRequest) -> pb.ListScheduledJobsResponse:
-        """A page ends early when it would be too large a message."""
+        """A page ends early when the message would become too large."""
         cursors = Cursors(self.pepper, f"{call.caller.tenant_id}\n{LIST}")
         with in_its_words(request):
             size = asking.page_size(request.page_size)
             cursor = cursors.open(request.page_token) if request.page_token else None
             filters = _filters(request)
-        found = await self.cases[Schedules].list(call.caller, PageRequest(size + 1, cursor), **filters)
+        schedules = await self.cases[Schedules].list(call.caller, PageRequest(size + 1, cursor), **filters)
         answer, weight = pb.ListScheduledJobsResponse(), 0
-        for one in found[:size]:
-            made = encode.job(one)
-            weight += made.ByteSize()
+        for schedule in schedules[:size]:
+            job = encode.job(schedule)
+            weight += job.ByteSize()
             if weight > encode.LARGEST and answer.jobs:
                 break
-            answer.jobs.append(made)
-        if len(found) > len(answer.jobs):
+            answer.jobs.append(job)
+        if len(schedules) > len(answer.jobs):
             answer.next_page_token = cursors.seal(answer.jobs[-1].job_id)
         return answer
 
@@ -110,7 +110,7 @@ class JobMethods:
         return encode.not_run_yet(schedule) if run is None else encode.status(run, schedule.next_run_at)
 
     async def run_of(self, caller: Caller, job_id: str) -> RunView:
-        """The run that is meant: itself, or the newest one of a schedule."""
+        """The run with this id, or the newest run of the schedule with this id."""
         if asking.is_run(job_id):
             return await self.cases[Runs].get(caller, job_id)
         run = await self._newest(caller, asking.schedule_id(job_id))
@@ -119,8 +119,8 @@ class JobMethods:
         return run
 
     async def _newest(self, caller: Caller, schedule_id: str) -> RunView | None:
-        found = await self.cases[Runs].of_schedule(caller, schedule_id, PageRequest(1), None)
-        return found[0] if found else None
+        runs = await self.cases[Runs].of_schedule(caller, schedule_id, PageRequest(1), None)
+        return runs[0] if runs else None
 
 
 def _begun(run: RunView) -> pb.ExecuteJobResponse:

@@ -1,4 +1,4 @@
-"""Every method of this door with what it asks of its caller. One that is not in the table is not served."""
+"""The method table of the gRPC service, with the permission each method needs. A method not in it is not served."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["SchedulerService"].full_name
 
 
 def methods(jobs: JobMethods, watching: WatchMethod) -> Mapping[str, RpcMethod]:
-    """By their full names."""
+    """The handlers by full method name."""
     named = {
         "CreateScheduledJob": RpcMethod(Schedules.create, pb.CreateScheduledJobRequest, jobs.create),
         "GetScheduledJob": RpcMethod(Schedules.get, pb.GetScheduledJobRequest, jobs.get),
@@ -32,7 +32,7 @@ def methods(jobs: JobMethods, watching: WatchMethod) -> Mapping[str, RpcMethod]:
 
 
 def scheduler_service(opening: Opening) -> RpcService:
-    """The service, for a server that opens."""
+    """Builds the service for a server that starts."""
     jobs = JobMethods(opening.cases, opening.pepper)
     streams = WatchStreams(opening.streams_of)
     table = methods(jobs, WatchMethod(jobs, streams, opening.work, opening.identity))

@@ -1,4 +1,4 @@
-"""Messages as the documents that the use cases read, and their complaints in the words of the messages."""
+"""Converts request messages to the documents that the use cases read, and maps their errors back to message fields."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.struct import plain
 
 KIND = "grpc"
-"""The action that `target_service` and `target_method` mean."""
+"""The action kind that `target_service` and `target_method` imply."""
 JOB_TYPE = "job_type:"
-"""How the tag begins in which a schedule keeps the type of its job."""
+"""Prefix of the tag that holds the type of a job."""
 MAX_PAGE = 500
 
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
@@ -41,7 +41,7 @@ _NESTED = ("retry_policy", "catchup")
 _MOMENTS = ("start_at", "end_at")
 _CALL = ("target_service", "target_method", "parameters")
 FIELDS = (*_SIMPLE, *_NESTED, *_MOMENTS, *_CALL, "schedule_config", "tags", "job_type", "action")
-"""What can be said of a job; the same in a creation and a change."""
+"""Fields of a job; the same in a creation and an update."""
 
 Job = pb.CreateScheduledJobRequest | pb.UpdateScheduledJobRequest
 
@@ -51,16 +51,16 @@ def is_run(job_id: str) -> bool:
 
 
 def schedule_id(job_id: str) -> str:
-    """The id, if a schedule could have it."""
+    """The id, if it has the form of a schedule's."""
     if not _SCHEDULE_ID.fullmatch(job_id):
         raise NotFound("job", job_id[:64])
     return job_id
 
 
 def draft(request: pb.CreateScheduledJobRequest) -> dict[str, Any]:
-    """A new schedule's document."""
+    """The document of a new schedule."""
     document = _said(request, [name for name in FIELDS if _is_set(request, name)])
-    # An empty text cannot be told from one that was left out.
+    # An empty string cannot be distinguished from an absent one.
     document = {name: value for name, value in document.items() if value != ""}
     if request.job_type:
         document.setdefault("queue", queue_name(request.job_type.lower(), "job_type"))
@@ -70,7 +70,7 @@ def draft(request: pb.CreateScheduledJobRequest) -> dict[str, Any]:
 
 
 def change(request: pb.UpdateScheduledJobRequest, tags: Sequence[str]) -> dict[str, Any]:
-    """What a change lays over a schedule's document, whose tags are these: null takes a field back to its default."""
+    """The merge patch of a schedule's document, whose tags are these: null resets a field to its default."""
     named = _masked(request) if request.HasField("update_mask") else [n for n in FIELDS if _is_set(request, n)]
     document = _said(request, [name for name in named if _is_set(request, name)])
     document |= _forgotten(name for name in named if not _is_set(request, name))
@@ -86,7 +86,7 @@ def change(request: pb.UpdateScheduledJobRequest, tags: Sequence[str]) -> dict[s
 
 
 def _said(request: Job, names: Sequence[str]) -> dict[str, Any]:
-    """These fields of a message, all of which are set, in the words of a document."""
+    """These fields of a message, all of which are set, as fields of a document."""
     wrong = Complaints()
     document: dict[str, Any] = {name: getattr(request, name) for name in names if name in _SIMPLE}
     document |= {name: _parts(getattr(request, name)) for name in names if name in _NESTED}
@@ -130,7 +130,7 @@ def _masked(request: pb.UpdateScheduledJobRequest) -> list[str]:
 
 
 def _forgotten(names: Iterator[str]) -> dict[str, Any]:
-    """Fields that a mask names and that are not set."""
+    """Fields that the update mask names and that are not set: they are reset to their defaults."""
     document: dict[str, Any] = {}
     for name in names:
         if name in ("schedule_config", "action", "target_service", "target_method"):
@@ -143,7 +143,7 @@ def _forgotten(names: Iterator[str]) -> dict[str, Any]:
 
 
 def _is_set(request: Message, name: str) -> bool:
-    """Whether somebody has set it; where a message cannot say, whether there is something in it."""
+    """Whether it is set; for a field without presence, whether it is not empty."""
     field = request.DESCRIPTOR.fields_by_name[name]
     return request.HasField(name) if field.has_presence else bool(getattr(request, name))
 
@@ -166,7 +166,7 @@ def page_size(asked: int) -> int:
 
 
 def texts(**values: str) -> dict[str, str | None]:
-    """Filters no database chokes on; an empty one is none."""
+    """Filters that every database accepts; an empty one is None."""
     for name, value in values.items():
         if len(value) > 200:
             raise Invalid(name, "must be at most 200 characters", got=f"{len(value)} characters")
@@ -177,7 +177,7 @@ def texts(**values: str) -> dict[str, str | None]:
 
 @contextmanager
 def in_its_words(request: Message) -> Iterator[None]:
-    """Complaints about the document name the fields of the message it was made of."""
+    """Errors about the document are raised with the field names of the message it was converted from."""
     try:
         yield
     except InvalidMany as error:

@@ -1,4 +1,4 @@
-"""When a job fires, in the words of this door (`schedule_config`) and in those of a schedule's document."""
+"""Converts triggers between `schedule_config` of the gRPC service and the fields of a schedule's document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.proto import scheduler_service_pb2 as pb
 WHERE = "schedule_config.config"
 
 _LEAST = {"minute": "0", "hour": "0", "day": "1", "month": "1"}
-"""From the finest to the coarsest: what is finer than all that is given stands at its least."""
+"""From the finest unit to the coarsest: units finer than all that are given are set to their least value."""
 _CRON = ("second", *_LEAST, "day_of_week")
 _PARTS = ("seconds", "minutes", "hours", "days")
 _UNITS = {
@@ -24,11 +24,11 @@ _UNITS = {
     "month": "month",
     "day of week": "day_of_week",
 }
-"""How complaints about an expression begin, and the key that is meant."""
+"""How validation errors about an expression begin, and the key of the configuration that is meant."""
 
 
 def read_config(message: pb.ScheduleConfig) -> dict[str, Any]:
-    """The fields of a schedule's document that say when."""
+    """The trigger fields of a schedule's document."""
     try:
         kind = TriggerType(message.type)
     except ValueError:
@@ -73,7 +73,7 @@ def _expression(fields: Fields) -> str:
 
 
 def _completed(given: Mapping[str, str]) -> list[str]:
-    """What is not given: `*` if something finer is, else its least. `hour: 10` is once a day, not once a minute."""
+    """Completes what is given: `*` if a finer unit is, else its least. `hour: 10` is once a day, not once a minute."""
     fields, finer = {}, "second" in given
     for name, least in _LEAST.items():
         fields[name] = given.get(name, "*" if finer else least)
@@ -109,7 +109,7 @@ def _given(fields: Fields, name: str) -> str:
 
 
 def meant(error: Invalid, config: Mapping[str, str]) -> str | None:
-    """Which key of the configuration a complaint about the document is about; None when it is about something else."""
+    """The key of the configuration that an error about the document is about; None when it is about something else."""
     first, _, rest = error.field.partition(".")
     match first:
         case "cron_expr" if "expression" in config:
@@ -128,7 +128,7 @@ def meant(error: Invalid, config: Mapping[str, str]) -> str | None:
 
 
 def config_of(rule: Rule) -> pb.ScheduleConfig:
-    """The rule as a configuration that would make it."""
+    """The configuration that would create this rule."""
     match rule:
         case Cron(expression):
             parts = expression.split()

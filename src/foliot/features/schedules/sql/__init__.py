@@ -1,1 +1,1 @@
-"""Sql."""
+"""SQL statements of schedules."""

@@ -1,4 +1,4 @@
-"""Which schedules code and presets have made."""
+"""Rows of declared schedules: which schedules code and presets have created."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from foliot.features.schedules.tables import declared
 
 @dataclass(frozen=True, slots=True)
 class SqlDeclarations(Statements):
-    """One row for each; its insert is what two processes that start together meet at."""
+    """One row per declaration; the insert serialises processes that start at the same time."""
 
     async def take(self, tenant_id: str, source: str, name: str) -> DeclaredSchedule | None:
-        """The entry, locked; whoever asks for the same waits. None when this transaction is the first to ask."""
+        """Locks and returns the row; concurrent callers wait. None when this transaction has inserted it."""
         row = {"tenant_id": [tenant_id], "source": [source], "name": [name], "wanted": [""], "made": [{}]}
-        # Waits for whoever inserted the same and has not committed yet.
+        # Blocks while another transaction has inserted the same key and not committed yet.
         await self.dialect.insert(self.conn, declared, row, conflict="ignore")
         query = select(declared).where(*_this(tenant_id, source, name))
-        found = (await self.conn.execute(self.dialect.lock(query))).first()
-        if found is None:
-            # Whoever had it has dropped it since the insert met it: nothing has happened, and the next try inserts it.
-            raise Contended(f"the declaration of {name} was dropped", told="somebody else changed it meanwhile")
-        return None if found.schedule_id is None else _declared(found)
+        stored = (await self.conn.execute(self.dialect.lock(query))).first()
+        if stored is None:
+            # Another transaction deleted the row after our insert met it: nothing is written yet; the retry inserts it.
+            raise Contended(f"the declaration of {name} was dropped", told="another request changed it meanwhile")
+        return None if stored.schedule_id is None else _declared(stored)
 
     async def put(self, one: DeclaredSchedule) -> None:
-        """Only after `take`."""
+        """Updates the row that `take` has locked."""
         values = {"schedule_id": one.schedule_id, "wanted": one.wanted, "made": dict(one.made)}
         where = _this(one.tenant_id, one.source, one.name)
         await self.conn.execute(update(declared).where(*where).values(**values))

@@ -1,4 +1,4 @@
-"""How the newest runs of each schedule ended and how long they took: one statement, one row for each schedule."""
+"""Outcomes and durations of the newest runs per schedule: one statement, one row for each schedule."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.filters.model.query import FilterQuery, FilterTerm
 from foliot.features.filters.sql.runs import RunConditions
-from foliot.features.schedules.model.health import BAD, GOOD, EndedRun
-from foliot.features.schedules.model.ranks import SLOW, ScheduleRecord, two_digits
+from foliot.features.schedules.model.health import BAD, GOOD, SLOW, EndedRun, ScheduleRecord, two_digits
 
 
 async def recent_records(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most: int) -> list[ScheduleRecord]:
-    """Of the runs that meet these conditions, the newest."""
+    """Aggregates the newest `most` runs that meet these conditions, per schedule."""
     newest = (
         select(runs.c.schedule_id, runs.c.state, Elapsed(runs.c.started_at, runs.c.finished_at).label("took"))
         .where(*made, runs.c.schedule_id.is_not(None), runs.c.state.in_(sorted(GOOD | BAD)))
@@ -31,7 +30,7 @@ async def recent_records(conn: AsyncConnection, made: Sequence[ColumnElement[boo
         .subquery()
     )
     mine = newest.c.schedule_id
-    # What never began has no duration, and stands behind those that have.
+    # Runs that never started have no duration, and sort behind those that have.
     order = (case((newest.c.took.is_(None), 1), else_=0), newest.c.took)
     placed = select(
         *newest.c,
@@ -53,10 +52,10 @@ async def recent_records(conn: AsyncConnection, made: Sequence[ColumnElement[boo
 
 @dataclass(frozen=True, slots=True)
 class SqlScheduleHealth(Statements):
-    """Names and last results of schedules."""
+    """Reads names and last outcomes of schedules."""
 
     async def names(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, str]:
-        """What the tenant's schedules among these are called, deleted ones too."""
+        """The names of the tenant's schedules among these, deleted ones too."""
         query = select(schedules.c.id, schedules.c.name).where(
             self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
         )
@@ -67,13 +66,13 @@ class SqlScheduleHealth(Statements):
     ) -> dict[str, list[EndedRun]]:
         """The last ended runs of each of these schedules, oldest first; `why` they failed only if asked for.
 
-        One statement that goes down the index of each schedule as far as it must, and no further.
+        One statement that scans the index of each schedule no further than it must.
         """
         if not schedule_ids:
             return {}
         error = type_coerce(runs.c.error if why else null(), Document).label("error")
         columns = (runs.c.id, runs.c.schedule_id, runs.c.state, runs.c.started_at, runs.c.finished_at, error)
-        # SQLite, which keeps no statistics, must not begin with the tenant.
+        # SQLite keeps no statistics, and would otherwise choose the tenant's index.
         mine = (func.coalesce(runs.c.tenant_id, literal("")) == tenant_id, runs.c.finished_at.is_not(None))
         parts = [
             select(
@@ -91,7 +90,7 @@ class SqlScheduleHealth(Statements):
         return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
 
     async def recent_records(self, tenant_id: str, since: datetime, most: int) -> list[ScheduleRecord]:
-        """How the newest `most` runs of schedules ended that were made since then; one for each schedule."""
+        """How the newest `most` runs of schedules ended that were created since then; one record per schedule."""
         within = FilterQuery((FilterTerm("since", at=since),))
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, within, since)
         return await recent_records(self.conn, sieve.where(), most)

@@ -19,7 +19,7 @@ from foliot.engine.sql.schedules import SqlSchedules
 
 DAMAGED = "damaged"
 SKEW = timedelta(seconds=60)
-"""Clocks of processes may differ by this much; what is settled beyond it was settled by a clock that was ahead."""
+"""Clocks of nodes may differ by this much; instants settled beyond it were settled by a clock that was ahead."""
 _TICK = timedelta(microseconds=1)
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDLESS = datetime(9999, 1, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ class LockedSchedule:
     schedule: Schedule
     now: datetime
     broken: bool = False
-    """Nothing readable is left of its spec: it can only be replaced or deleted."""
+    """Its spec cannot be read: it can only be replaced or deleted."""
 
     def sound(self) -> Schedule:
         if self.broken:
@@ -43,9 +43,9 @@ class LockedSchedule:
 
 
 async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> LockedSchedule:
-    """Settle what is due by the rules that hold until now. `schedule` is locked by whoever calls.
+    """Settle what is due by the rules that hold until now. `schedule` is locked by the caller.
 
-    One that a clock had led ahead is set back first: no other change would bring it back.
+    A schedule that a wrong clock moved ahead is realigned first: no other change would bring it back.
     """
     tx = ctx.tx
     if is_ahead(schedule, now):
@@ -68,7 +68,7 @@ async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> Locked
 
 
 def is_ahead(schedule: Schedule, now: datetime) -> bool:
-    """Whether it has settled, or was changed at, moments that have not come: no sound clock does that."""
+    """Whether it has settled, or was changed at, moments in the future: no correct clock does that."""
     if schedule.fault is not None or schedule.status not in {ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED}:
         return False
     if schedule.updated_at > now + SKEW:
@@ -78,7 +78,7 @@ def is_ahead(schedule: Schedule, now: datetime) -> bool:
 
 
 async def realign(ctx: CommandContext, schedule: Schedule, now: datetime) -> Schedule:
-    """Set the cursor back to the first instant after now; whatever has a run already does not fire again."""
+    """Set the cursor back to the first instant after now; an instant that has a run does not fire again."""
     specs = await SqlSchedules(ctx.tx).specs(schedule.id)
     cut, freed = [], 0
     for version, entry in await SqlSchedules(ctx.tx).ledger(schedule.id, now + _TICK, _ENDLESS):
@@ -92,15 +92,15 @@ async def realign(ctx: CommandContext, schedule: Schedule, now: datetime) -> Sch
         freed += entry.count - stays.count
     cursor = schedule.spec.trigger.next_after(now) if schedule.status is ScheduleStatus.ACTIVE else None
     set_back = replace(schedule, next_at=cursor, updated_at=now)
-    told = await SqlSchedules(ctx.tx).rewind(set_back, now, cut)
+    rewound = await SqlSchedules(ctx.tx).rewind(set_back, now, cut)
     was = {"next_run_at": rfc3339(schedule.next_at)}
-    became = {"next_run_at": rfc3339(cursor), "fired_ahead": len(told.early), "freed": freed}
+    became = {"next_run_at": rfc3339(cursor), "fired_ahead": len(rewound.early), "freed": freed}
     ctx.audit(AuditedChange("realign", Thing.SCHEDULE, schedule.id, was, became), at=now)
-    return replace(set_back, last_run_at=told.last_run_at)
+    return replace(set_back, last_run_at=rewound.last_run_at)
 
 
 async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
-    """Let the schedule, as it is given, hold from now on, as a new version with a span of its own."""
+    """Write the schedule, as it is given, as a new version with a new span, from now on."""
     spec, cursor, status = schedule.spec, None, schedule.status
     if status in {ScheduleStatus.ACTIVE, ScheduleStatus.COMPLETED}:
         exhausted = spec.max_runs is not None and schedule.fired >= spec.max_runs
@@ -126,7 +126,7 @@ async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
 
 
 def still_skipping(schedule: Schedule, now: datetime) -> Schedule:
-    """What is to be skipped stays so while it lies ahead and the trigger names it; a pause does not end it."""
+    """An instant stays skipped while it lies ahead and the trigger names it; a pause does not end it."""
     skip = schedule.skip_at
     if skip is None or (
         skip > now and schedule.status is not ScheduleStatus.DELETED and schedule.spec.trigger.names(skip)
@@ -136,7 +136,7 @@ def still_skipping(schedule: Schedule, now: datetime) -> Schedule:
 
 
 async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> LockedSchedule:
-    """A damaged schedule was silent: what it did not settle becomes a span of its own that says so."""
+    """Repair a damaged schedule. It did not fire: what it did not settle becomes a span that records that."""
     spec = (await SqlSchedules(tx).specs(schedule.id)).get(schedule.version)
     spans = await SqlSchedules(tx).spans(schedule.id)
     if schedule.status is ScheduleStatus.ACTIVE and spans and spans[-1].end is None:

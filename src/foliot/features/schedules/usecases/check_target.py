@@ -1,4 +1,4 @@
-"""Asks the target of an action, before a schedule is written down, whether it knows what will be asked of it."""
+"""Asks the target of an action, before a schedule is stored, whether it knows what will be asked of it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ log = structlog.get_logger("foliot.schedules")
 
 
 async def objection(actions: Actions, caller: Caller, raw: object, check: ActionCheck) -> Invalid | None:
-    """What the target has against a request; None also when it could not be asked, or the request cannot be read.
+    """Why the target refuses a request; None also when it could not be asked, or the request is invalid.
 
-    Never inside a transaction: a target may take its time.
+    Never inside a transaction: a target may be slow.
     """
     asked = action_of(raw, check)
     action = None if asked is None else actions.get(asked[0])
@@ -36,7 +36,7 @@ async def objection(actions: Actions, caller: Caller, raw: object, check: Action
 
 
 async def copied(tx: Transaction, caller: Caller, raw: object) -> object:
-    """A request that is another schedule's document says so by its `id`, and keeps that one's credentials."""
+    """A request that is a copy of another schedule's document names it by `id`, and keeps its credentials."""
     named = raw.get("id") if isinstance(raw, Mapping) else None
     source = await SqlSchedules(tx).get(caller.tenant_id, named) if isinstance(named, str) else None
     return put_back(raw, *([] if source is None else [source.action]))

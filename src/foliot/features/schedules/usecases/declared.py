@@ -1,4 +1,4 @@
-"""Makes the schedules that code and presets declare: each once, and never against what somebody has edited since."""
+"""Creates the schedules that code and presets declare: each once, and never over a user's edits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedule
 log = structlog.get_logger("foliot.tasks")
 
 Wanted = Callable[[Schedule | None], Mapping[str, Any]]
-"""The request that makes the schedule, given the one that stands."""
+"""Builds the request for the schedule, given the existing one."""
 
 
 class DeclarationOutcome(StrEnum):
@@ -34,7 +34,7 @@ class DeclarationOutcome(StrEnum):
     UPDATED = "updated"
     UNCHANGED = "unchanged"
     KEPT = "kept"
-    """Somebody edited it: it stays as they want it."""
+    """A user has edited it, so it is left as it is."""
     DELETED = "deleted"
 
 
@@ -48,19 +48,19 @@ class DeclarationResult:
 
 
 def edited(schedule: Schedule, declared: DeclaredSchedule) -> bool:
-    """Whether its rules are not those it was made with. Pausing is no edit; a field that is new in Foliot is none."""
+    """Whether its rules differ from those it was created with. Pausing is no edit; nor is a field new in Foliot."""
     stands = _plain(document(schedule))
     return any(stands.get(name) != value for name, value in declared.made.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declarations:
-    """Makes one schedule, inside the transaction of whoever declares it."""
+    """Creates or updates one declared schedule, inside the caller's transaction."""
 
     schedules: Schedules
 
     async def make(self, ctx: CommandContext, of: tuple[str, str], wanted: Wanted) -> DeclarationResult:
-        """`of` is who declares it, and under which name. One that was deleted is left to the calling method."""
+        """`of` is the source and the declared name. One that was deleted is left to the calling method."""
         source, name = of
         tx = ctx.tx
         declared = await SqlDeclarations(tx).take(ctx.tenant_id, source, name)
@@ -82,14 +82,14 @@ class Declarations:
         return DeclarationResult(name, DeclarationOutcome.UPDATED, changed)
 
     async def create(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any]) -> DeclarationResult:
-        """Make it anew. Only after `make`, which took its place."""
+        """Create it again. Only after `make`, which has locked its row."""
         owner = ScheduleOwner(self.schedules.new_id(SCHEDULE), ctx.caller.user_id, _maker(of[0]))
         schedule = await self.schedules.add(ctx, raw, owner)
         await self.note(ctx, of, raw, schedule)
         return DeclarationResult(of[1], DeclarationOutcome.CREATED, schedule)
 
     async def note(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any], schedule: Schedule) -> None:
-        """Remember what was asked for, and what came of it."""
+        """Store the digest of the request, and the document that was created from it."""
         await SqlDeclarations(ctx.tx).put(
             DeclaredSchedule(
                 tenant_id=ctx.tenant_id,
@@ -103,13 +103,13 @@ class Declarations:
 
 
 def _maker(source: str) -> ManagedBy:
-    """Who looks after what this source declares; a program around Foliot is code too."""
+    """The manager of what this source declares; a program that embeds Foliot counts as code."""
     word = source.partition(":")[0]
     return ManagedBy(word) if word in set(ManagedBy) else ManagedBy.CODE
 
 
 def digest(raw: Mapping[str, Any]) -> str:
-    """The same for the same request, however it is ordered."""
+    """Equal for equal requests, whatever the order of their keys."""
     return hashlib.sha256(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -120,6 +120,6 @@ def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class DeclarerRound:
-    """What a round did."""
+    """What one round of a declarer did."""
 
     rest: float

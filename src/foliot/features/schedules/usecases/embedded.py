@@ -1,4 +1,4 @@
-"""Schedules that a program around Foliot asks for: each once by its name, however often the program starts."""
+"""Schedules of a program that embeds Foliot: each is created once by its name, however often the program starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FROM_PROGRAM = "program"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedSchedules:
-    """Add, find."""
+    """Adds schedules by name, and finds them."""
 
     store: Database
     declaring: Declarations
@@ -36,23 +36,23 @@ class EmbeddedSchedules:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def add(self, ctx: CommandContext, name: str, raw: Mapping[str, Any]) -> DeclarationResult:
-        """The schedule of this name as the program wants it now; one that somebody edited since stays as they want it.
+        """Create or update the schedule of this name; one that a user has edited since is left as it is.
 
-        One that was removed is made anew, for the program asks for it again.
+        One that was deleted is created again, for the program asks for it again.
         """
         schedules, of = self.declaring.schedules, (FROM_PROGRAM, name)
         objects = await objection(schedules.actions, ctx.caller, raw, schedules.check_for(ctx.tenant_id))
         await ctx.begin(schedules.limiter)
-        made = await self.declaring.make(ctx, of, lambda _: raw)
-        if made.fate is DeclarationOutcome.DELETED:
-            made = await self.declaring.create(ctx, of, raw)
+        result = await self.declaring.make(ctx, of, lambda _: raw)
+        if result.fate is DeclarationOutcome.DELETED:
+            result = await self.declaring.create(ctx, of, raw)
         if objects is not None:
             raise objects
-        return made
+        return result
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def id_of(self, ctx: QueryContext, which: str) -> str:
-        """The id of the schedule that is meant: by its id, or by the name under which the program added it."""
+        """The id of a schedule, given its id or the name under which the program added it."""
         if which.startswith(f"{SCHEDULE}_"):
             return which
         async with ctx.read() as tx:

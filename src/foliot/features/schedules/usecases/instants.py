@@ -1,4 +1,4 @@
-"""Every instant of a stretch of time, past and future, and what became of it."""
+"""Lists every instant of a period, past and future, with its outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from foliot.features.schedules.usecases.schedules import find_schedule
 TICK = timedelta(microseconds=1)
 MAX_STRETCH = timedelta(days=366 * 10)
 NOT_YET = "the schedule was not made yet"
-"""Why instants from before its first span have no run."""
+"""Why instants before its first span have no run."""
 PAST, FUTURE = timedelta(days=1), timedelta(days=1)
 
 
@@ -36,7 +36,7 @@ class InstantRecord:
     reason: str = ""
     run_id: str | None = None
     on_purpose: bool = False
-    """Whether somebody wanted this very instant skipped."""
+    """Whether a user asked to skip this instant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Instants:
     async def list(
         self, ctx: QueryContext, schedule_id: str, start: datetime | None, end: datetime | None, limit: int
     ) -> tuple[Sequence[InstantRecord], datetime | None]:
-        """The first `limit` instants of [start, end), and where to go on; a day back and a day ahead unless said."""
+        """The first `limit` instants of [start, end), and the next cursor; by default one day back and one ahead."""
         now = self.clock.now()
         start = start or (end or now) - PAST
         end = end or max(start, now) + FUTURE
@@ -62,7 +62,7 @@ class Instants:
             schedule = await find_schedule(tx, ctx.caller, schedule_id)
             spans = await SqlSchedules(tx).spans(schedule_id)
             specs = await SqlSchedules(tx).specs(schedule_id)
-            # One more than wanted says whether there is a next page; `max_runs` may have used it up.
+            # One more than asked for shows whether there is a next page; `max_runs` may have used it up.
             found = await outcomes(tx, schedule, list(islice(named(spans, specs, start, end), limit + 1)))
         return found[:limit], found[limit].at if len(found) > limit else None
 
@@ -70,7 +70,7 @@ class Instants:
 def named(
     spans: Sequence[VersionSpan], specs: Mapping[int, ScheduleSpec | str], start: datetime, end: datetime
 ) -> Iterator[tuple[VersionSpan, datetime]]:
-    """The instants the versions name, each within the spans in which it held."""
+    """The instants that the versions' triggers name, each within the spans in which its version held."""
     for span in spans:
         spec = specs.get(span.version)
         if isinstance(spec, ScheduleSpec):
@@ -82,7 +82,7 @@ def named(
 async def outcomes(
     tx: Transaction, schedule: Schedule, there: Sequence[tuple[VersionSpan, datetime]]
 ) -> list[InstantRecord]:
-    """What became of these, which `named` gave, or is planned."""
+    """The outcomes of these instants, which `named` returned, or that they are planned."""
     if not there:
         return []
     first, last = there[0][1], there[-1][1] + TICK
@@ -132,7 +132,7 @@ def _outcome(
 
 
 def _silence(reason: str) -> str:
-    """Why an inactive span is silent."""
+    """Why nothing fired in an inactive span."""
     if reason in {DAMAGED, NOT_YET}:
         return reason
     return f"paused: {reason}" if reason else "paused"
@@ -140,7 +140,7 @@ def _silence(reason: str) -> str:
 
 @dataclass(slots=True)
 class _LedgerLookup:
-    """Looks up entries for moments that only grow."""
+    """Looks up ledger entries for ascending moments."""
 
     entries: list[LedgerEntry]
     place: int = 0

@@ -1,4 +1,4 @@
-"""What a trigger would do, before anybody makes a schedule of it."""
+"""Previews a trigger without creating a schedule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HASHED = re.compile(r"\bH\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previews:
-    """Looks ahead. Nothing is written but the idempotency key, when there is one."""
+    """Computes the next instants. Nothing is written but the idempotency key, when there is one."""
 
     store: Database
     clock: Clock
@@ -36,7 +36,7 @@ class Previews:
 
     @command(Verb.READ, Thing.SCHEDULE)
     async def preview(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> TriggerOutlook:
-        """A trigger or `words` that name one, `start_at` as the moment to count from (included), and `count`."""
+        """A trigger, or `words` that describe one; `start_at` is the first moment considered, `count` how many."""
         seen = self._look(raw)
         if once.key is not None:
             await ctx.begin()
@@ -48,8 +48,8 @@ class Previews:
         start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
         count = fields.integer("count", 10, low=1, high=MAX_COUNT)
         words = fields.value("words")
-        told = fields if words is None else self._told(fields, words)
-        rule = read_rule(told, TriggerContext("preview", now, self.default_zone), start_at)
+        trigger = fields if words is None else self._trigger_fields(fields, words)
+        rule = read_rule(trigger, TriggerContext("preview", now, self.default_zone), start_at)
         fields.finish()
         seen = preview(Trigger(rule, end_at=end_at), now if start_at is None else start_at - _TICK, count)
         if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
@@ -57,8 +57,8 @@ class Previews:
             seen = replace(seen, notes=[*seen.notes, note])
         return seen
 
-    def _told(self, fields: Fields, words: object) -> Fields:
-        """The fields that these words stand for."""
+    def _trigger_fields(self, fields: Fields, words: object) -> Fields:
+        """The trigger fields that these words describe."""
         for name in ("type", *OWNED):
             if fields.value(name) is not None:
                 raise Invalid(name, "cannot stand beside 'words': give one of the two", got=fields.value(name))

@@ -1,4 +1,4 @@
-"""Sets schedules back that a clock had led ahead: one, or all of a tenant's."""
+"""Realigns schedules that a wrong clock moved ahead: one, or all of a tenant's."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from foliot.features.schedules.usecases.schedules import find_schedule
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
 MOST = 200
-"""So many at a time; whoever has more asks again."""
+"""Schedules per request; if there are more, the request is repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Realignment:
-    """The first instant after now is the next one again. What was fired too early is not fired twice."""
+    """Sets the cursor back to the first instant after now. What was fired too early is not fired twice."""
 
     store: Database
     clock: Clock
@@ -31,7 +31,7 @@ class Realignment:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def one(self, ctx: CommandContext, schedule_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
-        """Nothing happens to one that is not ahead. A damaged one is mended by a resume instead."""
+        """Does nothing to a schedule that is not ahead. A damaged one is repaired by a resume instead."""
         tx = await ctx.begin()
         schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
         if schedule.status not in {ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED}:
@@ -45,12 +45,12 @@ class Realignment:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def all(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> Sequence[Schedule]:
-        """Every one of the tenant's that is ahead, at most `MOST`."""
-        made = []
+        """All of the tenant's schedules that are ahead, at most `MOST`."""
+        realigned = []
         tx = await ctx.begin()
         for _, schedule_id, _ in await SqlSchedules(tx).ahead(ctx.now + SKEW, MOST, ctx.tenant_id):
             schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
             if is_ahead(schedule, ctx.now):
-                made.append((await hold(ctx, schedule, ctx.now)).schedule)
+                realigned.append((await hold(ctx, schedule, ctx.now)).schedule)
         ctx.wake(SCHEDULES_TOPIC)
-        return made
+        return realigned

@@ -1,4 +1,4 @@
-"""Takes an edit of a schedule back: what stood before it stands again, as one more edit."""
+"""Reverts an edit of a schedule: restores the state before it, as a new edit."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from foliot.features.schedules.usecases.schedules import Schedules, find_schedul
 from foliot.wakeups.feed import Feed
 
 _WORDS: Mapping[str, type] = {"name": str, "description": str, "tags": list}
-"""What no version keeps, and the trail does."""
+"""Fields that are not versioned, and are read from the audit log instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reverts:
-    """Only the last edit of a schedule is taken back: what others built upon it is not torn down unseen.
+    """Reverts only the last edit of a schedule, so that later edits are never overwritten unseen.
 
-    The trail masks headers and shortens what is large; so what a schedule did and when is read from its versions.
+    The audit log masks headers and truncates large values, so action and trigger are read from the stored versions.
     """
 
     store: Database
@@ -42,19 +42,19 @@ class Reverts:
 
     @command(Verb.WRITE, Thing.SCHEDULE, (Verb.READ, Thing.AUDIT_LOG))
     async def revert(self, ctx: CommandContext, entry_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
-        """The schedule as it is now. `Conflict` says why an edit cannot be taken back."""
+        """The schedule after the revert. `Conflict` says why an edit cannot be reverted."""
         try:
             schedule, before = await self._standing(ctx, entry_id)
         except Conflict:
-            # Unless this very request did it: asked again under its key, it is answered again.
+            # Unless this very request did it: with the same idempotency key, it gets its first answer again.
             if once.key is not None:
                 await ctx.begin()
             raise
-        # An edit between this read and that write makes another version, and is not overwritten.
+        # An edit between this read and that write makes another version, which the match refuses to overwrite.
         return await self.schedules.put_back(ctx, schedule.id, before, str(schedule.version), entry_id)
 
     async def _standing(self, ctx: CommandContext, entry_id: str) -> tuple[Schedule, dict[str, Any]]:
-        """The schedule, and the document of what stood before the edit."""
+        """The schedule, and its document before the edit."""
         async with ctx.read() as tx:
             entry = await SqlAuditLog(tx).get(ctx.tenant_id, entry_id)
             if entry is None:
@@ -68,7 +68,7 @@ class Reverts:
 
 
 def _versions(entry: AuditEntry) -> tuple[int, int]:
-    """Which version the edit found, and which it made."""
+    """The version before the edit, and the one it created."""
     if entry.thing != word(Thing.SCHEDULE) or entry.verb not in EDITS:
         raise Conflict(f"entry {entry.id} is no edit of a schedule: {entry.verb} of a {entry.thing.replace('_', ' ')}")
     old, new = (shown.get("version") for shown in (entry.was or {}, entry.became or {}))
@@ -78,16 +78,16 @@ def _versions(entry: AuditEntry) -> tuple[int, int]:
 
 
 async def _refuse_later(tx: Transaction, entry: AuditEntry, schedule: Schedule, new: int) -> None:
-    """Pausing and resuming make versions too, but change no setting."""
+    """Pausing and resuming create versions too, but change no setting."""
     for verb in EDITS:
-        found = await SqlAuditLog(tx).find(
+        entries = await SqlAuditLog(tx).find(
             entry.tenant_id, PageRequest(1), thing=entry.thing, thing_id=entry.thing_id, verb=verb
         )
-        for one in found:
-            later = (one.became or {}).get("version")
-            if one.id != entry.id and isinstance(later, int) and later > new:
-                told = f"{one.user_id} changed it at {rfc3339(one.at)} ({one.verb}, entry {one.id})"
-                raise Conflict(f"schedule {schedule.id} was changed since: {told}; look at it, or revert that first")
+        for other in entries:
+            later = (other.became or {}).get("version")
+            if other.id != entry.id and isinstance(later, int) and later > new:
+                edit = f"{other.user_id} changed it at {rfc3339(other.at)} ({other.verb}, entry {other.id})"
+                raise Conflict(f"schedule {schedule.id} was changed since: {edit}; look at it, or revert that first")
     spec, action = await _version(tx, schedule, new)
     if (spec, action) != (schedule.spec, schedule.action):
         raise Conflict(
@@ -96,7 +96,7 @@ async def _refuse_later(tx: Transaction, entry: AuditEntry, schedule: Schedule, 
 
 
 async def _before(tx: Transaction, entry: AuditEntry, schedule: Schedule, old: int) -> dict[str, Any]:
-    """The document of the schedule as it stood."""
+    """The document of the schedule before the edit."""
     spec, action = await _version(tx, schedule, old)
     was = whole(replace(schedule, spec=spec, action=dict(action)))
     for name, kind in _WORDS.items():

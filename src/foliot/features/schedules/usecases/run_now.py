@@ -1,4 +1,4 @@
-"""Runs of schedules outside any instant, because somebody wants one now."""
+"""Runs of schedules outside any instant, because a caller asked for one now."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """Who wants a run of which schedule, what it should do differently, and what their tenant may have."""
+    """A caller's request for a run of a schedule, with its overrides and the tenant's limits."""
 
     caller: Caller
     schedule_id: str
@@ -43,16 +43,16 @@ class RunOrder:
 
 @dataclass(frozen=True, slots=True)
 class _StartedRun:
-    """What is written down of one."""
+    """A new run with its audit entry, and the view of it to answer with."""
 
     run: RunRequest
-    told: AuditEntry
+    audit: AuditEntry
     view: RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunNow:
-    """Alone, or together with others."""
+    """Creates runs, one in the caller's transaction or several in one of its own."""
 
     store: Database
     clock: Clock
@@ -62,18 +62,18 @@ class RunNow:
     check_for: CheckFor
 
     async def one(self, tx: Transaction, wanted: RunOrder, schedule: Schedule) -> RunView:
-        """A run of a schedule that is locked."""
+        """Create a run of a schedule that is locked."""
         now = self.clock.now()
         begun = self._begin(wanted, schedule, now)
-        await SqlRuns(tx).add([begun.run], now, audit_rows([begun.told]))
+        await SqlRuns(tx).add([begun.run], now, audit_rows([begun.audit]))
         if begun.run.action is not None:
             await self.limiter.stored(tx, wanted.caller, wanted.limits)
         return begun.view
 
     async def several(self, tenant_id: str, group: Sequence[RunOrder]) -> Sequence[RunView | Exception | None]:
-        """What many want at the same time; whoever's schedule is unknown, or held by another, is left to ask alone.
+        """Group commit of concurrent requests. None for one to be run alone: its schedule is unknown or locked.
 
-        So is whoever changes a large action: the run carries the whole of it, however little is changed.
+        A request that overrides a large action is run alone too: the run carries all of it, however little is changed.
         """
         begun: list[_StartedRun] = []
         answers: list[RunView | Exception | None] = []
@@ -96,7 +96,8 @@ class RunNow:
                     else:
                         answers.append(begun[-1].view)
                 if begun:
-                    await SqlRuns(tx).add([one.run for one in begun], now, audit_rows([one.told for one in begun]))
+                    entries = audit_rows([started.audit for started in begun])
+                    await SqlRuns(tx).add([started.run for started in begun], now, entries)
         except BaseException:
             self.limiter.undo_run(tenant_id, len(begun))
             raise
@@ -105,7 +106,7 @@ class RunNow:
         return answers
 
     async def _is_full(self, tx: Transaction, wanted: RunOrder) -> bool:
-        """Whether its tenant has no room for what a run is given; it is refused when it asks alone."""
+        """Whether its tenant's storage limit is reached; the request is refused when it is run alone."""
         most = wanted.limits.stored_bytes
         return most is not None and await SqlTenants(tx).stored_bytes(wanted.caller.tenant_id) >= most
 
@@ -130,9 +131,9 @@ class RunNow:
             action=self._override(schedule, wanted),
         )
         became = masked({"run_id": run.id} | ({} if run.action is None else {"action": run.action}))
-        told = entry(caller, now, AuditedChange("run_now", Thing.SCHEDULE, schedule.id, became=became))
+        audit = entry(caller, now, AuditedChange("run_now", Thing.SCHEDULE, schedule.id, became=became))
         self.limiter.run(caller, wanted.limits)
-        return _StartedRun(run, told, run.made(now, schedule.name))
+        return _StartedRun(run, audit, run.made(now, schedule.name))
 
     def _override(self, schedule: Schedule, wanted: RunOrder) -> dict[str, Any] | None:
         fields = Fields.of("", wanted.raw)

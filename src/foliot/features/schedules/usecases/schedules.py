@@ -1,4 +1,4 @@
-"""Everything that may be asked of schedules."""
+"""Use cases of schedules: create, read, change, pause, resume, delete, run now."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.ports import Actions, PerTenant
+from foliot.engine.ports import Actions, HasDefaults, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.audit_view import audit_view, edited
 from foliot.features.schedules.model.document import MAX_TAGS, ActionCheck, asleep, merge, put_back, read_draft, whole
 from foliot.features.schedules.usecases.change import LockedSchedule, hold, turn
 from foliot.features.schedules.usecases.check_target import copied, objection
-from foliot.features.schedules.usecases.defaults import with_defaults
 from foliot.features.schedules.usecases.run_now import RunNow, RunOrder
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
@@ -39,7 +38,7 @@ MAX_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOwner:
-    """The id of a schedule that is about to be, and whose it will be."""
+    """The id of a schedule to be created, and its owner."""
 
     schedule_id: str
     user_id: str
@@ -48,7 +47,7 @@ class ScheduleOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedules:
-    """Create, read, change, pause, resume, delete, run."""
+    """Create, read, change, pause, resume, delete and run schedules."""
 
     store: Database
     clock: Clock
@@ -72,7 +71,7 @@ class Schedules:
         return schedule
 
     async def add(self, ctx: CommandContext, raw: object, owner: ScheduleOwner) -> Schedule:
-        """Create one inside a larger change, which has read the tenant's limits."""
+        """Create one as part of the caller's transaction, which has read the tenant's limits."""
         now = self.clock.now()
         check, raw = self.check_for(ctx.tenant_id), self._defaulted(ctx.caller, raw)
         draft = read_draft(raw, check, TriggerContext(owner.schedule_id, now, self.default_zone))
@@ -117,7 +116,7 @@ class Schedules:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def replace(self, ctx: CommandContext, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
-        """The whole document anew."""
+        """Replace the whole document."""
         raw, reason = asleep(raw)
         objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
         await ctx.begin(self.limiter)
@@ -129,7 +128,7 @@ class Schedules:
         return changed
 
     async def rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
-        """Replace one inside a larger change, which has read the tenant's limits."""
+        """Replace one as part of the caller's transaction, which has read the tenant's limits."""
         _refuse_file(ctx.caller, held.schedule)
         changed = await self._rewrite(ctx, held, self._defaulted(ctx.caller, put_back(raw, held.schedule.action)))
         await self._check_limits(ctx, held, changed)
@@ -139,7 +138,7 @@ class Schedules:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def patch(self, ctx: CommandContext, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
-        """Only what the patch names; the result is read whole, by the rules of a new one."""
+        """Apply a merge patch; the result is validated whole, by the rules of a new one."""
         objects = await self._objection_to_patch(ctx.caller, schedule_id, raw)
         await ctx.begin(self.limiter)
         held = await self._hold(ctx, schedule_id, match)
@@ -151,22 +150,22 @@ class Schedules:
         return changed
 
     async def put_back(self, ctx: CommandContext, schedule_id: str, raw: object, match: str, entry_id: str) -> Schedule:
-        """Begin, and replace it by what stood before a change, which `entry_id` names in the audit log."""
+        """Begin, and restore the document from before a change, which `entry_id` names in the audit log."""
         objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
         await ctx.begin(self.limiter)
         held = await self._hold(ctx, schedule_id, match)
         _refuse_file(ctx.caller, held.schedule)
         changed = await self._rewrite(ctx, held, raw)
         await self._check_limits(ctx, held, changed, objects)
-        told = edited("revert", held.sound(), changed)
-        ctx.audit(replace(told, became={**(told.became or {}), "reverts": entry_id}), at=held.now)
+        change = edited("revert", held.sound(), changed)
+        ctx.audit(replace(change, became={**(change.became or {}), "reverts": entry_id}), at=held.now)
         return changed
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def pause(
         self, ctx: CommandContext, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> Schedule:
-        """After this no instant later than now fires. Pausing what is paused changes nothing."""
+        """After this no instant later than now fires. Pausing a paused schedule changes nothing."""
         fields = Fields.of("", raw)
         reason = fields.text("reason", "", most=MAX_REASON)
         check_prose("reason", reason)
@@ -175,7 +174,7 @@ class Schedules:
         return await self.pause_one(ctx, schedule_id, reason)
 
     async def pause_one(self, ctx: CommandContext, schedule_id: str, reason: str = "") -> Schedule:
-        """Pause one inside a larger change."""
+        """Pause one as part of the caller's transaction."""
         held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
         if schedule.status is ScheduleStatus.COMPLETED:
@@ -194,7 +193,7 @@ class Schedules:
         return await self.resume_one(ctx, schedule_id)
 
     async def resume_one(self, ctx: CommandContext, schedule_id: str) -> Schedule:
-        """Resume one inside a larger change, which has read the tenant's limits."""
+        """Resume one as part of the caller's transaction, which has read the tenant's limits."""
         held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
         if schedule.status is ScheduleStatus.PAUSED or schedule.fault is not None:
@@ -207,7 +206,7 @@ class Schedules:
     async def tag_one(
         self, ctx: CommandContext, schedule_id: str, add: Sequence[str], remove: Sequence[str]
     ) -> Schedule:
-        """Add tags and remove some inside a larger change."""
+        """Add and remove tags as part of the caller's transaction."""
         held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
         tags = tuple(dict.fromkeys([*(tag for tag in schedule.tags if tag not in remove), *add]))
@@ -222,7 +221,7 @@ class Schedules:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def delete(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> None:
-        """Softly: it stays readable. Its waiting runs are cancelled, running ones go on."""
+        """A soft delete: it stays readable. Its waiting runs are cancelled, running ones go on."""
         tx = await ctx.begin()
         schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
         if schedule.status is ScheduleStatus.DELETED:
@@ -231,7 +230,7 @@ class Schedules:
         await self.remove(ctx, schedule)
 
     async def remove(self, ctx: CommandContext, schedule: Schedule) -> None:
-        """Delete one, which is locked, inside a larger change."""
+        """Delete one, which is locked, as part of the caller's transaction."""
         _refuse_file(ctx.caller, schedule)
         held = await hold(ctx, schedule, self.clock.now())
         await turn(ctx.tx, replace(held.schedule, status=ScheduleStatus.DELETED), held.now)
@@ -249,13 +248,13 @@ class Schedules:
     ) -> RunView:
         """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
         if isinstance(raw, Mapping) and raw.get("payload") is not None:
-            # Who chooses where a run goes and what it carries chooses where secrets go.
+            # Choosing where a run goes and what it carries means choosing where secrets go.
             require(caller, Verb.WRITE, Thing.SCHEDULE)
         if once.key is None and small(raw):
             wanted = RunOrder(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
-            made = await self.together.ask(caller.tenant_id, wanted, self._now.several)
-            if made is not None:
-                return made
+            run = await self.together.ask(caller.tenant_id, wanted, self._now.several)
+            if run is not None:
+                return run
         return await self._run_alone(caller, schedule_id, raw, once)
 
     @unchecked_command
@@ -264,7 +263,7 @@ class Schedules:
         return await self.run_one(ctx, schedule_id, raw)
 
     async def run_one(self, ctx: CommandContext, schedule_id: str, raw: object = None) -> RunView:
-        """The same inside a larger change, which has read the tenant's limits."""
+        """The same as part of the caller's transaction, which has read the tenant's limits."""
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
         ctx.wake(RUNS_TOPIC)
         return await self._now.one(ctx.tx, RunOrder(ctx.caller, schedule_id, raw, ctx.limits), schedule)
@@ -281,7 +280,7 @@ class Schedules:
         )
 
     def check_for(self, tenant_id: str) -> ActionCheck:
-        """The action's own reading of its configuration, with the names that this tenant may use."""
+        """The action's validation of its configuration, with the names that this tenant may use."""
         return partial(self._check, tenant_id)
 
     def _check(self, tenant_id: str, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,10 +290,10 @@ class Schedules:
         return action.check_for(tenant_id, config) if isinstance(action, PerTenant) else action.check(config)
 
     def _defaulted(self, caller: Caller, raw: object) -> object:
-        return with_defaults(self.actions, caller.tenant_id, raw)
+        return _with_defaults(self.actions, caller.tenant_id, raw)
 
     async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
-        """Whoever leaves the action alone is not asked about it."""
+        """A patch that leaves the action alone is not checked against its target."""
         if not isinstance(raw, Mapping) or not isinstance(raw.get("action"), Mapping):
             return None
         async with self.store.read(caller.tenant_id) as tx:
@@ -338,7 +337,7 @@ class Schedules:
 
 
 def _refuse_file(caller: Caller, schedule: Schedule) -> None:
-    """What a file defines is edited there: an edit here would not outlive the next reading, and nobody could tell."""
+    """What a file defines is edited there: an edit here would silently be lost the next time the file is read."""
     if schedule.managed_by is ManagedBy.FILE and caller.interface is not Interface.FILE:
         raise Conflict(
             f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
@@ -347,13 +346,13 @@ def _refuse_file(caller: Caller, schedule: Schedule) -> None:
 
 
 def _compare(schedule: Schedule, match: str | None) -> None:
-    """`match` is the version a caller believes in; `*` believes in any."""
+    """`match` is the version that the caller expects; `*` matches any."""
     if match is not None and match != "*" and str(schedule.version) not in match.split(","):
         raise VersionMismatch(match, schedule.version)
 
 
 async def find_schedule(tx: Transaction, caller: Caller, schedule_id: str, *, lock: bool = False) -> Schedule:
-    """The caller's schedule; a foreign one is as unknown as one that never was."""
+    """The caller's schedule; another tenant's is reported as unknown, as one that does not exist."""
     schedule = await SqlSchedules(tx).get(caller.tenant_id, schedule_id, lock=lock)
     if schedule is None:
         raise NotFound("schedule", schedule_id)
@@ -366,3 +365,20 @@ async def find_run(tx: Transaction, caller: Caller, run_id: str, *, lock: bool =
     if run is None:
         raise NotFound("run", run_id)
     return run
+
+
+def _with_defaults(actions: Actions, tenant_id: str, raw: object) -> object:
+    """The document, completed with its action's defaults for fields that it leaves out."""
+    config = raw.get("action") if isinstance(raw, Mapping) else None
+    if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
+        return raw
+    action = actions.get(str(config.get("kind")))
+    if not isinstance(action, HasDefaults):
+        return raw
+    given = {name: value for name, value in raw.items() if value is not None}
+    defaults = action.defaults(tenant_id, config)
+    completed = {**defaults, **given}
+    for name, value in defaults.items():
+        if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
+            completed[name] = {**value, **given[name]}
+    return completed

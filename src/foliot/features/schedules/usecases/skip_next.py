@@ -1,4 +1,4 @@
-"""Lets a schedule pass over its next instant, once; whoever settles that instant writes down who wanted it."""
+"""Skips the next instant of a schedule, once; the ledger entry names the user who asked for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skips:
-    """The row lock decides between whoever asks and whoever fires: an instant is skipped, or it has passed."""
+    """The row lock decides between a skip and the ticker: either the instant is skipped, or it has passed."""
 
     store: Database
     clock: Clock
@@ -32,25 +32,25 @@ class Skips:
     async def skip_next(
         self, ctx: CommandContext, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> Schedule:
-        """The next instant makes no run. `at` is the one the caller means: any other is refused. Twice is once."""
+        """The next instant makes no run. If `at` is another instant, it is refused. Idempotent."""
         wanted = _at(raw)
         await ctx.begin()
         held = await self._hold(ctx, schedule_id)
         schedule = _active(held)
         at = schedule.next_at if wanted is None else wanted
         if at not in {schedule.next_at, schedule.skip_at}:
-            told = f"{_told(at)} is not the next instant of schedule {schedule_id}"
-            raise Conflict(f"{told}: {_told(schedule.next_at)} is")
+            refused = f"{_text(at)} is not the next instant of schedule {schedule_id}"
+            raise Conflict(f"{refused}: {_text(schedule.next_at)} is")
         if schedule.skip_at is None:
             schedule = await self._turn(ctx, held, at)
         elif at != schedule.skip_at:
-            told = f"{_told(schedule.skip_at)} is to be skipped already, and one at a time can be"
-            raise Conflict(f"{told}: undo that before you skip {_told(at)}")
+            refused = f"{_text(schedule.skip_at)} is to be skipped already, and one at a time can be"
+            raise Conflict(f"{refused}: undo that before you skip {_text(at)}")
         return schedule
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def undo(self, ctx: CommandContext, schedule_id: str) -> Schedule:
-        """What was to be skipped fires after all, unless it has passed."""
+        """The instant fires after all, unless it has passed."""
         await ctx.begin()
         held = await self._hold(ctx, schedule_id)
         skip = held.schedule.skip_at
@@ -68,7 +68,7 @@ class Skips:
         return await hold(ctx, schedule, self.clock.now())
 
     async def _turn(self, ctx: CommandContext, held: LockedSchedule, at: datetime | None) -> Schedule:
-        """No new version: what the schedule says is as it was."""
+        """Creates no new version: the schedule's document is unchanged."""
         by = None if at is None else ctx.caller.user_id
         schedule = replace(held.schedule, skip_at=at, skip_by=by, updated_at=held.now)
         await SqlSchedules(ctx.tx).save(schedule, new_version=False)
@@ -92,5 +92,5 @@ def _at(raw: object) -> datetime | None:
     return at
 
 
-def _told(moment: datetime | None) -> str:
+def _text(moment: datetime | None) -> str:
     return rfc3339(moment) or "none"

@@ -1,1 +1,1 @@
-"""Rest."""
+"""Routes of sessions and stream tickets."""

@@ -1,4 +1,4 @@
-"""Routes of signing in and out, of login links, and of who was seen."""
+"""Routes of signing in and out, of login links, and of the members of a tenant."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from foliot.features.demo.usecases import Demo
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema
 from foliot.features.sessions.usecases.members import Members, SeenMember
-from foliot.features.sessions.usecases.session_caller import LARGEST, session_caller
-from foliot.features.sessions.usecases.sessions import LINK_LASTS, NewSession, Sessions
+from foliot.features.sessions.usecases.sessions import LARGEST, LINK_LASTS, NewSession, Sessions, session_caller
 from foliot.features.sessions.usecases.tickets import NewTicket
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.paging import Parted
@@ -34,36 +33,36 @@ from foliot.servers.http.schema import CONFLICT, body
 router = APIRouter(prefix="/api", tags=["Session"])
 
 TRIES = 30
-"""Wrong ones a minute, from one address and for one key, token or code."""
+"""Failed sign-ins per minute, for one address and one key, token or code."""
 REMEMBERED = 10_000
 _OPEN = len("flt_12345678")
-"""Characters of a key or a code that may be known; the others are its secret."""
+"""Characters of a key or a code that are not secret."""
 
 Guess = tuple[str, bytes]
-"""Where it came from, and what it was aimed at."""
+"""The client's address, and a digest of the public part of the credential."""
 
 
 def guess(address: str, text: str) -> Guess:
-    """Behind a proxy everybody has one address: whoever guesses at one key must not keep the others out."""
+    """Counted per credential too: behind a proxy all clients share an address, and one attacker must not block them."""
     claims, dot, _ = text.rpartition(".")
     return address, hashlib.sha256((claims if dot else text[:_OPEN]).encode("utf-8", "replace")).digest()
 
 
 @dataclass(slots=True)
 class FailedGuesses:
-    """How often each guess was wrong lately."""
+    """Counts recent failed sign-ins."""
 
     buckets: OrderedDict[Guess, TokenBucket] = field(default_factory=OrderedDict)
 
     def look(self, one: Guess, now: float) -> None:
-        """`TooMany` when it was wrong too often to be heard now."""
+        """`TooMany` when there were too many failures to try again now."""
         bucket = self.buckets.get(one)
         if bucket is None:
             return
         wait = bucket.take(now)
         if wait is not None:
             raise TooMany(f"too many wrong tokens and codes: {TRIES} a minute are heard", retry_after=wait)
-        # Only looked: whoever is right now has taken nothing.
+        # Only a check: a successful sign-in uses up no allowance.
         bucket.level += 1
 
     def wrong(self, one: Guess, now: float) -> None:
@@ -75,7 +74,7 @@ class FailedGuesses:
 
 @router.get("/session", dependencies=[PUBLIC], response_model=schema.SessionInfo, summary="Who you are here")
 async def show(request: Request, cases: Cases) -> Response:
-    """Anybody may ask. A dashboard asks first, and learns whether it has to sign in and what it may show."""
+    """Needs no authentication. The dashboard asks first whether it has to sign in, and what it may show."""
     local = request.app.state.identity is None
     known: schema.SessionInfo = {
         "mode": "local" if local else "secured",
@@ -90,7 +89,7 @@ async def show(request: Request, cases: Cases) -> Response:
             headers["Set-Cookie"] = session_cookie.taken(secure=session_cookie.by_https(request))
         return encode.answer(known, headers=headers)
     session = None if local or "authorization" in request.headers else session_cookie.shown(request)
-    told: schema.SessionInfo = {
+    info: schema.SessionInfo = {
         **known,
         "signed_in": True,
         "user_id": caller.user_id,
@@ -103,7 +102,7 @@ async def show(request: Request, cases: Cases) -> Response:
         "demo": await _demo(cases, caller) if local else None,
         "features": _features(cases, local=local),
     }
-    return encode.answer(told, headers=NO_STORE)
+    return encode.answer(info, headers=NO_STORE)
 
 
 @router.post(
@@ -115,24 +114,24 @@ async def show(request: Request, cases: Cases) -> Response:
     summary="Sign in with a browser",
 )
 async def begin(request: Request, cases: Cases, asked: Body) -> Response:
-    """By a token, an API key or the code of a login link; gives a cookie that ends when what was shown does."""
+    """By a token, an API key or the code of a login link; sets a cookie that expires with that credential."""
     identity: Identity | None = request.app.state.identity
     if identity is None:
-        raise Conflict("in local mode nobody signs in: everything is open to whoever is on this machine")
+        raise Conflict("local mode has no sign-in: everything is open on this machine")
     session_cookie.require_own_origin(request.headers, needed=False)
     tries: FailedGuesses = request.app.state.tries
     name, text = _shown(asked.document)
     one, now = guess(request.client.host if request.client else "", text), cases[Limiter].clock.monotonic()
     tries.look(one, now)
     try:
-        made = await _session(cases, identity, name, text)
+        session = await _session(cases, identity, name, text)
     except Unauthenticated:
         tries.wrong(one, now)
         raise
-    if len(made.text) > LARGEST:
+    if len(session.text) > LARGEST:
         raise Invalid("token", f"is too long to be kept by a browser, which keeps {LARGEST} characters")
     given = session_cookie.given(
-        made.text, made.expires_at - cases[Limiter].clock.now(), secure=session_cookie.by_https(request)
+        session.text, session.expires_at - cases[Limiter].clock.now(), secure=session_cookie.by_https(request)
     )
     return Response(status_code=204, headers={**NO_STORE, "Set-Cookie": given})
 
@@ -157,9 +156,9 @@ def _shown(document: object) -> tuple[str, str]:
 
 @router.delete("/session", dependencies=[PUBLIC], status_code=204, summary="Sign out with a browser")
 async def end(request: Request, cases: Cases) -> Response:
-    """Ends the session: whoever has its cookie is nobody, and its streams end within 5 seconds.
+    """Ends the session: its cookie no longer authenticates, and its streams end within 5 seconds.
 
-    A token or key that was shown to begin it goes on to count: revoke it to end it.
+    The token or key that began it stays valid: revoke it to end that.
     """
     session_cookie.require_own_origin(request.headers, needed=False)
     identity: Identity | None = request.app.state.identity
@@ -180,7 +179,7 @@ async def end(request: Request, cases: Cases) -> Response:
     summary="Sign out everywhere",
 )
 async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
-    """Ends every session of yours, in whichever browser, this one too; streams end within 5 seconds."""
+    """Ends every session of yours, in all browsers including this one; streams end within 5 seconds."""
     taken = {"Set-Cookie": session_cookie.taken(secure=session_cookie.by_https(request))}
     return encode.answer(
         schema.SessionsEnded(
@@ -200,13 +199,13 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
     summary="An address that signs you in",
 )
 async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
-    """Opens the dashboard as yourself: once, within 5 minutes, and until what you show now ends."""
+    """Opens the dashboard as yourself: once, within 5 minutes, and until your present credential expires."""
     if asked.document not in (None, {}):
-        raise Invalid("body", "must be empty: a link signs in whoever asks for it")
+        raise Invalid("body", "must be empty: a link signs in its caller")
     address = _own_address(request)
 
     if request.app.state.identity is None:
-        # Nobody has to sign in here: the address itself does.
+        # Local mode has no sign-in: the plain URL suffices.
         until = cases[Limiter].clock.now() + LINK_LASTS
         return encode.answer(
             schema.LoginLink(
@@ -217,18 +216,18 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
             NO_STORE,
         )
 
-    def shown(made: NewTicket) -> schema.LoginLink:
+    def shown(ticket: NewTicket) -> schema.LoginLink:
         return schema.LoginLink(
-            url=f"{address}/login?code={made.text}",
-            expires_at=made.expires_at,
+            url=f"{address}/login?code={ticket.text}",
+            expires_at=ticket.expires_at,
         )
 
-    made = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
-    return encode.answer(shown(made), 201, NO_STORE)
+    ticket = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
+    return encode.answer(shown(ticket), 201, NO_STORE)
 
 
 def _own_address(request: Request) -> str:
-    """Where the dashboard is: as the operator says, or where the request arrived. `Host` is what a caller wrote."""
+    """The dashboard's URL: as configured, or where the request arrived. `Host` is chosen by the client."""
     public: str | None = request.app.state.public_url
     if public is not None:
         return public
@@ -245,7 +244,7 @@ def _own_address(request: Request) -> str:
     summary="Who was seen in the tenant",
 )
 async def members(cases: Cases, caller: Who, part: Parted) -> Response:
-    """From API keys and the audit log: there is no list of people, for tokens name them."""
+    """From API keys and the audit log: there is no table of users, for tokens name them."""
     shown, following = part.of(await cases[Members].list(caller), lambda one: one.user_id)
     return encode.answer(
         schema.MemberPage(

@@ -1,4 +1,4 @@
-"""The route of tickets, which let browsers open streams."""
+"""The route that issues tickets, by which browsers open streams."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
     summary="A ticket for a stream",
 )
 async def issue(cases: Cases, caller: Who, asked: Body) -> Response:
-    """Opens one stream, as `?ticket=` and within 60 s. The stream ends when what you show now no longer counts."""
+    """Opens one stream, as `?ticket=` and within 60 s. The stream ends when your credential is no longer valid."""
     if asked.document not in (None, {}):
-        raise Invalid("body", "must be empty: a ticket stands for whoever asks for it")
-    made = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
-    return encode.answer(_shown(made), 201, NO_STORE)
+        raise Invalid("body", "must be empty: a ticket is for its caller")
+    ticket = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
+    return encode.answer(_shown(ticket), 201, NO_STORE)
 
 
 def _shown(made: NewTicket) -> schema.StreamTicket:

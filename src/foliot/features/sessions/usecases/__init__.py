@@ -1,1 +1,1 @@
-"""Usecases."""
+"""Use cases of sessions, stream tickets and members."""

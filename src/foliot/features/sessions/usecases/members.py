@@ -1,4 +1,4 @@
-"""Who was seen in a tenant. Foliot keeps no list of people: tokens name them, and the trail remembers what they did."""
+"""Lists the users seen in a tenant. There is no table of users: tokens name them, the audit log has their actions."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from foliot.engine.model.views import PageRequest
 from foliot.features.api_keys.sql import SqlKeys
 
 RECENT = 20_000
-"""So many of the newest entries of the trail are looked through."""
+"""Entries of the audit log that are read; the newest."""
 KEYS = SIGN_INS = 500
 
 
 @dataclass(slots=True)
 class SeenMember:
-    """A person, or an API key under the name that its changes are recorded under."""
+    """A user, or an API key under the name that the audit log has for it."""
 
     user_id: str
     roles: set[Role] = field(default_factory=set)
     keys: int = 0
-    """API keys that they made and that count."""
+    """Valid API keys that they created."""
     last_seen_at: datetime | None = None
     last_action: str | None = None
 
@@ -39,26 +39,26 @@ class SeenMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """List."""
+    """List the members of a tenant."""
 
     store: Database
     clock: Clock
 
     @query(Verb.READ, Thing.KEY)
     async def list(self, ctx: QueryContext) -> Sequence[SeenMember]:
-        """The latest first."""
+        """Latest first."""
         async with ctx.read() as tx:
             keys = await SqlKeys(tx).find(ctx.tenant_id, PageRequest(KEYS))
             latest = await SqlAuditLog(tx).latest_of_each(ctx.tenant_id, RECENT)
             signed_in = await SqlAuditLog(tx).find(ctx.tenant_id, PageRequest(SIGN_INS), verb="sign_in")
-        found = _MemberActivity()
+        activity = _MemberActivity()
         for key in keys:
-            found.key(key, self.clock.now())
+            activity.key(key, self.clock.now())
         for entry in latest:
-            found.acted(entry)
+            activity.acted(entry)
         for entry in signed_in:
-            found.signed_in(entry)
-        return found.ordered()
+            activity.signed_in(entry)
+        return activity.ordered()
 
 
 @dataclass(slots=True)

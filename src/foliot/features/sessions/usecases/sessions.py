@@ -1,4 +1,4 @@
-"""Sessions of the dashboard: what a browser keeps instead of a token, how it ends, and links that begin one once."""
+"""Dashboard sessions: sealed cookies that a row in the store can revoke, and one-time login links."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from foliot.wakeups.feed import Feed
 
 LINK_LASTS = timedelta(minutes=5)
 LONGEST = timedelta(days=30)
-"""Of a session whose token or key has no nearer end."""
+"""The lifetime of a session whose token or key has no earlier expiry."""
 PREFIX = "ses_"
 SEAM = "~"
-"""Between a token and the id of its session, where no master key seals the two; no token holds it."""
+"""Separates a token from its session's id, where no master key seals the two; no token contains it."""
 FRESH = 2.0
-"""Seconds for which an ended session may go on in another process; a stream asks every second: it ends within four."""
+"""Seconds for which another process may accept an ended session; a stream checks every second: it ends within four."""
 REMEMBERED = 10_000
+LARGEST = 3800
+"""Characters of a session; browsers silently drop a cookie of more than 4096."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """What a browser keeps, and until when."""
+    """The cookie's value, and its expiry."""
 
     text: str
     expires_at: datetime
@@ -49,7 +51,7 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """A session says who it is for, sealed; it ends with its row in the store, and with what was shown to begin it."""
+    """A sealed session names its caller; it ends with its row in the store, or with the credential that began it."""
 
     store: Database
     clock: Clock
@@ -75,11 +77,11 @@ class Sessions:
         return await self._links.issue(caller, once)
 
     async def redeem(self, code: str) -> Caller:
-        """Whom the code signs in; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
+        """The code's caller; deletes it. `Unauthenticated` when it was used, has expired or does not exist."""
         return await self._links.take(code)
 
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
-        """A session of this caller, with an audit entry. Without a master key it is what was `shown`, itself."""
+        """A session of this caller, with an audit entry. Without a master key it is `shown`, the credential."""
         session_id = secrets.token_hex(16)
         caller = replace(caller, interface=Interface.DASHBOARD, session_id=session_id)
         now = self.clock.now()
@@ -115,17 +117,17 @@ class Sessions:
 
     @command(Verb.WRITE, Thing.TICKET)
     async def end_all(self, ctx: CommandContext) -> int:
-        """End every session of this caller's user, wherever they signed in; says how many there were."""
+        """End every session of this caller's user, in all browsers; returns how many there were."""
         tx = await ctx.begin()
         count = await SqlKeys(tx).end_sessions(ctx.tenant_id, ctx.caller.user_id)
         if count:
-            told = AuditedChange("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
-            ctx.audit(told)
+            change = AuditedChange("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
+            ctx.audit(change)
         ctx.after_commit(self._seen.clear)
         return count
 
     async def counts(self, caller: Caller) -> bool:
-        """Whether the session of this caller goes on, as far as was known two seconds ago."""
+        """Whether the caller's session is valid, from a cache of two seconds."""
         if caller.session_id is None:
             return True
         at, session_id = self.clock.monotonic(), caller.session_id
@@ -139,24 +141,26 @@ class Sessions:
         return seen[1]
 
     def over(self, identity: Identity) -> Identity:
-        """The same identity, to which a caller counts no longer than their session."""
+        """The same identity, for which a caller is valid no longer than their session."""
         return _SessionIdentity(identity, self)
 
     def caller(self, text: str) -> Caller:
-        """Whom a sealed session is for; whether what began it still counts is for others to ask."""
+        """The caller of a sealed session; whether the credential that began it is still valid is checked elsewhere."""
         payload, _, seal = text.removeprefix(PREFIX).rpartition(".")
         if self.pepper is None or not payload or not seal.isascii():
             raise SessionOver
         if not any(hmac.compare_digest(seal, digest) for _, digest in self.pepper.digests(SESSION_PURPOSE, payload)):
             raise SessionOver
         try:
-            said = orjson.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-            found = stands_for(StoredTicket(tenant_id=said["tenant_id"], caller=said, expires_at=self.clock.now()))
+            document = orjson.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+            caller = stands_for(
+                StoredTicket(tenant_id=document["tenant_id"], caller=document, expires_at=self.clock.now())
+            )
         except (binascii.Error, orjson.JSONDecodeError, KeyError, TypeError, Unauthenticated):
             raise SessionOver from None
-        if found.expires_at is None or found.expires_at <= self.clock.now():
+        if caller.expires_at is None or caller.expires_at <= self.clock.now():
             raise SessionOver
-        return found
+        return caller
 
     def _seal(self, pepper: Pepper, caller: Caller) -> str:
         said = orjson.dumps({"tenant_id": caller.tenant_id, **written(caller)})
@@ -167,7 +171,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class _SessionIdentity:
-    """Asks the session first, and then whoever knows what was shown to begin it."""
+    """Checks the session first, then the credential that began it."""
 
     identity: Identity
     sessions: Sessions
@@ -177,3 +181,25 @@ class _SessionIdentity:
 
     async def still(self, caller: Caller) -> bool:
         return await self.sessions.counts(caller) and await self.identity.still(caller)
+
+
+async def session_caller(identity: Identity, sessions: Sessions, session: str) -> Caller:
+    """The session's caller; `SessionOver` when it, or the credential that began it, is no longer valid."""
+    if not 0 < len(session) <= LARGEST or not session.isascii():
+        raise SessionOver
+    try:
+        caller = await _caller(identity, sessions, session)
+    except Unauthenticated:
+        raise SessionOver from None
+    if not await identity.still(caller):
+        raise SessionOver
+    return replace(caller, interface=Interface.DASHBOARD)
+
+
+async def _caller(identity: Identity, sessions: Sessions, session: str) -> Caller:
+    if session.startswith(PREFIX):
+        return sessions.caller(session)
+    token, seam, session_id = session.rpartition(SEAM)
+    if not seam:
+        raise SessionOver
+    return replace(await identity.caller(token), session_id=session_id)

@@ -1,4 +1,4 @@
-"""Tickets that stand for somebody once: to one stream, for browsers, which cannot set headers there, or to sign in."""
+"""Single-use tickets that authenticate a caller: for one stream, where browsers cannot set headers, or to sign in."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class NewTicket:
-    """A ticket, the one time it is shown."""
+    """A new ticket; its text is shown only once."""
 
     text: str
     expires_at: datetime
@@ -39,7 +39,7 @@ class NewTicket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tickets:
-    """Issue, take. One of a purpose counts for no other."""
+    """Issue and redeem tickets. A ticket is valid for one purpose."""
 
     store: Database
     clock: Clock
@@ -51,22 +51,22 @@ class Tickets:
 
     @command(Verb.WRITE, Thing.TICKET)
     async def issue(self, ctx: CommandContext, once: IdempotentRequest = EACH_TIME) -> NewTicket:
-        """A ticket that stands for this caller, once."""
+        """A ticket that authenticates this caller, once."""
         text = f"{self.prefix}{secrets.token_urlsafe(32)}"
         _, digest = needed(self.pepper).digest(self.purpose, text)
         tx = await ctx.begin()
-        made = NewTicket(text, ctx.now + self.lasts)
-        ticket = StoredTicket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=made.expires_at)
+        new = NewTicket(text, ctx.now + self.lasts)
+        ticket = StoredTicket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=new.expires_at)
         await SqlKeys(tx).put_ticket(digest, ticket)
-        return made
+        return new
 
     @again
     async def take(self, text: str) -> Caller:
-        """Whom the ticket stands for; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
+        """The ticket's caller; deletes it. `Unauthenticated` when it was used, has expired or does not exist."""
         known = text.startswith(self.prefix) and _SHAPE.fullmatch(text.removeprefix(self.prefix))
         if self.pepper is None or not known:
             raise Unauthenticated
-        # Outside the envelope: it is the ticket that says who the caller is, and of which tenant.
+        # Outside the use case decorator: only the ticket says who the caller is, and of which tenant.
         digests = [digest for _, digest in self.pepper.digests(self.purpose, text)]
         async with self.store.begin() as tx:
             ticket = await SqlKeys(tx).take_ticket(digests)
@@ -76,7 +76,7 @@ class Tickets:
 
 
 def written(caller: Caller) -> dict[str, Any]:
-    """A caller as a document; the tenant is kept beside it."""
+    """A caller as a document; the tenant is stored beside it."""
     return {
         "user_id": caller.user_id,
         "role": caller.role.value,
@@ -90,20 +90,20 @@ def written(caller: Caller) -> dict[str, Any]:
 
 
 def stands_for(ticket: StoredTicket) -> Caller:
-    """Whom it names; `Unauthenticated` when that cannot be read."""
-    said: Mapping[str, Any] = ticket.caller
+    """The caller it names; `Unauthenticated` when that cannot be read."""
+    document: Mapping[str, Any] = ticket.caller
     try:
         return Caller(
             ticket.tenant_id,
-            said["user_id"],
-            Role(said["role"]),
-            interface=Interface(said["door"]),
-            scopes=None if said["scopes"] is None else frozenset(said["scopes"]),
-            key_id=said["key_id"],
-            expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),
-            kid=said.get("kid"),
-            session_id=said.get("session_id"),
+            document["user_id"],
+            Role(document["role"]),
+            interface=Interface(document["door"]),
+            scopes=None if document["scopes"] is None else frozenset(document["scopes"]),
+            key_id=document["key_id"],
+            expires_at=None if document["expires_at"] is None else moment("expires_at", document["expires_at"]),
+            kid=document.get("kid"),
+            session_id=document.get("session_id"),
         )
     except (KeyError, TypeError, ValueError, Invalid):
-        # A row that somebody damaged stands for nobody.
+        # A damaged row authenticates no one.
         raise Unauthenticated from None

@@ -1,1 +1,1 @@
-"""Model."""
+"""Tasks, their signatures, the context they receive, and the catalogue of a process."""

@@ -1,4 +1,4 @@
-"""What a task is given besides its parameters: who it is, where it writes, and how it asks to be tried again."""
+"""The context that a task receives besides its parameters: run id, logger, progress, cancellation, retry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVELS = (
 
 
 class Retry(Exception):
-    """Try this run again, after so long; it counts as a failed attempt."""
+    """Raised to retry the run after a delay; counts as a failed attempt."""
 
     def __init__(self, after: timedelta | float | None = None, reason: str = "asked to be tried again") -> None:
         super().__init__(reason)
@@ -28,22 +28,22 @@ class Retry(Exception):
 
 
 class GiveUp(Exception):
-    """Trying again would not help."""
+    """Raised to fail the run without further attempts."""
 
 
 class TaskStopped(Exception):
-    """Somebody asked for the run to stop, or its time is over."""
+    """Raised when the run was cancelled or has timed out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """Returned by a task of which a part failed: its run ends as `partial`."""
+    """Returned by a task that succeeded in part: its run ends as `partial`."""
 
     result: Any
 
 
 class _RunLogHandler(logging.Handler):
-    """Carries what a logger is told into the log of the run."""
+    """A logging handler that writes records to the run's log."""
 
     def __init__(self, tell: ProgressSink) -> None:
         super().__init__()
@@ -51,33 +51,33 @@ class _RunLogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = next((word for least, word in LEVELS if record.levelno >= least), "debug")
-        # Half of a surrogate pair is no text that could be written down, or sent to another process.
+        # A lone surrogate cannot be encoded as UTF-8, neither for the database nor for the pipe to another process.
         self._tell.log(self.format(record).encode("utf-8", "replace").decode(), level)
 
 
 def run_logger(name: str, tell: ProgressSink) -> logging.Logger:
-    """A logger of this attempt alone, which nobody else can find or configure."""
-    made = logging.Logger(f"foliot.task.{name}", logging.DEBUG)  # noqa: LOG001 -- not the one of that name which all share
-    made.addHandler(_RunLogHandler(tell))
-    return made
+    """A logger of this attempt alone; being unregistered, it cannot be found or configured from outside."""
+    logger = logging.Logger(f"foliot.task.{name}", logging.DEBUG)  # noqa: LOG001 -- not the shared logger of that name
+    logger.addHandler(_RunLogHandler(tell))
+    return logger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskContext:
-    """One attempt, as its function sees it. May be used from any thread."""
+    """One attempt, as seen by its function. Thread-safe."""
 
     task: str
     run_id: str
-    """Stays the same for every attempt: give it to whatever must not happen twice."""
+    """The same for every attempt: use it as the idempotency key of side effects."""
     tenant_id: str
     schedule_id: str | None
     attempt: int
     """1 is the first."""
     max_attempts: int
     scheduled_for: str | None
-    """The instant that the run stands for, as RFC 3339; None for one that somebody asked for."""
+    """The instant of the schedule, as RFC 3339; None for a run that was started by hand."""
     logger: logging.Logger
-    """Its lines are read with the run: `foliot run logs`."""
+    """Writes to the run's log: `foliot run logs`."""
     tell: ProgressSink = field(repr=False)
     stop: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -99,23 +99,23 @@ class TaskContext:
         )
 
     def progress(self, **data: Any) -> None:
-        """Say how far it is: an event of the run, for whoever follows it."""
+        """Report progress: an event of the run, sent to its followers."""
         self.tell.progress(data)
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody asked for the run to stop, or its time is over: a loop looks here, and leaves."""
+        """Whether the run was cancelled or has timed out: a loop checks this and returns."""
         return self.stop.is_set()
 
     def check_cancelled(self) -> None:
-        """Leave now if that is so."""
+        """Raise `TaskStopped` if the run was cancelled or has timed out."""
         if self.stop.is_set():
             raise TaskStopped
 
     def retry(self, after: timedelta | float | None = None, reason: str = "asked to be tried again") -> NoReturn:
         """End this attempt; the next begins after so many seconds (by the retry policy when none are given).
 
-        The attempts that the schedule allows are counted: after the last one the run has failed.
+        This counts as an attempt of the schedule's retry policy: after the last one the run has failed.
         """
         raise Retry(after, reason)
 

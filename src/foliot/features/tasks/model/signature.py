@@ -1,4 +1,4 @@
-"""What a function takes: read off its signature, checked by pydantic, told as a JSON Schema."""
+"""A function's parameters: read from its signature, validated by pydantic, published as JSON Schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Signature:
 
     @cached_property
     def context(self) -> str | None:
-        """Which parameter is the context: the one that is annotated so, or `ctx` without an annotation."""
+        """The parameter that receives the context: the one annotated `TaskContext`, or an unannotated `ctx`."""
         for name, parameter in self.all.items():
             hint = self.hints.get(name)
             if hint is TaskContext or TaskContext in typing.get_args(hint):
@@ -46,12 +46,12 @@ class Signature:
 
     @cached_property
     def own(self) -> dict[str, inspect.Parameter]:
-        """Every parameter that a schedule gives a value."""
+        """The parameters that a schedule gives values for."""
         return {name: parameter for name, parameter in self.all.items() if name != self.context}
 
     @cached_property
     def model(self) -> type[BaseModel]:
-        """A model of them. Its fields have names of ours: theirs may be any word, also one that models use."""
+        """A pydantic model of them. Its fields have generated names: a parameter's may be one of BaseModel's."""
         fields: dict[str, Any] = {}
         extra: typing.Literal["allow", "forbid"] = "forbid"
         for at, (name, parameter) in enumerate(self.own.items()):
@@ -62,12 +62,12 @@ class Signature:
                 raise TypeError(f"{parameter} cannot be given by name, as every parameter of a task is")
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[f"p{at}"] = (self.hints.get(name, Any), Field(default, alias=name, title=name))
-        made: type[BaseModel] = create_model(
+        model: type[BaseModel] = create_model(
             "Parameters",
             __config__=ConfigDict(extra=extra, arbitrary_types_allowed=False, validate_default=False),
             **fields,
         )
-        return made
+        return model
 
     def check(self) -> None:
         """`TypeError` when the function cannot be a task."""
@@ -77,19 +77,19 @@ class Signature:
             raise TypeError(f"its parameters cannot be read: {str(wrong).splitlines()[0]}") from None
 
     def schema(self) -> dict[str, Any]:
-        """What it takes, as a JSON Schema."""
-        made = self.model.model_json_schema(mode="validation")
-        made.pop("title", None)
-        return made
+        """The parameters as JSON Schema."""
+        schema = self.model.model_json_schema(mode="validation")
+        schema.pop("title", None)
+        return schema
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The values to call it with; `Invalid` names each parameter that breaks a rule."""
+        """The arguments to call it with; `Invalid` names each parameter that breaks a rule."""
         try:
             read = self.model.model_validate(dict(given))
         except ValidationError as wrong:
             raise _complaint(wrong, sorted(self.own)) from None
         values = {field.alias or name: getattr(read, name) for name, field in type(read).model_fields.items()}
-        # What was left out keeps the function's own default, the very object.
+        # An omitted parameter keeps the function's own default, the same object.
         left_out = {field.alias or name for name, field in type(read).model_fields.items()} - set(given)
         return {name: value for name, value in values.items() if name not in left_out} | dict(read.model_extra or {})
 
@@ -107,7 +107,7 @@ def _complaint(wrong: ValidationError, known: list[str]) -> Invalid:
 
 
 def _said(message: str) -> str:
-    """Pydantic's sentence as the rest of one that begins with the field."""
+    """Pydantic's message, rephrased to follow the name of the field."""
     return "is required" if message == "Field required" else message[:1].lower() + message[1:]
 
 

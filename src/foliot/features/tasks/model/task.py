@@ -1,4 +1,4 @@
-"""The decorator `@task`, and what it notes about a function. The function stays what it was: tests call it as it is."""
+"""The decorator `@task`, and what it records about a function. The function is not wrapped: tests call it directly."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Task:
     name: str
     function: Callable[..., Any]
     queue: str | None = None
-    """Where its runs wait, unless a schedule says otherwise."""
+    """The queue of its runs, unless a schedule names another."""
     retries: int | None = None
     retry_delay: float | None = None
     timeout: timedelta | None = None
     cpu: bool = False
-    """Runs in a process of its own: for what would keep this one busy."""
+    """Runs in a process of its own: for CPU-bound functions, which would block this one."""
     tenants: TenantAllowList = OPERATORS_OWN
-    """Who may see and run it: the operator's own tenant, unless its code says otherwise."""
+    """Which tenants may see and run it: the operator's own, unless its code says otherwise."""
     built_in: bool = False
     schedule: Mapping[str, Any] | None = None
-    """The schedule that its code declares: the fields of the request that makes it, without its action."""
+    """The schedule that its code declares: the fields of the creating request, without its action."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What that schedule gives the function."""
+    """The parameters of that schedule."""
 
     @property
     def module(self) -> str:
@@ -60,19 +60,19 @@ class Task:
         return Signature(self.function)
 
     def defaults(self) -> dict[str, Any]:
-        """What a schedule of this task has where it says nothing itself."""
-        made: dict[str, Any] = {}
+        """Defaults for a schedule of this task."""
+        defaults: dict[str, Any] = {}
         if self.queue is not None:
-            made["queue"] = self.queue
+            defaults["queue"] = self.queue
         retry = {"max_retries": self.retries, "delay_seconds": self.retry_delay}
         if policy := {name: value for name, value in retry.items() if value is not None}:
-            made["retry_policy"] = policy
+            defaults["retry_policy"] = policy
         if self.timeout is not None:
-            made["timeout_seconds"] = int(self.timeout.total_seconds())
-        return made
+            defaults["timeout_seconds"] = int(self.timeout.total_seconds())
+        return defaults
 
     def document(self) -> dict[str, Any] | None:
-        """The request that makes the schedule its code declares."""
+        """The request that creates the schedule its code declares."""
         if self.schedule is None:
             return None
         action = {"kind": "task", "task": self.name, "parameters": dict(self.parameters)}
@@ -100,7 +100,7 @@ def task(
 ) -> Callable[[F], F]: ...
 
 
-def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to say
+def task(  # noqa: PLR0913 -- a decorator has as many arguments as options
     name: Any = None,
     /,
     *,
@@ -116,9 +116,9 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to s
 ) -> Any:
     """Make a function a task.
 
-    `tenants` names who may see and run it, or is "all"; without it that is the operator's own tenant, `default`.
+    `tenants` lists the tenants that may see and run it, or is "all"; the default is the operator's own, `default`.
     `schedule` declares when it runs: a cron expression, `every 15m`, or the fields of a schedule's document;
-    `parameters` is what it then gets.
+    `parameters` are the arguments of its runs.
     """
     if callable(name):
         return _mark(name, Task(name=_name(name.__name__), function=name))

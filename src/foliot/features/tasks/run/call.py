@@ -1,4 +1,4 @@
-"""Calls a task's function, and tells how it ended as a value: the same here and in another process."""
+"""Calls a task's function and returns how it ended as a value: the same in this process and in a child process."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ STOPPED = "stopped"
 
 
 class BadParameters(Exception):
-    """The parameters that were kept are not what the function takes now."""
+    """The stored parameters no longer fit the function's signature."""
 
 
 def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
-    """What the function is called with."""
+    """The keyword arguments of the call."""
     signature = task.signature
     try:
-        made = signature.read(given)
+        values = signature.read(given)
     except Invalid as wrong:
         each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
         raise BadParameters("; ".join(f"{one.field}: {one.message}" for one in each)) from None
-    return made if signature.context is None else {**made, signature.context: ctx}
+    return values if signature.context is None else {**values, signature.context: ctx}
 
 
 def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
-    """Call a plain function to its end, in a thread or a process of its own: nothing may end that unheard."""
+    """Call a synchronous function in its own thread or process; every exception is caught, also SystemExit."""
     try:
         return returned(task.function(**arguments(task, given, ctx)), ctx)
-    except BaseException as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+    except BaseException as error:  # noqa: BLE001 -- any exception of a task is its outcome
         return raised(error)
 
 
 async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> CallResult:
-    """Await an async one; being cancelled is for whoever cancelled, and its sys.exit() must not end the loop."""
+    """Await an async function; CancelledError passes to the caller, and its sys.exit() must not end the loop."""
     try:
         return returned(await task.function(**arguments(task, given, ctx)), ctx)
     except asyncio.CancelledError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any exception of a task is its outcome
         return raised(error)
 
 
@@ -65,26 +65,26 @@ def returned(result: Any, ctx: TaskContext) -> CallResult:
 
 
 def raised(error: BaseException) -> CallResult:
-    """What an exception means for the attempt."""
-    said: dict[str, Any]
+    """The outcome that an exception stands for."""
+    fields: dict[str, Any]
     match error:
         case ExceptionGroup():
-            # Of several things that went wrong at once, the first one's word counts.
+            # Of an exception group, the first exception decides.
             return raised(error.exceptions[0])
         case Retry():
-            said = {"error": str(error), "retry_after": error.after}
+            fields = {"error": str(error), "retry_after": error.after}
         case GiveUp():
-            said = {"error": str(error), "permanent": True}
+            fields = {"error": str(error), "permanent": True}
         case BadParameters():
-            said = {"error": f"parameters: {error}", "permanent": True}
+            fields = {"error": f"parameters: {error}", "permanent": True}
         case TaskStopped():
-            said = {"error": STOPPED}
+            fields = {"error": STOPPED}
         case SystemExit():
-            said = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
+            fields = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
         case Unavailable():
-            said = {"error": error.told}
+            fields = {"error": error.told}
         case _:
             trace = "".join(traceback.format_exception(error))
-            said = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
-    texts = {name: said[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in said}
-    return CallResult(**(said | texts | {"error": texts["error"][:LONGEST]}))
+            fields = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
+    texts = {name: fields[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in fields}
+    return CallResult(**(fields | texts | {"error": texts["error"][:LONGEST]}))

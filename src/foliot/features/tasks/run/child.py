@@ -1,6 +1,6 @@
-"""The inside of a pool's process: takes a call, runs the function, tells how it ended, and waits for the next.
+"""The main loop of a pool's child process: reads a call, runs the function, writes its result, reads the next.
 
-Started as `python -m foliot.features.tasks.run.child`. It ends when its parent does, whatever the function is doing.
+Started as `python -m foliot.features.tasks.run.child`. It exits when its parent does, whatever the function is doing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from foliot.plugins import load_error as loading_error
 
 @dataclass(frozen=True, slots=True)
 class ParentPipe:
-    """Tells the parent what the function of this call says."""
+    """Sends log lines and progress of the current call to the parent."""
 
     send: Send
     number: int
@@ -43,24 +43,24 @@ Calls = queue.SimpleQueue[tuple[dict[str, Any], threading.Event] | None]
 
 
 def named(module: str, function: str) -> Any:
-    """What stands in a module under this name."""
-    made: Any = importlib.import_module(module)
+    """The attribute of this name in a module."""
+    value: Any = importlib.import_module(module)
     for part in function.split("."):
-        made = getattr(made, part)
-    return made
+        value = getattr(value, part)
+    return value
 
 
 def find(module: str, function: str) -> Task:
-    """The task that stands in a module under this name."""
+    """The task of this name in a module."""
     return getattr(named(module, function), MARK)  # type: ignore[no-any-return]
 
 
 def plainly(asked: Mapping[str, Any], body: bytes | None) -> CallResult:
-    """A function of ours that is no task: nobody but we can ask for it, and what it returns is JSON already."""
+    """Calls an internal function that is no task: only Foliot itself can request it, and it returns JSON already."""
     parameters = {**asked["parameters"], **({} if body is None else {BODY: body})}
     try:
         return CallResult(result=named(asked["module"], asked["function"])(**parameters))
-    except Exception as error:  # noqa: BLE001 -- whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 -- any exception is reported to the parent
         return raised(error)
 
 
@@ -70,7 +70,7 @@ def perform(message: Mapping[str, Any], send: Send, stop: threading.Event) -> Ca
         return plainly(asked, message.get(BODY))
     try:
         task = find(asked["module"], asked["function"])
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's module may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a user's module may raise anything
         return CallResult(
             error=f"{asked['module']}.{asked['function']} cannot be loaded: {loading_error(error)}"[:1000]
         )
@@ -82,8 +82,8 @@ def perform(message: Mapping[str, Any], send: Send, stop: threading.Event) -> Ca
 
 
 def main() -> None:
-    """Work until the parent is gone."""
-    # What the function prints goes to the log of the parent; the pipe is ours alone.
+    """Serve calls until the parent is gone."""
+    # What the function prints goes to the parent's log; the protocol has the pipe to itself.
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -108,8 +108,8 @@ def main() -> None:
 
 
 def listen(source: BinaryIO, calls: Calls) -> None:
-    """Hear the parent while a function runs. Its silence for good is its end, and so ours."""
-    # A stop is for the call before it, also for one that has not begun.
+    """Read the parent's messages while a function runs. End of file means that the parent has exited, so we exit."""
+    # A stop applies to the call before it, even if that has not begun.
     stop = threading.Event()
     try:
         while (message := read(source)) is not None:

@@ -1,4 +1,4 @@
-"""Probation of tenants: who lately cost a reader its whole time, or its life, has one reader at a time."""
+"""Probation of tenants: one whose page lately timed out or crashed a reader process gets one process at a time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import dataclass, field
 
 LASTS = 60.0
-"""Seconds after the last page of this kind."""
+"""Seconds of probation after the last such page."""
 
 
 @dataclass(slots=True)
 class Probation:
-    """By the monotonic clock of this process; forgotten when it is over."""
+    """By the monotonic clock of this process; entries are dropped when they expire."""
 
     lasts: float = LASTS
     _until: dict[str, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A task's result as JSON, bounded."""
+"""Serialises a task's result as JSON of bounded size."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import orjson
 from foliot.core import jsonable
 
 LARGEST = 256 * 1024
-"""Bytes of JSON that are kept of a result."""
+"""Bytes of JSON that are stored of a result."""
 SHOWN = 2048
-"""Of a larger one, so many characters of its beginning."""
+"""Characters that are stored of the beginning of a larger one."""
 
 
 class Unwritable(Exception):
-    """The result cannot be written as JSON."""
+    """The result cannot be serialised as JSON."""
 
 
 def plain(result: Any) -> Any:
-    """The result as plain JSON; of one that is too large, its size and its beginning."""
+    """The result as plain JSON; for one that is too large, its size and its beginning."""
     try:
         text = jsonable.dumps(result)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Where a task runs: async functions on the loop, plain ones in a thread, heavy ones in a process."""
+"""Runs a task's function: async ones on the loop, synchronous ones in a thread, CPU-bound ones in a process."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from foliot.features.tasks.model.task import Task
 from foliot.features.tasks.run.call import call, call_async
 
 GRACE = 2.0
-"""Seconds for which a thread that was asked to stop is waited for; nobody can end it."""
+"""Seconds to wait for a thread that was asked to stop; a thread cannot be killed."""
 
 WAITING = 100
-"""Lines of a thread that may wait for the loop; whoever says more waits with them."""
+"""Log lines of a thread that may be queued for the loop; a thread that logs more blocks until they are written."""
 
 LOOK = 1.0
-"""Seconds after which a thread that waits looks whether anybody is there to hear it."""
+"""Seconds after which a blocked thread checks whether the attempt still takes lines."""
 
 STUBBORN = "It does not stop, and its thread is left to itself: a loop should look at ctx.cancelled."
 
 
 @dataclass(slots=True)
 class RunProgress:
-    """Tells the run what its function says, from whichever thread. Made on the loop."""
+    """Passes log lines and progress of a function to its run, from any thread. Created on the loop."""
 
     ctx: ActionContext
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
@@ -48,7 +48,7 @@ class RunProgress:
         self._say(lambda: self.ctx.progress(**data))
 
     async def room(self) -> None:
-        """For whoever hears a function of another process: it is not heard faster than it is written down."""
+        """Back-pressure for a function in another process: its pipe is not read faster than its lines are written."""
         if not self._closed:
             await self.ctx.room()
 
@@ -64,12 +64,12 @@ class RunProgress:
                 return
             self._waiting.append(say)
             if len(self._waiting) == 1:
-                # One after the other in the order said.
+                # One batch after the other, so that the lines keep their order.
                 self.loop.call_soon_threadsafe(self._begin)
 
     @property
     def _over(self) -> bool:
-        """Nobody hears any more what is said."""
+        """Whether the attempt no longer takes lines."""
         return self._closed or self.loop.is_closed()
 
     def _begin(self) -> None:
@@ -82,7 +82,7 @@ class RunProgress:
         self.flush()
 
     def flush(self) -> None:
-        """Pass on what waits, now."""
+        """Pass on the queued lines now."""
         with self._space:
             waiting, self._waiting = self._waiting, []
             self._space.notify_all()
@@ -90,7 +90,7 @@ class RunProgress:
             say()
 
     def close(self) -> None:
-        """Pass on what waits; whatever is said from now on is heard by nobody, and nobody waits any longer."""
+        """Pass on the queued lines; later ones are dropped, and blocked threads are released."""
         self.flush()
         with self._space:
             self._closed = True
@@ -110,26 +110,26 @@ class TaskRun:
     patience: timedelta
 
     async def on_loop(self) -> CallResult:
-        """An async function shares the loop with everything else, and is cancelled like everything else."""
+        """Awaits an async function on the process's event loop; a timeout cancels it."""
         tell = RunProgress(self.ctx)
-        made = TaskContext.of(self.task.name, self.attempt, tell)
+        context = TaskContext.of(self.task.name, self.attempt, tell)
         try:
             async with asyncio.timeout(self.patience.total_seconds()):
-                return await call_async(self.task, self.given, made)
+                return await call_async(self.task, self.given, context)
         finally:
-            made.stop.set()
+            context.stop.set()
             tell.close()
 
     async def in_thread(self) -> CallResult:
-        """A plain function gets a thread of its own: one that hangs takes nobody else's, and holds up no exit."""
+        """Runs a synchronous function in a daemon thread of its own: one that hangs blocks no pool and no exit."""
         tell = RunProgress(self.ctx)
-        made = TaskContext.of(self.task.name, self.attempt, tell)
+        context = TaskContext.of(self.task.name, self.attempt, tell)
         ended: asyncio.Future[CallResult] = tell.loop.create_future()
 
         def work() -> None:
-            told = call(self.task, self.given, made)
+            result = call(self.task, self.given, context)
             if not tell.loop.is_closed():
-                tell.loop.call_soon_threadsafe(_settle, ended, told)
+                tell.loop.call_soon_threadsafe(_settle, ended, result)
 
         copied = contextvars.copy_context()
         threading.Thread(target=copied.run, args=(work,), name=f"foliot-task-{self.task.name}", daemon=True).start()
@@ -137,7 +137,7 @@ class TaskRun:
             async with asyncio.timeout(self.patience.total_seconds()):
                 return await asyncio.shield(ended)
         except (TimeoutError, asyncio.CancelledError):
-            made.stop.set()
+            context.stop.set()
             await asyncio.wait([ended], timeout=GRACE)
             if not ended.done():
                 tell.flush()
@@ -147,8 +147,8 @@ class TaskRun:
             tell.close()
 
     async def in_process(self, pool: Pool) -> CallResult:
-        """A heavy function gets a process, which can be killed."""
-        asked = PoolCall(
+        """Runs a CPU-bound function in a child process, which can be killed."""
+        request = PoolCall(
             module=self.task.module,
             function=self.task.function.__qualname__,
             task=self.task.name,
@@ -157,11 +157,11 @@ class TaskRun:
         )
         tell = RunProgress(self.ctx)
         try:
-            return await pool.call(asked, tell, self.patience, tell.room)
+            return await pool.call(request, tell, self.patience, tell.room)
         finally:
             tell.close()
 
 
-def _settle(ended: asyncio.Future[CallResult], told: CallResult) -> None:
+def _settle(ended: asyncio.Future[CallResult], result: CallResult) -> None:
     if not ended.done():
-        ended.set_result(told)
+        ended.set_result(result)

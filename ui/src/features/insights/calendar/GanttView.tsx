@@ -1,11 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { Timeline, WorkerStatus } from "@/api/schema";
+import type { TimelineGrouping } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
 import { Empty } from "@/parts/Empty";
@@ -28,7 +27,7 @@ export function GanttView({
   onNext,
 }: {
   range: Range;
-  by: string;
+  by: TimelineGrouping;
   q: string;
   onZoom: (from: number, to: number) => void;
   onNext: () => void;
@@ -37,13 +36,13 @@ export function GanttView({
   const query = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString(), group_by: by, q };
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: queryKeys.timeline(query),
-    queryFn: ({ signal }) => ask<Timeline>("/api/timeline", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/timeline", { query, signal }),
     placeholderData: keepPreviousData,
     retry: (count, problem) => count < 2 && problem instanceof ProblemError && problem.retryable,
   });
   const workers = useQuery({
     queryKey: queryKeys.workers,
-    queryFn: ({ signal }) => ask<CursorPage<WorkerStatus>>("/api/workers", { signal }),
+    queryFn: ({ signal }) => ask("/api/workers", { signal }),
     staleTime: 30_000,
     retry: false,
   });

@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { ask } from "@/api/client";
-import type { Calendar } from "@/api/schema";
 import { runsOfDay } from "@/features/runs/links";
 import { Chart } from "@/parts/chart/Chart";
 import { cx } from "@/parts/cx";
@@ -26,12 +25,12 @@ export function MonthView({ range, shown, onShown }: { range: Range; shown: Show
   const query = {
     from: new Date(range.from).toISOString(),
     to: new Date(range.to).toISOString(),
-    granularity: "hour",
+    granularity: "hour" as const,
     timezone: zone,
   };
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: ["month", query],
-    queryFn: ({ signal }) => ask<Calendar>("/api/calendar", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/calendar", { query, signal }),
     refetchInterval: 30_000,
     placeholderData: (before) => before,
   });

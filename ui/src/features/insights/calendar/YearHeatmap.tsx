@@ -3,7 +3,6 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Calendar } from "@/api/schema";
 import { runsOfDay } from "@/features/runs/links";
 import { Chart } from "@/parts/chart/Chart";
 import { cx } from "@/parts/cx";
@@ -31,13 +30,13 @@ export function YearHeatmap({ id }: { id: string }) {
   const query = {
     from: new Date(addDays(today, -364, zone)).toISOString(),
     to: new Date(addDays(today, 31, zone)).toISOString(),
-    granularity: "day",
+    granularity: "day" as const,
     timezone: zone,
     schedule_id: id,
   };
   const { data, error, refetch } = useQuery({
     queryKey: ["schedules", ...queryKeys.calendar(query)],
-    queryFn: ({ signal }) => ask<Calendar>("/api/calendar", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/calendar", { query, signal }),
     staleTime: 30_000,
     refetchInterval: 60_000,
     placeholderData: (before) => before,

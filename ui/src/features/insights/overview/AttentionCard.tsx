@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { BellOff, CircleCheck } from "lucide-react";
 import { useState } from "react";
 
-import { ask, type RequestOptions } from "@/api/client";
+import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { AttentionItem, AttentionReport } from "@/api/schema";
+import type { AttentionItem } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -34,7 +34,7 @@ const ICONS: Record<AttentionItem["kind"], string> = {
 export function AttentionCard() {
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.attention,
-    queryFn: ({ signal }) => ask<AttentionReport>("/api/attention", { signal }),
+    queryFn: ({ signal }) => ask("/api/attention", { signal }),
     refetchInterval: 30_000,
   });
   const [everything, setEverything] = useState(false);
@@ -95,7 +95,7 @@ export function AttentionCard() {
 }
 
 function Item({ item, onSnooze }: { item: AttentionItem; onSnooze: () => void }) {
-  const [act, busy] = useCommand();
+  const [, busy, actNamed] = useCommand();
   const to = addressOf(item);
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
@@ -122,11 +122,7 @@ function Item({ item, onSnooze }: { item: AttentionItem; onSnooze: () => void })
               size="small"
               busy={busy}
               onClick={() =>
-                void act(
-                  action.path,
-                  { method: action.method as RequestOptions["method"], body: action.body ?? undefined },
-                  `${action.label}: done`,
-                )
+                void actNamed(action.method, action.path, { body: action.body ?? undefined }, `${action.label}: done`)
               }
             >
               {action.label}

@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { RunCount, QueueStatus, RunSeries, WorkerStatus } from "@/api/schema";
+import type { RunSeries } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Sparkline } from "@/parts/chart/Sparkline";
 import { cx } from "@/parts/cx";
@@ -24,7 +23,7 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
   const q = `since:${range}`;
   const total = useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { query: { q }, signal }),
     placeholderData: (before) => before,
   });
   const counts = total.data?.by_state ?? {};
@@ -76,12 +75,12 @@ function ratio(counts: Partial<Record<string, number>>): number | null {
 function Capacity() {
   const queues = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask("/api/queues", { signal }),
     refetchInterval: 10_000,
   });
   const workers = useQuery({
     queryKey: queryKeys.workers,
-    queryFn: ({ signal }) => ask<CursorPage<WorkerStatus>>("/api/workers", { signal }),
+    queryFn: ({ signal }) => ask("/api/workers", { signal }),
     refetchInterval: 10_000,
     enabled: usePermission("read:house"),
   });

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
 import { ask } from "@/api/client";
-import type { RankedSchedule, ScheduleRanking } from "@/api/schema";
+import type { RankedSchedule, RankingPeriod } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Link } from "@/parts/Link";
@@ -18,7 +18,8 @@ export function RankingCard() {
   const [over, setOver] = useUrl("ranked", "24h");
   const { data, error, refetch } = useQuery({
     queryKey: ["schedules", "ranking", over],
-    queryFn: ({ signal }) => ask<ScheduleRanking>("/api/schedules/ranking", { query: { over, limit: 5 }, signal }),
+    queryFn: ({ signal }) =>
+      ask("/api/schedules/ranking", { query: { over: over as RankingPeriod, limit: 5 }, signal }),
     placeholderData: (before) => before,
     staleTime: 30_000,
     refetchInterval: 60_000,

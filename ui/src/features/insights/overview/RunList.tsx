@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { Run } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { Duration } from "@/parts/Duration";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -19,7 +17,7 @@ const FEW = 6;
 export function RunList({ title, q, empty }: { title: string; q: string; empty: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["runs", "few", q],
-    queryFn: ({ signal }) => ask<CursorPage<Run>>("/api/runs", { query: { q, limit: FEW }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs", { query: { q, limit: FEW }, signal }),
   });
   return (
     <Card

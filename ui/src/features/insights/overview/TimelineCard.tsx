@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { TimelineRow, TimelineMark, Timeline } from "@/api/schema";
+import type { Timeline, TimelineGrouping, TimelineMark, TimelineRow } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -32,10 +32,10 @@ export function TimelineCard() {
   const now = useNow();
   const [grouping, setGrouping] = useUrl("group", "schedule");
   const [all, setAll] = useState(false);
-  const query = { group_by: grouping };
+  const query = { group_by: grouping as TimelineGrouping };
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.timeline(query),
-    queryFn: ({ signal }) => ask<Timeline>("/api/timeline", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/timeline", { query, signal }),
     placeholderData: (before) => before,
     refetchInterval: 60_000,
   });
@@ -45,7 +45,7 @@ export function TimelineCard() {
     .reduce((most, item) => (item.count > most.count ? item : most), { at: "", count: 0 });
   return (
     <Chart
-      title={`Time ruler, 24 hours back and ahead (${zoneMark(now, zone)})`}
+      title={`Timeline, 24 hours back and ahead (${zoneMark(now, zone)})`}
       aside={
         <Segments
           label="Group by"
@@ -73,7 +73,7 @@ export function TimelineCard() {
         <>
           <Strip data={data} groups={groups} zone={zone} now={now} />
           <div className="mt-1 flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
-            <span>▮ ran ┆ planned ▨ many, folded</span>
+            <span>▮ ran ┆ planned ▨ many, grouped</span>
             {peak && peak.count > 1 ? (
               <span>
                 {short(peak.at, zone, now)} – {number(peak.count)} start at once

@@ -46,14 +46,22 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
   const go = useNavigateTo();
   const payload = parsed(text);
   // A dead letter with parameters of its own is edited from those.
-  const terms = { as_of: run.action ? "then" : "now", patch: payload && mergePatchOf(shown, payload) };
+  const terms = {
+    as_of: run.action ? ("then" as const) : ("now" as const),
+    patch: payload && mergePatchOf(shown, payload),
+  };
   const call = letter
     ? { path: "/api/dead-letters/replay", body: { ids: [run.id], ...terms } }
     : { path: `/api/schedules/${schedule?.id}/run-now`, body: { payload: payload ?? {} } };
-  const send = async (): Promise<void> => {
+  const submit = async (): Promise<void> => {
     const made = letter
       ? await repeat(act, run, terms)
-      : await act<Run>(call.path, { body: call.body }, "Replayed with what you wrote");
+      : await act(
+          "POST",
+          "/api/schedules/{schedule_id}/run-now",
+          { params: { schedule_id: schedule?.id ?? "" }, body: { payload: payload ?? {} } },
+          "Replayed with what you wrote",
+        );
     if (!made) return;
     onClose();
     go(`/runs/${made.id}`);
@@ -63,7 +71,7 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        void submit();
       }}
     >
       <p className="text-sm text-muted">

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import type { RunEvent, Run } from "@/api/schema";
 import { Empty } from "@/parts/Empty";
@@ -17,7 +16,8 @@ export function EventsTab({ run }: { run: Run }) {
   const zone = useZone();
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["run", run.id, "events", run.state, run.attempt],
-    queryFn: ({ signal }) => ask<CursorPage<RunEvent>>(`/api/runs/${run.id}/events`, { query: { limit: 200 }, signal }),
+    queryFn: ({ signal }) =>
+      ask("/api/runs/{run_id}/events", { params: { run_id: run.id }, query: { limit: 200 }, signal }),
   });
   const columns: Column<RunEvent>[] = [
     {

@@ -3,7 +3,7 @@ import { ArchiveX, CircleX } from "lucide-react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { RunCount, Run } from "@/api/schema";
+import type { Run } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Link } from "@/parts/Link";
 import { number } from "@/time/moment";
@@ -13,7 +13,7 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
   const q = run.fingerprint ? `fingerprint:${run.fingerprint} since:7d` : null;
   const { data } = useQuery({
     queryKey: queryKeys.runsCount({ q: q ?? "" }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/count", { query: { q }, signal }),
     enabled: q !== null,
   });
   if (!run.error) return null;

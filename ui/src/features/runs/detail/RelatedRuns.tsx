@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import type { Run } from "@/api/schema";
 import { Empty } from "@/parts/Empty";
@@ -21,9 +20,9 @@ export function RelatedRuns({ run }: { run: Run }) {
     queryKey: ["runs", "related", run.id, q],
     queryFn: async ({ signal }) => {
       const [repeats, alike] = await Promise.all([
-        ask<CursorPage<Run>>("/api/runs", { query: { q: `parent:${run.id}`, limit: 20 }, signal }),
+        ask("/api/runs", { query: { q: `parent:${run.id}`, limit: 20 }, signal }),
         run.fingerprint
-          ? ask<CursorPage<Run>>("/api/runs", { query: { q, limit: 30 }, signal })
+          ? ask("/api/runs", { query: { q, limit: 30 }, signal })
           : Promise.resolve({ items: [], next_cursor: null }),
       ]);
       return [

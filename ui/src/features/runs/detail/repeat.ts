@@ -1,16 +1,17 @@
-import type { RequestOptions } from "@/api/client";
-import type { Run } from "@/api/schema";
-import type { ReplayResult } from "@/api/schema";
-
-type Command = <T>(path: string, asking?: RequestOptions, done?: string) => Promise<T | null>;
+import type { ReplayRequest, Run } from "@/api/schema";
+import type { Command } from "@/parts/useCommand";
 
 /** Whether the run is an unresolved dead letter. */
 export const isOpenDeadLetter = (run: Run): boolean => run.state === "dead_letter" && run.resolved_by === null;
 
 /** Repeats a run: a dead letter is replayed, which resolves it on success; any other run is retried. */
-export async function repeat(act: Command, run: Run, more: Record<string, unknown> = {}): Promise<Run | null> {
-  if (!isOpenDeadLetter(run)) return act<Run>(`/api/runs/${run.id}/retry`);
-  const sent = await act<ReplayResult>("/api/dead-letters/replay", { body: { ids: [run.id], ...more } });
+export async function repeat(
+  act: Command,
+  run: Run,
+  more: Pick<ReplayRequest, "as_of" | "patch"> = {},
+): Promise<Run | null> {
+  if (!isOpenDeadLetter(run)) return act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run.id } });
+  const sent = await act("POST", "/api/dead-letters/replay", { body: { ids: [run.id], ...more } });
   return sent?.items[0] ?? null;
 }
 

@@ -9,7 +9,7 @@ const NONE: RunNeighbours = { before: null, after: null };
 export function useNeighbours(run: Run): RunNeighbours {
   const { data } = useQuery({
     queryKey: ["neighbours", run.id],
-    queryFn: ({ signal }) => ask<RunNeighbours>(`/api/runs/${run.id}/neighbours`, { signal }),
+    queryFn: ({ signal }) => ask("/api/runs/{run_id}/neighbours", { params: { run_id: run.id }, signal }),
     enabled: run.schedule_id !== null,
     // The newest run gets a successor as soon as its schedule fires again.
     staleTime: ({ state }) => (state.data?.after ? Infinity : 0),

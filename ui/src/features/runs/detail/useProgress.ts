@@ -1,9 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { RunEvent, RunLog, Run } from "@/api/schema";
+import type { RunEvent, Run } from "@/api/schema";
 import { FINAL } from "@/parts/state/states";
 
 export interface Progress {
@@ -23,10 +22,11 @@ export function useProgress(run: Run): Progress | null {
     enabled: run.started_at !== null,
     queryFn: async ({ signal }) => {
       if (after.current === null) {
-        const log = await ask<RunLog>(`/api/runs/${run.id}/logs`, { query: { limit: 1 }, signal });
+        const log = await ask("/api/runs/{run_id}/logs", { params: { run_id: run.id }, query: { limit: 1 }, signal });
         after.current = Math.max((log.last_seq ?? 0) - 20, 0);
       }
-      const page = await ask<CursorPage<RunEvent>>(`/api/runs/${run.id}/events`, {
+      const page = await ask("/api/runs/{run_id}/events", {
+        params: { run_id: run.id },
         query: { after: after.current, limit: 200 },
         signal,
       });

@@ -16,6 +16,7 @@ import {
   durationTicks,
   indicesByTime,
   LAYERS,
+  layersOf,
   legendOf,
   type Place,
   PointIndex,
@@ -66,7 +67,7 @@ export function RunScatter({
       xs,
       ys,
       grid: durationTicks(low, high),
-      finder: new PointIndex(xs, ys, finger ? NEAR_FINGER : NEAR),
+      finder: new PointIndex(xs, ys, finger ? NEAR_FINGER : NEAR, layersOf(points)),
     };
   }, [points, width, height, from, to, finger]);
   const order = useMemo(() => indicesByTime(points), [points]);

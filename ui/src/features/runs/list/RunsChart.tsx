@@ -39,13 +39,13 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
   }, [q, minute]);
   const series = useQuery({
     queryKey: queryKeys.runsSeries(query),
-    queryFn: ({ signal }) => ask<RunSeries>("/api/runs/series", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/series", { query, signal }),
     placeholderData: (before) => before,
     enabled: !wait && !single,
   });
   const scatter = useQuery({
     queryKey: queryKeys.runsPoints(query),
-    queryFn: ({ signal }) => ask<RunPoints>("/api/runs/points", { query, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/points", { query, signal }),
     placeholderData: (before) => before,
     enabled: !wait && single,
   });

@@ -10,6 +10,13 @@ test("the nearest point is found, across the edges of squares, and none that is 
   expect(finder.nearest({ x: 50, y: 50 })).toBeNull();
 });
 
+test("of points at one place, the one drawn on top is found", () => {
+  const finder = new PointIndex(Float32Array.of(10, 10.5, 20), Float32Array.of(10, 10, 10), 12, Uint8Array.of(0, 6, 7));
+  expect(finder.nearest({ x: 10, y: 10 })).toBe(1);
+  expect(finder.nearest({ x: 14, y: 10 })).toBe(1);
+  expect(finder.nearest({ x: 17, y: 10 })).toBe(2);
+});
+
 test("the nearest of many is the one that looking at each would find", () => {
   const made = (seed: number): Float32Array =>
     Float32Array.from({ length: 2000 }, (_, index) => ((index * seed) % 997) * 0.4);

@@ -24,6 +24,9 @@ export interface Place {
   y: number;
 }
 
+/** Pixels within which a point's marker covers the pointer. */
+const COVERED = 2;
+
 /** A grid index of points: finds the nearest of fifty thousand without visiting all of them. */
 export class PointIndex {
   private readonly cells = new Map<number, number[]>();
@@ -32,6 +35,7 @@ export class PointIndex {
     private readonly xs: Float32Array,
     private readonly ys: Float32Array,
     private readonly reach = 12,
+    private readonly layers?: Uint8Array,
   ) {
     for (let index = 0; index < xs.length; index += 1) {
       const cell = this.cell(xs[index] as number, ys[index] as number);
@@ -41,14 +45,15 @@ export class PointIndex {
     }
   }
 
-  /** The nearest point within the given distance. */
+  /** The topmost of the points drawn under the pointer, else the nearest within the given distance. */
   nearest({ x, y }: Place): number | null {
-    let [best, far]: [number | null, number] = [null, this.reach];
+    let [best, far, top]: [number | null, number, number] = [null, this.reach, -1];
     for (const across of [-1, 0, 1])
       for (const down of [-1, 0, 1])
         for (const index of this.cells.get(this.cell(x + across * this.reach, y + down * this.reach)) ?? []) {
           const gap = Math.hypot((this.xs[index] as number) - x, (this.ys[index] as number) - y);
-          if (gap < far) [best, far] = [index, gap];
+          const layer = this.layers && gap <= COVERED ? (this.layers[index] as number) : -1;
+          if (layer > top || (layer === top && gap < far)) [best, far, top] = [index, gap, layer];
         }
     return best;
   }
@@ -101,4 +106,10 @@ export function legendOf(points: Pick<RunPoints, "counts" | "shown">): LegendEnt
     const count = points.counts[state as keyof RunPoints["counts"]] ?? 0;
     return count ? [{ state, count, shown: points.shown[state as keyof RunPoints["shown"]] ?? 0 }] : [];
   });
+}
+
+/** The layer each point is drawn in. */
+export function layersOf(points: Pick<RunPoints, "states" | "state">): Uint8Array {
+  const layers = points.states.map((state) => Math.max(LAYERS.indexOf(state), 0));
+  return Uint8Array.from(points.state, (place) => layers[place] ?? 0);
 }

@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { ScrollText } from "lucide-react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { QueueStatus, Run } from "@/api/schema";
+import type { Run } from "@/api/schema";
 import { CopyButton } from "@/parts/copy/CopyButton";
 import { Duration } from "@/parts/Duration";
 import { Empty } from "@/parts/Empty";
@@ -55,7 +54,7 @@ export function LogEmpty({ run, pruned, narrowed }: { run: Run; pruned: boolean;
 function Waiting({ run }: { run: Run }) {
   const { data } = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask("/api/queues", { signal }),
   });
   const queue = data?.items.find((item) => item.name === run.queue);
   const command = `foliot worker --queues ${run.queue}`;

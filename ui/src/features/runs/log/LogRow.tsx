@@ -71,7 +71,7 @@ function Drawn({ row, zone, find, wrap, chosen, onChoose, onFold }: LogRowProps)
           <button
             type="button"
             aria-expanded={row.open}
-            aria-label={row.open ? `Fold ${row.more} lines` : `Unfold ${row.more} lines`}
+            aria-label={row.open ? `Hide ${row.more} lines` : `Show ${row.more} lines`}
             onClick={() => onFold(line.seq, !row.open)}
             className="text-muted hover:text-ink"
           >

@@ -4,7 +4,7 @@ import { Download, WrapText } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { toast } from "sonner";
 
-import { ask, type Query } from "@/api/client";
+import { ask, pathOf, type QueryOf } from "@/api/client";
 import type { RunLog, Run } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { cx } from "@/parts/cx";
@@ -153,7 +153,8 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
   };
   const nextError = useCallback(
     async (from: number) => {
-      const page = await ask<RunLog>(`/api/runs/${run.id}/logs`, {
+      const page = await ask("/api/runs/{run_id}/logs", {
+        params: { run_id: run.id },
         query: { level: "error", after: from, limit: 1 },
       }).catch(() => null);
       const found = page?.items[0]?.seq;
@@ -164,8 +165,8 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
   );
   // Not every failure writes an error: then the last warning is the nearest to it, and otherwise the end.
   const firstTrouble = useCallback(async () => {
-    const read = (query: Query): Promise<RunLog | null> =>
-      ask<RunLog>(`/api/runs/${run.id}/logs`, { query: { ...query, limit: 1 } }).catch(() => null);
+    const read = (query: QueryOf<"/api/runs/{run_id}/logs">): Promise<RunLog | null> =>
+      ask("/api/runs/{run_id}/logs", { params: { run_id: run.id }, query: { ...query, limit: 1 } }).catch(() => null);
     const page = await read({ level: "error", after: 0 });
     const found = page?.items[0] ?? (await read({ level: "warning" }))?.items.at(-1) ?? (await read({}))?.items.at(-1);
     if (found) goTo(found.seq);
@@ -339,7 +340,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
           Wrap
         </Button>
         <a
-          href={`/api/runs/${run.id}/logs/raw`}
+          href={pathOf("/api/runs/{run_id}/logs/raw", { params: { run_id: run.id } })}
           download={`${run.id}.log`}
           className="flex items-center gap-1 hover:text-ink"
         >

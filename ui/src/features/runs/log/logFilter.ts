@@ -1,5 +1,5 @@
 /** The filter of a log. The server applies it to stored lines, this module to live ones. Pure. */
-import type { Query } from "@/api/client";
+import type { QueryOf } from "@/api/client";
 import type { LogLine } from "@/api/schema";
 
 import { severity } from "./rows";
@@ -20,9 +20,11 @@ export const logFilterOf = (level: string, grep: string, attempt: string, catego
   categories: categories.split(",").filter(Boolean),
 });
 
+type LogQuery = QueryOf<"/api/runs/{run_id}/logs/count">;
+
 /** The filter as query parameters. */
-export const queryOf = (filter: LogFilter): Query => ({
-  level: filter.level === "debug" ? null : filter.level,
+export const queryOf = (filter: LogFilter): LogQuery => ({
+  level: filter.level === "debug" ? null : (filter.level as LogQuery["level"]),
   grep: filter.grep,
   attempt: filter.attempt,
   category: filter.categories.join(","),

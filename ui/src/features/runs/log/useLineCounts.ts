@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { ask, type Query } from "@/api/client";
+import { ask } from "@/api/client";
 import type { LogCount } from "@/api/schema";
 
 import { type LogFilter, queryOf } from "./logFilter";
@@ -19,10 +19,10 @@ export function useLineCounts(id: string, filter: LogFilter, total: number): Log
   const grown = filter.grep ? searchStep(seen) : seen;
   return useQuery({
     queryKey: ["run", id, "log-count", query, grown],
-    queryFn: ({ signal }) => ask<LogCount>(`/api/runs/${id}/logs/count`, { query, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/{run_id}/logs/count", { params: { run_id: id }, query, signal }),
     // The counts of another search text must not be shown for this one.
     placeholderData: (before, last) =>
-      (last?.queryKey[3] as Query | undefined)?.grep === query.grep ? before : undefined,
+      (last?.queryKey[3] as typeof query | undefined)?.grep === query.grep ? before : undefined,
     staleTime: Number.POSITIVE_INFINITY,
     enabled: seen > 0,
   }).data;

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
-import { ask, type Query } from "@/api/client";
+import { ask, type QueryOf } from "@/api/client";
 import type { RunLog, LogLine } from "@/api/schema";
 import { live, useTopic } from "@/live/live";
 import type { LiveMessage } from "@/live/socket";
@@ -26,6 +26,8 @@ export interface LogView {
   loadOlder: () => Promise<void>;
   loadNewer: () => Promise<void>;
 }
+
+type LogQuery = QueryOf<"/api/runs/{run_id}/logs">;
 
 const AROUND = 400;
 /** Lines that arrive this soon after a reconnect are those that were missed. */
@@ -61,12 +63,13 @@ export function useLog(id: string, filter: LogFilter): LogView {
   const busy = useRef(false);
 
   const read = useCallback(
-    (place: Query) => ask<RunLog>(`/api/runs/${id}/logs`, { query: { ...place, ...queryOf(filter) } }),
+    (place: LogQuery) =>
+      ask("/api/runs/{run_id}/logs", { params: { run_id: id }, query: { ...place, ...queryOf(filter) } }),
     [id, filter],
   );
 
   const open = useCallback(
-    async (place: Query) => {
+    async (place: LogQuery) => {
       const turn = ++requests.current;
       setLoading(true);
       try {
@@ -142,7 +145,7 @@ export function useLog(id: string, filter: LogFilter): LogView {
   }, []);
 
   const extend = useCallback(
-    async (place: Query, join: (held: LineWindow, page: RunLog) => LineWindow) => {
+    async (place: LogQuery, join: (held: LineWindow, page: RunLog) => LineWindow) => {
       if (busy.current) return;
       busy.current = true;
       const turn = requests.current;

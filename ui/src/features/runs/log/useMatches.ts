@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 
 import { ask } from "@/api/client";
-import type { RunLog } from "@/api/schema";
 
 import { type LogFilter, queryOf } from "./logFilter";
 import { searchStep } from "./useLineCounts";
@@ -24,7 +23,7 @@ export function useMatches(id: string, filter: LogFilter, total: number): Matche
   const base = queryOf(filter);
   const { data, error } = useQuery({
     queryKey: ["run", id, "log", base, searchStep(total)],
-    queryFn: ({ signal }) => ask<RunLog>(`/api/runs/${id}/logs`, { query: base, signal }),
+    queryFn: ({ signal }) => ask("/api/runs/{run_id}/logs", { params: { run_id: id }, query: base, signal }),
     enabled: find !== "",
     placeholderData: (before, query) =>
       JSON.stringify(query?.queryKey[3]) === JSON.stringify(base) ? before : undefined,
@@ -36,7 +35,8 @@ export function useMatches(id: string, filter: LogFilter, total: number): Matche
   const step = useCallback(
     async (by: 1 | -1, from: number) => {
       const query = { ...queryOf(filter), limit: 1 };
-      const read = (more: object) => ask<RunLog>(`/api/runs/${id}/logs`, { query: { ...query, ...more } });
+      const read = (more: { after?: number; before?: number }) =>
+        ask("/api/runs/{run_id}/logs", { params: { run_id: id }, query: { ...query, ...more } });
       let page = await read(by > 0 ? { after: from } : { before: from });
       // After the last match comes the first.
       if (!page.items.length) page = await read(by > 0 ? { after: 0 } : {});

@@ -26,7 +26,7 @@ export function StatsCard({
   const most = Math.max(...classes.map((lagClass) => lagClass.count), 1);
   if (loading) {
     return (
-      <Card title="How it fares">
+      <Card title="Health">
         <div className="flex h-36 flex-col justify-between">
           <Skeleton className="h-12 w-full" />
           <Skeleton className="h-16 w-full" />
@@ -37,7 +37,7 @@ export function StatsCard({
   const list = (q: string): string => `/runs?q=${encodeURIComponent(`schedule:${id}${q}`)}`;
   return (
     <Card
-      title="How it fares"
+      title="Health"
       aside={
         runs.length
           ? `from its ${more ? "last " : ""}${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}`

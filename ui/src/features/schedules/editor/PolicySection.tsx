@@ -2,10 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useContext } from "react";
 
-import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { QueueStatus, RetrySettings } from "@/api/schema";
+import type { RetrySettings } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { Field, INPUT } from "@/parts/form/Field";
 import { FieldErrorsContext } from "@/parts/form/fieldErrors";
@@ -26,7 +25,7 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
         label="If the one before still runs"
         choices={OVERLAPS}
         value={form.overlap}
-        onChange={(overlap) => onChange({ overlap })}
+        onChange={(overlap) => onChange({ overlap: overlap as Form["overlap"] })}
       />
       <Radios
         name="catchup.mode"
@@ -205,7 +204,7 @@ function Retry({ policy, onChange }: { policy: RetrySettings; onChange: (policy:
 function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
   const { data } = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask("/api/queues", { signal }),
     staleTime: 30_000,
     retry: false,
   });

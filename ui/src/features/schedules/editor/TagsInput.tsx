@@ -4,7 +4,6 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion } from "@/api/schema";
 import { Field } from "@/parts/form/Field";
 
 /** Tags as chips; Enter or a comma adds one, Backspace takes the last away. */
@@ -24,8 +23,7 @@ export function TagsInput({
   const [typed, setTyped] = useState("");
   const { data } = useQuery({
     queryKey: queryKeys.suggest("tag", typed),
-    queryFn: ({ signal }) =>
-      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "tag", prefix: typed, limit: 8 }, signal }),
+    queryFn: ({ signal }) => ask("/api/suggest", { query: { field: "tag", prefix: typed, limit: 8 }, signal }),
     enabled: typed !== "",
     retry: false,
     staleTime: 60_000,

@@ -15,7 +15,7 @@ export function TestRun({ id }: { id: string }) {
   const queries = useQueryClient();
   const { data } = useQuery({
     queryKey: queryKeys.run(id),
-    queryFn: ({ signal }) => ask<Run>(`/api/runs/${id}`, { signal }),
+    queryFn: ({ signal }) => ask("/api/runs/{run_id}", { params: { run_id: id }, signal }),
     refetchInterval: (query) => (query.state.data && FINAL.has(query.state.data.state) ? false : 3000),
   });
   useTopic(`run:${id}`, (message) => {

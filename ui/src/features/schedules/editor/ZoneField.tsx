@@ -6,7 +6,6 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion } from "@/api/schema";
 import { Field, INPUT } from "@/parts/form/Field";
 import { allZones, browserZone, city, mark, offsetMark } from "@/time/zone";
 
@@ -27,8 +26,7 @@ export function ZoneField({
   const now = Date.now();
   const { data } = useQuery({
     queryKey: queryKeys.suggest("zone", typed),
-    queryFn: ({ signal }) =>
-      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "zone", prefix: typed, limit: 20 }, signal }),
+    queryFn: ({ signal }) => ask("/api/suggest", { query: { field: "zone", prefix: typed, limit: 20 }, signal }),
     enabled: open && typed.trim() !== "",
     placeholderData: (before) => before,
     retry: false,

@@ -1,4 +1,4 @@
-import type { ActionConfig, CatchupSettings, RetrySettings, Schedule } from "@/api/schema";
+import type { ActionConfig, CatchupSettings, Overlap, RetrySettings, Schedule, ScheduleRequest } from "@/api/schema";
 import { shellQuoted } from "@/parts/copy/snippets";
 import { inputOf, instantOf } from "@/time/datetimeLocal";
 
@@ -31,7 +31,7 @@ export interface Form {
   others: Record<string, ActionInputs>;
   when: TriggerInputs;
   timezone: string;
-  overlap: string;
+  overlap: Overlap;
   catchup: CatchupSettings;
   retry: RetrySettings;
   queue: string;
@@ -43,7 +43,12 @@ export interface Form {
   maxRuns: string;
 }
 
-export const DEFAULT_CATCHUP: CatchupSettings = { mode: "latest", window_seconds: 3600, max_runs: 10, grace_seconds: 60 };
+export const DEFAULT_CATCHUP: CatchupSettings = {
+  mode: "latest",
+  window_seconds: 3600,
+  max_runs: 10,
+  grace_seconds: 60,
+};
 
 export function blankForm(kind: string, name: string, words: string, timezone: string, echoUrl: string | null): Form {
   return {
@@ -98,7 +103,10 @@ export function formOf(schedule: Schedule): Form {
 }
 
 /** The trigger of the request, and of a preview that is not of natural language. */
-export function triggerOf(when: TriggerInputs, timezone: string): Record<string, unknown> {
+export function triggerOf(
+  when: TriggerInputs,
+  timezone: string,
+): Pick<ScheduleRequest, "type" | "cron_expr" | "interval_seconds" | "run_at" | "timezone"> {
   switch (when.type) {
     case "cron":
       return { type: "cron", cron_expr: when.cron, timezone };
@@ -110,12 +118,13 @@ export function triggerOf(when: TriggerInputs, timezone: string): Record<string,
 }
 
 export interface Document {
-  body: Record<string, unknown> & { action: ActionConfig };
+  body: ScheduleRequest & { action: ActionConfig };
   errors: Record<string, string>;
 }
 
-const optional = (value: string): number | string | undefined =>
-  value.trim() === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value);
+/** What is no number is sent as it is, for the server to complain. */
+const optional = (value: string): number | undefined =>
+  value.trim() === "" ? undefined : Number.isNaN(Number(value)) ? (value as unknown as number) : Number(value);
 
 /** The request that creates or replaces the schedule. */
 export function documentOf(form: Form): Document {

@@ -1,9 +1,9 @@
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import type { SchedulePreview, Run, Schedule } from "@/api/schema";
 import { inputOf } from "@/time/datetimeLocal";
 
 import { previewRequest } from "../preview/usePreview";
-import { documentOf, type Form, type TriggerInputs } from "./form";
+import { type Document, documentOf, type Form, type TriggerInputs } from "./form";
 
 /** Thrown for a form with inputs that cannot be sent. */
 export class Unsendable extends Error {
@@ -23,14 +23,13 @@ export const triggerInputsOf = (preview: SchedulePreview, timezone: string): Par
 /** Parses natural language once more before saving, so that the stored trigger is that of the final text. */
 async function settled(form: Form): Promise<Form> {
   if (form.when.by !== "words" || !form.when.words.trim()) return form;
-  const preview = await ask<SchedulePreview>("/api/schedules/preview", {
-    method: "POST",
+  const preview = await send("POST", "/api/schedules/preview", {
     body: { ...previewRequest(form.when, form.timezone), count: 1 },
   });
   return { ...form, when: { ...form.when, ...triggerInputsOf(preview, form.timezone), by: "trigger" } };
 }
 
-function sendable(form: Form): Record<string, unknown> {
+function sendable(form: Form): Document["body"] {
   const { body, errors } = documentOf(form);
   if (Object.keys(errors).length) throw new Unsendable(errors);
   return body;
@@ -40,22 +39,25 @@ export async function save(form: Form, existing: Schedule | null, idempotencyKey
   const body = sendable(await settled(form));
   // A copy names its original, so that the server copies the sealed credentials.
   const copied = form.source ? { ...body, id: form.source } : body;
-  if (!existing) return ask<Schedule>("/api/schedules", { method: "POST", body: copied, idempotencyKey });
-  return ask<Schedule>(`/api/schedules/${existing.id}`, {
-    method: "PUT",
+  if (!existing) return send("POST", "/api/schedules", { body: copied, idempotencyKey });
+  return send("PUT", "/api/schedules/{schedule_id}", {
+    params: { schedule_id: existing.id },
     body,
     headers: { "If-Match": `"${existing.version}"` },
   });
 }
 
 export const pause = (schedule: Schedule, reason: string): Promise<Schedule> =>
-  ask<Schedule>(`/api/schedules/${schedule.id}/pause`, { method: "POST", body: { reason } });
+  send("POST", "/api/schedules/{schedule_id}/pause", { params: { schedule_id: schedule.id }, body: { reason } });
 
 export const resume = (schedule: Schedule): Promise<Schedule> =>
-  ask<Schedule>(`/api/schedules/${schedule.id}/resume`, { method: "POST" });
+  send("POST", "/api/schedules/{schedule_id}/resume", { params: { schedule_id: schedule.id } });
 
 /** Starts a run of the form's action without saving it. */
 export function testRun(form: Form, schedule: Schedule): Promise<Run> {
-  const { kind: _kind, ...payload } = sendable(form).action as Record<string, unknown>;
-  return ask<Run>(`/api/schedules/${schedule.id}/run-now`, { method: "POST", body: { payload } });
+  const { kind: _kind, ...payload } = sendable(form).action;
+  return send("POST", "/api/schedules/{schedule_id}/run-now", {
+    params: { schedule_id: schedule.id },
+    body: { payload },
+  });
 }

@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
+import { skipToken, useQuery } from "@tanstack/react-query";
 import { Download, Pause, Play, RotateCw, Tag, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { toast } from "sonner";
 
-import { ask, newIdempotencyKey } from "@/api/client";
+import { dryRun, newIdempotencyKey, send } from "@/api/client";
 import { messageOf, ProblemError } from "@/api/problem";
 import type { BulkOperation, BulkAction, NewBulkAction, BulkDryRun } from "@/api/schema";
 import { usePermission } from "@/api/session";
@@ -73,7 +73,7 @@ export function BulkActionBar({
     ...(chosen.everything ? { filter: q } : { ids: [...chosen.ids] }),
     ...more,
   });
-  const rehearsal = useDryRun(act ? request({ dry_run: true }) : null);
+  const rehearsal = useDryRun(act ? request({}) : null);
   // The schedules that the action applies to: a paused one cannot be paused again.
   const count = rehearsal?.count ?? (chosen.everything ? (matching ?? 0) : chosen.ids.size);
   const tag = async (tags: Tagging): Promise<void> => {
@@ -83,7 +83,7 @@ export function BulkActionBar({
       ...tags,
     };
     try {
-      const bulk = await ask<BulkAction>("/api/bulk", { method: "POST", body, idempotencyKey: key });
+      const bulk = await send("POST", "/api/bulk", { body, idempotencyKey: key });
       onStarted(bulk);
       onClear();
       toast.success(`Tag: ${counted(bulk.total)}`, {
@@ -96,8 +96,7 @@ export function BulkActionBar({
   };
   const begin = async (): Promise<void> => {
     try {
-      const bulk = await ask<BulkAction>("/api/bulk", {
-        method: "POST",
+      const bulk = await send("POST", "/api/bulk", {
         body: request(chosen.everything ? { expect: count } : {}),
         idempotencyKey: key,
       });
@@ -208,8 +207,7 @@ export function BulkActionBar({
 function useDryRun(request: NewBulkAction | null): BulkDryRun | undefined {
   const { data } = useQuery({
     queryKey: ["rehearsal", request],
-    queryFn: ({ signal }) => ask<BulkDryRun>("/api/bulk", { method: "POST", body: request, signal }),
-    enabled: request !== null,
+    queryFn: request ? ({ signal }) => dryRun("/api/bulk", { body: request, signal }) : skipToken,
     gcTime: 0,
     retry: again,
   });
@@ -235,12 +233,7 @@ function Told({ rehearsal, chosen }: { rehearsal: BulkDryRun; chosen: number | u
 function useMatching(q: string, wanted: boolean): number | undefined {
   const { data } = useQuery({
     queryKey: ["schedules", "matching", q],
-    queryFn: ({ signal }) =>
-      ask<BulkDryRun>("/api/bulk", {
-        method: "POST",
-        body: { action: "delete", filter: q, dry_run: true } satisfies NewBulkAction,
-        signal,
-      }),
+    queryFn: ({ signal }) => dryRun("/api/bulk", { body: { action: "delete", filter: q }, signal }),
     enabled: wanted,
     retry: again,
     staleTime: 5000,

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { ask } from "@/api/client";
-import type { SchedulePreview } from "@/api/schema";
+import { send } from "@/api/client";
+import type { PreviewRequest } from "@/api/schema";
 import { tint } from "@/features/insights/calendar/heat";
 import { number } from "@/time/moment";
 import { addDays, startOfDay } from "@/time/zone";
@@ -17,20 +17,15 @@ interface Found {
   partly: boolean;
 }
 
-async function firesOf(
-  trigger: Record<string, unknown>,
-  from: number,
-  count: number,
-  signal: AbortSignal,
-): Promise<number[]> {
+async function firesOf(trigger: PreviewRequest, from: number, count: number, signal: AbortSignal): Promise<number[]> {
   const body = { ...trigger, start_at: new Date(from).toISOString(), count };
-  const preview = await ask<SchedulePreview>("/api/schedules/preview", { method: "POST", body, signal });
+  const preview = await send("POST", "/api/schedules/preview", { body, signal });
   return preview.next.map((fire) => Date.parse(fire.at));
 }
 
 /** The fires of a time span. A span with more than one answer holds is requested in quarters, once. */
 async function within(
-  trigger: Record<string, unknown>,
+  trigger: PreviewRequest,
   from: number,
   to: number,
   split: boolean,
@@ -47,7 +42,7 @@ async function within(
 }
 
 /** The fires of seven days: one request when they are rare, one per day when they are frequent. */
-async function fires(trigger: Record<string, unknown>, zone: string, signal: AbortSignal): Promise<Found> {
+async function fires(trigger: PreviewRequest, zone: string, signal: AbortSignal): Promise<Found> {
   const today = startOfDay(Date.now(), zone);
   const whole = await within(trigger, today, addDays(today, 7, zone), false, signal);
   if (!whole.partly) return whole;
@@ -61,7 +56,7 @@ async function fires(trigger: Record<string, unknown>, zone: string, signal: Abo
 }
 
 /** A heatmap of the fires in seven days of 24 hours. */
-export function WeekGrid({ trigger, zone }: { trigger: Record<string, unknown>; zone: string }) {
+export function WeekGrid({ trigger, zone }: { trigger: PreviewRequest; zone: string }) {
   const interval = trigger.type === "interval";
   const { data } = useQuery({
     queryKey: ["week", trigger],

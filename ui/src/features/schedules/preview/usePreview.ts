@@ -1,11 +1,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { ask } from "@/api/client";
+import { send } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
 import type { FieldError } from "@/api/schema";
-import type { SchedulePreview } from "@/api/schema";
+import type { PreviewRequest, SchedulePreview } from "@/api/schema";
 import { instantOf } from "@/time/datetimeLocal";
 
 import { type Form, type TriggerInputs, triggerOf } from "../editor/form";
@@ -14,7 +14,7 @@ const PAUSE = 150;
 const SHOWN = 20;
 
 /** The body of the preview request: natural language, or the trigger. */
-export function previewRequest(when: TriggerInputs, timezone: string): Record<string, unknown> {
+export function previewRequest(when: TriggerInputs, timezone: string): PreviewRequest {
   return when.by === "words" && when.words.trim() ? { words: when.words, timezone } : triggerOf(when, timezone);
 }
 
@@ -46,7 +46,7 @@ export function usePreview(form: Form): TriggerPreview {
   const same = JSON.stringify(asked) === JSON.stringify(body);
   const answer = useQuery({
     queryKey: queryKeys.preview(asked),
-    queryFn: ({ signal }) => ask<SchedulePreview>("/api/schedules/preview", { method: "POST", body: asked, signal }),
+    queryFn: ({ signal }) => send("POST", "/api/schedules/preview", { body: asked, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 60_000,
     retry: (count, error) => count < 2 && error instanceof ProblemError && error.retryable,

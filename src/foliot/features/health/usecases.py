@@ -1,4 +1,4 @@
-"""How Foliot is, in one word and in detail."""
+"""Collects health: an overall status, every dependency, and the numbers of the metrics."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from foliot.engine.model.breaker import BREAKERS
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.model.run import RunState
-from foliot.engine.model.stall import Standstill, StandstillReason
+from foliot.engine.model.stall import Standstill, StandstillReason, worst
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.health.usecases.standstills import KnownStandstills
 from foliot.features.schedules.usecases.change import SKEW
 from foliot.wakeups.feed import FeedReach
 
@@ -29,7 +28,7 @@ SCHEDULERS = frozenset({"up", "scheduler"})
 WORKERS = frozenset({"up", "scheduler", "worker"})
 MAX_FAULTS = 20
 OVERDUE = timedelta(seconds=60)
-"""A look at a parked run that comes so late stands out."""
+"""A check of a parked run that is so late is reported."""
 CANCELLED = RunState.CANCELLED.value
 
 
@@ -52,7 +51,7 @@ class NodeReport:
 
     @property
     def takes_runs(self) -> bool:
-        """A scheduler that hands its runs to a broker has no slots, and who was asked to leave takes nothing more."""
+        """False for a scheduler that publishes to a broker, which has no slots, and for a process that drains."""
         return self.role in WORKERS and self.report.get("slots") != 0 and self.wish is None
 
 
@@ -66,7 +65,7 @@ class BrokerReport:
 
 
 class ScrapydProbe(Protocol):
-    """A Scrapyd on which crawls run."""
+    """A Scrapyd that runs crawls."""
 
     @property
     def url(self) -> str:
@@ -81,7 +80,7 @@ class ScrapydProbe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HealthStatus:
-    """Every dependency, and what stands out."""
+    """Every dependency, and what is wrong."""
 
     status: str
     """ok, degraded (works, but something is missing) or down (the database is gone)."""
@@ -97,16 +96,16 @@ class HealthStatus:
     """None where no scheduler uses one."""
     crawlers: Sequence[ScrapydProbe] = ()
     parked: Mapping[str, Any] | None = None
-    """Runs whose effect goes on elsewhere: how many, and when the next look is due."""
+    """Runs whose work goes on elsewhere: how many, and when the next check is due."""
     standstills: Sequence[Standstill] = ()
-    """What is due and does not begin, and why, as far as any process can see."""
+    """Due work that does not begin, and why, as far as any process can see."""
     ahead: Sequence[tuple[str, str]] = ()
-    """Schedules (tenant, id) that a clock has led into the future."""
+    """Schedules (tenant, id) that a wrong clock has moved into the future."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricNumbers:
-    """What the metrics show."""
+    """The numbers of the metrics."""
 
     schedules: Mapping[str, int]
     runs: Mapping[str, int]
@@ -126,14 +125,48 @@ class MetricNumbers:
     outside: int = 0
     """Attempts that wait for an answer and hold no slot."""
     breakers: int = 0
-    """That are open, over all tenants and processes."""
+    """Open ones, over all tenants and processes."""
     standstills: Mapping[str, float] = field(default_factory=dict)
     """For how many seconds work has stood still, by reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownStandstills:
+    """Its own are current; those of others are as old as their reports."""
+
+    store: Database
+    standstills: Callable[[], Sequence[Standstill]] = tuple
+    node_id: Callable[[], str | None] = lambda: None
+    """The name under which this process reports: its own report is ignored, for it is older than `own`."""
+
+    probes: bool = False
+
+    async def own(self) -> list[Standstill]:
+        """A process with only an API tries a write to the store; an engine writes all the time."""
+        if self.probes and self.node_id() is None:
+            try:
+                async with self.store.begin() as tx:
+                    await SqlRetention(tx).probe()
+            except Unavailable:
+                # The reason is in the store's record of refused writes.
+                pass
+        return list(self.standstills())
+
+    def told(self, own: Sequence[Standstill], nodes: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Standstill]:
+        """One for each reason, of this process and of those that reported lately."""
+        others = [
+            read
+            for node_id, report in nodes
+            if node_id != self.node_id() and isinstance(reported := report.get("standstills"), list)
+            for one in reported
+            if (read := Standstill.read(one, node_id)) is not None
+        ]
+        return worst([*own, *others])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthChecks:
-    """Looks at the database, at the nodes that report into it, and at the disk below it."""
+    """Checks the database, the nodes that report into it, and the disk below it."""
 
     store: Database
     clock: Clock
@@ -141,11 +174,11 @@ class HealthChecks:
     disk: Callable[[], Mapping[str, Any]] | None = None
     """Size of the database file and free space, where the database is a file."""
     remarks: Callable[[], Sequence[str]] | None = None
-    """What else of this process stands out."""
+    """Further problems of this process."""
     reach: Callable[[], FeedReach] | None = None
-    """How far its wakes go."""
+    """How far its wake-ups reach."""
     crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None
-    """Asks the Scrapyd nodes how they are."""
+    """Checks the Scrapyd nodes."""
 
     @query(Verb.READ, Thing.INSTALLATION)
     async def detailed(self, ctx: QueryContext) -> HealthStatus:
@@ -200,12 +233,12 @@ class HealthChecks:
 
     @query(Verb.READ, Thing.INSTALLATION)
     async def numbers(self, ctx: QueryContext) -> MetricNumbers:
-        """Counts over all tenants, and what all nodes ever counted, added up."""
+        """Counts over all tenants, and the sums of all nodes' counters."""
         own = await self.knowledge.own()
         now = self.clock.now()
         async with ctx.read(across_tenants=True) as tx:
             counts = await SqlRetention(tx).counts()
-            # Also those that are gone: what they counted has been counted.
+            # Nodes that are gone too: counters must not go back.
             nodes = [_node(row) for row in await SqlRetention(tx).nodes()]
             gone = await SqlRetention(tx).gone()
             in_flight = await SqlQueues(tx).in_flight()
@@ -240,7 +273,7 @@ class HealthChecks:
 
     @requires(Verb.READ, Thing.INSTALLATION)
     async def silent(self, caller: Caller) -> Mapping[str, float]:
-        """What the metrics show when the store tells no numbers: how long work has stood still, by reason."""
+        """The metrics of a process whose store is unavailable: how long work has stood still, by reason."""
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
 
 
@@ -271,7 +304,7 @@ def _missing(nodes: Sequence[NodeReport], queues: Mapping[str, Any]) -> list[str
     consumed = frozenset[str]().union(*(taken for taken in workers if taken is not None))
     lonely = sorted(set(queues) - consumed)
     if lonely:
-        missing.append(f"nobody takes runs from {', '.join(lonely)}")
+        missing.append(f"no worker takes runs from {', '.join(lonely)}")
     return missing
 
 
@@ -281,7 +314,7 @@ def _paused(said: Sequence[QueuePause], queues: Mapping[str, Mapping[str, Any]])
 
 
 def _broker(nodes: Sequence[NodeReport]) -> BrokerReport | None:
-    """One scheduler that cannot publish stands out, though others can."""
+    """One scheduler that cannot publish is reported, though others can."""
     seen = [node.report for node in nodes if node.role in SCHEDULERS and node.report.get("broker")]
     if not seen:
         return None
@@ -296,10 +329,10 @@ def _stuck(broker: BrokerReport | None) -> list[str]:
 
 
 def _unsunk(nodes: Sequence[NodeReport]) -> list[str]:
-    """A sink that takes nothing loses nothing, but whoever reads there waits."""
+    """A sink that is down loses nothing, but its readers wait."""
     reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
-    said = {str(report["error"]) for report in reports if report.get("error")}
-    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]
+    errors = {str(report["error"]) for report in reports if report.get("error")}
+    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(errors)]
 
 
 def _away(feed: FeedReach | None) -> list[str]:
@@ -313,7 +346,7 @@ def _overdue(parked: Mapping[str, Any], now: datetime) -> list[str]:
     if oldest is None or now - oldest < OVERDUE:
         return []
     late = int((now - oldest).total_seconds())
-    return [f"nobody looks at a parked run: its look has been due for {late} s; is a worker for its queue running?"]
+    return [f"a parked run is not checked: its check has been due for {late} s; is a worker for its queue running?"]
 
 
 def _damage(damaged: Sequence[tuple[str, str]]) -> list[str]:

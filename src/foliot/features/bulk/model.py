@@ -1,11 +1,11 @@
-"""One action on many things, as a thing of its own that can be followed, paused and stopped.
+"""A bulk action: one operation on many things, which can be followed, paused and stopped.
 
     running ◀──▶ paused
        │            │
-       ├────────────┴──▶ stopped     somebody had enough, or too many failed
+       ├────────────┴──▶ stopped     by a user, or because too many failed
        └───────────────▶ finished    every item was tried
 
-Which things it acts on is fixed when it is made; each of them is acted on once.
+Which things it acts on is fixed when it is created; each of them is acted on once.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from foliot.features.runs.model.replay import ReplayOptions, read_terms
 from foliot.features.schedules.model.document import read_tags
 
 BULK = "blk"
+BULKS_TOPIC = "bulks"
 MOST_IDS = 10_000
 MOST_ITEMS = 100_000
-"""That a filter may match."""
+"""Matches of a filter, at most."""
 RATES = range(1, 51)
 USUAL_RATE = 5
 TURNS = 5
-"""A second is cut into so many turns where the rate is high: more would be no smoother to whoever is called."""
+"""At high rates a second is divided into this many turns: more would be no smoother for the targets."""
 
 
 class BulkOperation(StrEnum):
-    """What is done to each: the first four to runs, the others to schedules, the last to instants of one."""
+    """The operation: the first four act on runs, the others on schedules, the last on instants of one."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -56,12 +57,12 @@ class BulkOperation(StrEnum):
 
     @property
     def needs(self) -> tuple[Verb, Thing]:
-        """What whoever asks for it must be allowed to do to a single one."""
+        """The permission that the same operation on a single thing needs."""
         return _NEEDS[self]
 
     @property
     def narrows(self) -> tuple[FilterTerm, ...]:
-        """To which of those that a filter describes it can be done at all."""
+        """The terms that restrict a filter to things the operation can be applied to."""
         return _NARROWED_RUNS.get(self) or _NARROWED_SCHEDULES[self]
 
 
@@ -95,7 +96,7 @@ _NEEDS: Mapping[BulkOperation, tuple[Verb, Thing]] = {
 
 
 class BulkState(StrEnum):
-    """Where a bulk action is."""
+    """The state of a bulk action."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -115,7 +116,7 @@ class BulkOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkSpec:
-    """What somebody asks for."""
+    """A validated request for a bulk action."""
 
     act: BulkOperation
     filter: str | None
@@ -126,12 +127,12 @@ class BulkSpec:
     dry_run: bool
     expect: int | None
     details: Mapping[str, Any] | None = None
-    """What the action needs to know besides."""
+    """Further parameters of the operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bulk:
-    """A bulk action as it stands."""
+    """A bulk action with its progress."""
 
     id: str
     tenant_id: str
@@ -153,11 +154,11 @@ class Bulk:
     updated_at: datetime
     finished_at: datetime | None
     details: Mapping[str, Any] | None = None
-    """What the action needs to know besides."""
+    """Further parameters of the operation."""
 
     @property
     def terms(self) -> ReplayOptions:
-        """On which it replays; one from before there was a choice does what its letters did."""
+        """The options of its replays; a bulk action stored before there was a choice follows the old settings."""
         return ReplayOptions.of(self.details or {})
 
     @property
@@ -165,8 +166,21 @@ class Bulk:
         return self.ok + self.failed
 
 
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """One thing that a bulk action is to act on."""
+
+    position: int
+    thing_id: str
+
+
+def bulk_topic(bulk_id: str) -> str:
+    """The topic that wakes readers of one bulk action."""
+    return f"bulk:{bulk_id}"
+
+
 def turn(rate: int) -> tuple[int, float]:
-    """How many items make one turn, and how many seconds it takes, at so many items a second."""
+    """The number of items per turn and its length in seconds, at this many items a second."""
     items = max(1, rate // TURNS)
     return items, items / rate
 
@@ -175,7 +189,7 @@ _ID = {Thing.RUN: re.compile(r"run_[0-9a-f]{32}"), Thing.SCHEDULE: re.compile(r"
 
 
 def read_request(raw: object) -> BulkSpec:
-    """`Invalid` names what is wrong with it."""
+    """Parse a request; `Invalid` names what is wrong with it."""
     fields = Fields.of("", raw)
     given = fields.value("action")
     if not isinstance(given, str) or given not in set(BulkOperation):

@@ -1,4 +1,4 @@
-"""Requests for crawls, each answered with one job."""
+"""Deduplicates requests for crawls: one row per fingerprint names the job that equal requests get."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.crawls.model.job import KnownJob, PendingCrawl
+from foliot.features.crawls.model import KnownJob, PendingCrawl
 from foliot.features.crawls.tables import crawl_requests
 
 _WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
@@ -25,23 +25,23 @@ _WAITING = frozenset({ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED})
 
 @dataclass(frozen=True, slots=True)
 class SqlCrawls(Statements):
-    """One row for each fingerprint; whoever holds it decides whose job it names."""
+    """Statements on `crawl_requests`; the lock on a fingerprint's row serialises equal requests."""
 
     async def known(self, tenant_id: str, fingerprint: str, now: datetime) -> KnownJob | None:
-        """The job of such a request if it was made lately and its job did not fail; changes nothing."""
+        """The job of an equal request that has not expired and whose job did not fail; takes no lock."""
         found = (await self.conn.execute(_row(tenant_id, fingerprint))).first()
         if found is None or not await self._counts(tenant_id, found, now):
             return None
         return KnownJob(found.job_id, found.created_at)
 
     async def settle(self, request: PendingCrawl, *, anew: bool) -> KnownJob:
-        """Whose job counts from now on: the known one, or the request's own. `anew` wants its own in any case.
+        """Decides which job the fingerprint names: the known one, or the request's own; with `anew` always its own.
 
-        Whoever makes the same request next waits until this transaction ends.
+        The next equal request waits until this transaction ends.
 
-        What the row says is judged only after it is locked: by then whoever made it has committed its run too.
+        The row is judged only after it is locked: by then the transaction that wrote it has committed its run too.
         """
-        # Waits for whoever inserted the same and has not committed yet.
+        # Waits for an uncommitted insert of the same key.
         await self.dialect.insert(self.conn, crawl_requests, _columns([request]), conflict="ignore")
         query = self.dialect.lock(_row(request.tenant_id, request.fingerprint))
         found = (await self.conn.execute(query)).one()
@@ -57,21 +57,21 @@ class SqlCrawls(Statements):
         return KnownJob(request.job_id, request.now)
 
     async def claim(self, requests: Sequence[PendingCrawl]) -> set[str]:
-        # In one order, so that no two who claim the same wait for one another.
-        """The job ids of those that nobody has asked for: from now on others are given them. The rest changes nothing.
+        """Inserts the requests without a row, and returns their job ids; existing rows are not changed.
 
-        Whoever makes the same request next waits until this transaction ends.
+        The next equal request waits until this transaction ends.
         """
+        # In one order, so that two transactions with the same requests cannot deadlock.
         ordered = sorted(requests, key=lambda request: request.fingerprint)
         return await self.dialect.insert_new(self.conn, crawl_requests, _columns(ordered), "job_id")
 
     async def unclaim(self, tenant_id: str, fingerprints: Collection[str]) -> None:
-        """Nobody has asked for these after all."""
+        """Deletes claims whose requests were refused."""
         these = self.dialect.among(crawl_requests.c.fingerprint, fingerprints)
         await self.conn.execute(delete(crawl_requests).where(crawl_requests.c.tenant_id == tenant_id, these))
 
     async def _counts(self, tenant_id: str, found: Any, now: datetime) -> bool:
-        """Neither expired nor gone wrong; a job that was pruned counts no more either."""
+        """Whether its job is still valid: not expired, failed, cancelled or pruned."""
         if found.expires_at <= now:
             return False
         if found.job_id.startswith(f"{SCHEDULE}_"):
@@ -84,7 +84,7 @@ class SqlCrawls(Statements):
 
 
 async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:
-    """Delete requests that expired before this moment; says how many went."""
+    """Deletes requests that expired before this moment; returns how many."""
     query = select(crawl_requests.c.tenant_id, crawl_requests.c.fingerprint)
     old = (await conn.execute(query.where(crawl_requests.c.expires_at < before).limit(limit))).all()
     if old:

@@ -1,21 +1,23 @@
-"""A crawl as somebody asks for it, and what makes two such requests the same."""
+"""Requests for crawls: parsing, the fingerprint that equal requests share, and the jobs they get."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.engine.model.run import DEFAULT_PRIORITY
+from foliot.engine.model.run import DEFAULT_PRIORITY, RunState
+from foliot.features.articles.model.article import ArticleCounts
 
 CRAWL = "crawl"
-"""The kind of the action."""
+"""Kind of the action."""
 CRAWL_QUEUE = "scraping"
 MAX_USER = 200
 
@@ -26,19 +28,19 @@ _KNOWN = frozenset({"user_id", "schedule_at", "interval", "timezone", "ignore_ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSpec:
-    """What is wanted, before the action has looked at it."""
+    """A parsed request, before the action has validated its configuration."""
 
     user_id: str | None
-    """Whom it is for; None is whoever asks."""
+    """The user it is for; None for the caller."""
     config: Mapping[str, Any]
     trigger: Mapping[str, Any] | None
-    """The "when" in the words of a schedule; None is now."""
+    """The trigger as in a schedule; None for now."""
     priority: int
     ignore_cache: bool
 
 
 def read_crawl(raw: object, *, ignore_cache: bool = False) -> CrawlSpec:
-    """The body of a request; `ignore_cache` is what was said beside it."""
+    """Parses the body; `ignore_cache` comes from the query."""
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object with spider and start_urls", got=raw)
     fields = Fields.of("", raw)
@@ -93,7 +95,7 @@ _SAID = {"cron_expr": "interval", "interval_seconds": "interval", "run_at": "sch
 
 
 def in_own_words(error: Invalid) -> Invalid:
-    """A complaint about the schedule that was made of a request, in the request's words."""
+    """Maps an error about the schedule that a request became to the fields of the request."""
     errors = error.errors if isinstance(error, InvalidMany) else [error]
     return InvalidMany(Invalid(_own(one.field), one.message, got=one.got) for one in errors)
 
@@ -104,6 +106,52 @@ def _own(field: str) -> str:
 
 
 def fingerprint(user_id: str, config: Mapping[str, Any], trigger: Mapping[str, Any] | None) -> str:
-    """Equal for requests that want the same: the order of URLs, and their repetition, say nothing."""
+    """Hash of a request; the order and repetition of URLs do not matter."""
     told = {**config, "start_urls": sorted({str(url) for url in config.get("start_urls", ())})}
     return hashlib.sha256(orjson.dumps([user_id, told, trigger], option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCrawl:
+    """A request that may become the one whose job equal requests get."""
+
+    tenant_id: str
+    fingerprint: str
+    job_id: str
+    """The id of the job if this request creates it."""
+    now: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJob:
+    """The job that requests with this fingerprint get."""
+
+    job_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A job with its configuration."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    schedule_id: str | None
+    kind: str
+    state: RunState
+    attempt: int
+    scheduled_for: datetime | None
+    next_at: datetime | None
+    """When its schedule fires next."""
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    event_seq: int
+    """Number of its last event."""
+    handle: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None
+    config: Mapping[str, Any]
+    counts: ArticleCounts | None
+    article_ids: Sequence[str] = ()

@@ -207,7 +207,7 @@ async def test_signing_out_ends_the_streams_of_the_session_and_no_others(
         await browser.send("DELETE", path)
         house.world.clock.advance(2)
 
-        assert "no longer counts" in (await ending.frames())[-1]
+        assert "no longer valid" in (await ending.frames())[-1]
         await other.send("POST", f"/api/runs/{run_id}/cancel")
         assert "event: end" in (await going.frames())[-1]
 

@@ -146,7 +146,7 @@ async def engine(
         pace=EnginePace(),
         workers_of=lambda executor: EmbeddedWorkers(executor, 10),
         role=role,
-        extensions=[article_fetching(how)],
+        extensions=[] if how is None else [article_fetching(how)],
     )
     await running.start()
     stack.push_async_callback(running.stop, 5)

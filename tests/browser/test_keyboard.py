@@ -78,6 +78,9 @@ def test_a_filter_is_typed_with_help_and_keys_rest_meanwhile(demo: House, tab: O
     page.keyboard.press("Tab")
     expect(box).to_have_value("state:")
     page.keyboard.type("fail")
+    # The suggestions for what was typed before are gone when those for the whole word are there.
+    expect(page.get_by_role("option", name=re.compile("queued"))).to_have_count(0)
+    expect(page.get_by_role("option", name=re.compile("failed")).first).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("state:failed"))

@@ -21,7 +21,7 @@ test("what was prefetched is used once, and only for the same request", async ()
   expect(fetched).toHaveLength(3);
 });
 
-test("an prefetched question that nobody answered is a server that is away", async () => {
+test("a prefetched request without an answer means that the server is unreachable", async () => {
   const failed = Promise.reject(new TypeError("Failed to fetch"));
   vi.stubGlobal("window", { foliotPrefetched: { "/api/session": failed } });
 

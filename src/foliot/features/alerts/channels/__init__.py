@@ -1,0 +1,1 @@
+"""How a message is sent to each kind of channel."""

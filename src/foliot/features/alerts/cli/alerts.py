@@ -1,0 +1,138 @@
+"""`foliot alert …`: alerts, and the rules that open them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from foliot.terminal.client import connect, segment
+from foliot.terminal.flag_values import usage
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import Json, Yes
+from foliot.terminal.output import count, note, print_json
+from foliot.terminal.view import Facts, JsonObject, Table, joined
+
+group = CommandGroup("See alerts, acknowledge them, and manage the rules that open them.")
+
+AlertId = Annotated[str, typer.Argument(help="The alert's id (alr_…).", metavar="ALERT")]
+RuleId = Annotated[str, typer.Argument(help="The alert rule's id (rul_…).", metavar="RULE")]
+
+ALERTS = Table(
+    "id, state, severity, about: subject.name, event, times: count, since: @opened_at, reason",
+    empty="No alerts.",
+)
+DELIVERIES = Table(
+    "channel: channel_id, event, state, attempts, sent: @sent_at, error", items="deliveries", empty="No messages."
+)
+ALERT = Facts(
+    "alert: id, state, severity, about: subject.name, event, times: count, since: @opened_at, last: @last_at, summary,"
+    " reason, run: run_id, acknowledged by: acknowledged_by, snoozed until: @snoozed_until, resolved: @resolved_at",
+    then=DELIVERIES,
+)
+RULES = Table(
+    "id, name, on: on[], filter, after, to, enabled",
+    computed={"after": lambda rule: threshold(rule["after"]), "to": joined("to", empty="no channel")},
+    empty="No alert rules. Create one with foliot alert create-rule NAME --on failed --to CHANNEL.",
+)
+PREVIEW = Table("at: @at, event, about: subject.name, message: would_say", empty="It would have sent nothing.")
+
+
+def threshold(after: Mapping[str, object] | None) -> str:
+    """`3 in a row`, `5 within 1h`."""
+    if not after:
+        return ""
+    return f"{after['count']} within {after['within']}" if "count" in after else f"{after['in_a_row']} in a row"
+
+
+@group.get("/api/alerts", ALERTS, paged=True)
+def list_(
+    state: Annotated[
+        str | None, typer.Option(help="Only open, acknowledged or resolved ones.", show_default="all")
+    ] = None,
+) -> None:
+    """List alerts, newest first."""
+
+
+@group.get("/api/alerts/{alert}", ALERT)
+def show(alert: AlertId) -> None:
+    """Show an alert, and what became of the messages about it."""
+
+
+@group.post("/api/alerts/{alert}/ack", ALERT)
+def ack(alert: AlertId) -> None:
+    """Acknowledge an alert: it sends no more reminders, and still reports its end."""
+
+
+@group.post("/api/alerts/{alert}/snooze", ALERT)
+def snooze(
+    alert: AlertId, for_: Annotated[str, typer.Option("--for", help="How long: 30m, 4h, 2d.")] = "4h"
+) -> dict[str, object]:
+    """Send no reminder for a while, and one at the end."""
+    return {"for": for_}
+
+
+@group.post("/api/alerts/{alert}/resolve", ALERT)
+def resolve(alert: AlertId) -> None:
+    """Resolve an alert by hand; its channels are notified."""
+
+
+@group.get("/api/alert-rules", RULES, utc=False)
+def rules() -> None:
+    """List the alert rules."""
+
+
+@group.command()
+def create_rule(  # noqa: PLR0913 -- a command has as many arguments as flags
+    name: Annotated[str, typer.Argument(help="The rule's name.", metavar="NAME")],
+    on: Annotated[list[str] | None, typer.Option(help="An event, such as failed, late or missed; repeatable.")] = None,
+    to: Annotated[list[str] | None, typer.Option(help="A channel, by name or id; repeatable.")] = None,
+    *,
+    filter_: Annotated[str, typer.Option("--filter", help="Only schedules that match, such as 'tag:prices'.")] = "",
+    after: Annotated[int, typer.Option(min=1, help="Failures in a row that open an alert.")] = 1,
+    count_: Annotated[
+        int | None, typer.Option("--count", min=1, help="Or: this many failures within --within.")
+    ] = None,
+    within: Annotated[str | None, typer.Option(help="The time for --count, such as 1h.")] = None,
+    remind_every: Annotated[str | None, typer.Option(help="Remind while it is open, such as 24h.")] = None,
+    severity: Annotated[str, typer.Option(help="warning or critical.")] = "warning",
+    preview: Annotated[bool, typer.Option("--preview", help="Only show what it would have sent in 7 days.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Create an alert rule.
+
+    foliot alert create-rule failures --on failed --on missed --after 3 --to ops-slack
+    """
+    if not on:
+        raise usage("--on: name at least one event, such as failed")
+    if (count_ is None) != (within is None):
+        raise usage("--count and --within belong together")
+    body = {
+        "name": name,
+        "on": on,
+        "to": to or [],
+        "filter": filter_,
+        "after": {"in_a_row": after} if count_ is None else {"count": count_, "within": within},
+        "remind_every": remind_every,
+        "severity": severity,
+    }
+    with connect() as client:
+        answer = client.request("POST", "/api/alert-rules/preview" if preview else "/api/alert-rules", body)
+        if as_json:
+            print_json(answer)
+        elif preview:
+            PREVIEW(JsonObject(answer))
+            note(f"{count(answer['total'], 'message')} in 7 days")
+        else:
+            note(f"rule {answer['name']} is created: {answer['id']}")
+
+
+@group.command()
+def delete_rule(rule: RuleId, yes: Yes = False) -> None:
+    """Delete an alert rule; its open alerts are resolved without a message."""
+    if not yes and not typer.confirm(f"Delete the alert rule {rule}?", err=True):
+        raise typer.Exit(1)
+    with connect() as client:
+        client.delete(f"/api/alert-rules/{segment(rule)}")
+        note(f"rule {rule} is deleted")

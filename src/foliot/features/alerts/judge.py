@@ -1,0 +1,298 @@
+"""Judges findings by the alert rules: opens, counts and resolves alerts, and adds their deliveries.
+
+Runs in the transaction of what it judges (the end of a run, a check that finds a schedule late, a ping), so that no
+alert is lost and none is opened twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+
+from foliot.core.errors import Invalid
+from foliot.core.ids import new_id
+from foliot.db.transaction import Transaction
+from foliot.features.alerts.model.alert import (
+    ALERT,
+    DELIVERY,
+    GATHER,
+    Alert,
+    AlertFinding,
+    AlertState,
+    Delivery,
+    DeliveryEvent,
+    DeliveryState,
+    SubjectKind,
+)
+from foliot.features.alerts.model.rule import OF_ENDINGS, AlertEvent, AlertRuleRecord
+from foliot.features.alerts.sql.alerts import SqlAlerts, open_key
+from foliot.features.alerts.sql.deliveries import SqlDeliveries
+from foliot.features.alerts.sql.rules import SqlAlertRules
+from foliot.features.filters.model import of_schedules
+
+ONE_SHOT = frozenset({AlertEvent.RECOVERED, AlertEvent.FINISHED, AlertEvent.CHANGED})
+"""Events that report something once: their alerts are resolved from the start."""
+RulesByTenant = Mapping[str, Sequence[AlertRuleRecord]]
+COUNTED = frozenset({AlertEvent.FAILED, AlertEvent.DEAD_LETTER, AlertEvent.DEGRADED})
+"""Events that a rule's threshold counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A finding that a rule is about, and the event under which it is."""
+
+    rule: AlertRuleRecord
+    finding: AlertFinding
+    event: AlertEvent
+
+    @classmethod
+    def of(cls, rule: AlertRuleRecord, finding: AlertFinding) -> Hit:
+        return cls(rule, finding, rule.wants(*finding.events) or finding.events[0])
+
+    @property
+    def key(self) -> str:
+        return open_key(self.rule.id, self.finding.subject.id)
+
+
+@dataclass(slots=True)
+class Judged:
+    """How many alerts were opened, counted again and resolved."""
+
+    opened: list[Alert] = field(default_factory=list)
+    counted: int = 0
+    resolved: list[Alert] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.opened or self.counted or self.resolved)
+
+
+async def judge(tx: Transaction, findings: Sequence[AlertFinding], now: datetime) -> Judged:
+    """Open, count and resolve alerts by the enabled rules of the findings' tenants."""
+    rules = await SqlAlertRules(tx).enabled({finding.tenant_id for finding in findings}) if findings else []
+    return await judge_by(tx, rules, findings, now)
+
+
+async def judge_by(
+    tx: Transaction, rules: Sequence[AlertRuleRecord], findings: Sequence[AlertFinding], now: datetime
+) -> Judged:
+    """The same by these rules."""
+    judged = Judged()
+    by_tenant = {tenant_id: list(group) for tenant_id, group in groupby(_sorted(rules), lambda rule: rule.tenant_id)}
+    for wave in _waves([finding for finding in findings if finding.tenant_id in by_tenant]):
+        await _judge_wave(tx, wave, by_tenant, now, judged)
+    return judged
+
+
+def _sorted(rules: Sequence[AlertRuleRecord]) -> list[AlertRuleRecord]:
+    return sorted(rules, key=lambda rule: (rule.tenant_id, rule.id))
+
+
+def _waves(findings: Sequence[AlertFinding]) -> Iterator[list[AlertFinding]]:
+    """Groups in which each subject fails or recovers, not both: a group is judged with a few statements."""
+    wave: list[AlertFinding] = []
+    over: dict[str, bool] = {}
+    for finding in findings:
+        if over.setdefault(finding.subject.id, finding.over) is not finding.over:
+            yield wave
+            wave, over = [], {finding.subject.id: finding.over}
+        wave.append(finding)
+    if wave:
+        yield wave
+
+
+async def _judge_wave(
+    tx: Transaction,
+    wave: Sequence[AlertFinding],
+    rules: Mapping[str, Sequence[AlertRuleRecord]],
+    now: datetime,
+    judged: Judged,
+) -> None:
+    ends = [finding for finding in wave if finding.over]
+    if ends:
+        await _recover(tx, ends, rules, now, judged)
+    hits: list[Hit] = []
+    for tenant_id, of_tenant in rules.items():
+        findings = [finding for finding in wave if finding.tenant_id == tenant_id and not finding.over]
+        for rule in of_tenant:
+            wanted = [finding for finding in findings if rule.wants(*finding.events)]
+            hits += [Hit.of(rule, finding) for finding in await matching(tx, rule, wanted, now)]
+    if hits:
+        await _open(tx, await _over_threshold(tx, hits, now), now, judged)
+
+
+async def _recover(
+    tx: Transaction,
+    ends: Sequence[AlertFinding],
+    rules: Mapping[str, Sequence[AlertRuleRecord]],
+    now: datetime,
+    judged: Judged,
+) -> None:
+    """Resolve what is open about these subjects; where failures had been counted, report the recovery."""
+    tenants, subjects = {end.tenant_id for end in ends}, {end.subject.id for end in ends}
+    about = {event for end in ends for event in end.events}
+    recovered = AlertEvent.RECOVERED in about
+    streaks = await SqlAlerts(tx).end_streaks(tenants, subjects) if recovered else set()
+    # A schedule that runs again is no longer late, and what it missed is over.
+    events = about | (OF_ENDINGS | {AlertEvent.LATE, AlertEvent.MISSED} if recovered else set())
+    standing = [alert for alert in await SqlAlerts(tx).open_about(tenants, subjects) if alert.event in events]
+    await resolve(tx, standing, now)
+    judged.resolved += standing
+    failed = streaks | {alert.subject.id for alert in standing}
+    reports = []
+    for end in ends:
+        if not recovered or end.subject.id not in failed:
+            continue
+        for rule in rules[end.tenant_id]:
+            # A rule about failures reports the recovery by the end of its alert.
+            if rule.wants(AlertEvent.RECOVERED) and not rule.wants(*COUNTED):
+                reports += [Hit.of(rule, found) for found in await matching(tx, rule, [end], now)]
+    if reports:
+        await _open(tx, reports, now, judged)
+
+
+async def matching(
+    tx: Transaction, rule: AlertRuleRecord, findings: Sequence[AlertFinding], now: datetime
+) -> list[AlertFinding]:
+    """The findings that the rule's schedule or filter names; a filter excludes what is no schedule."""
+    if rule.schedule_id is not None:
+        return [finding for finding in findings if finding.subject.id == rule.schedule_id]
+    if not findings or not rule.settings.filter:
+        return list(findings)
+    ids = {finding.subject.id for finding in findings if finding.subject.kind is SubjectKind.SCHEDULE}
+    if not ids:
+        return []
+    try:
+        query = of_schedules(()).read(rule.settings.filter, now, "filter")
+    except Invalid:
+        # Saved by a version whose filters knew more.
+        return []
+    named = await SqlAlerts(tx).matching(rule.tenant_id, ids, query)
+    return [finding for finding in findings if finding.subject.id in named]
+
+
+async def _over_threshold(tx: Transaction, hits: Sequence[Hit], now: datetime) -> list[Hit]:
+    """Those whose rule's number of failures is reached; failures in a row are counted under the lock of their row."""
+    counted = [hit for hit in hits if hit.event in COUNTED]
+    lengths: dict[str, int] = {}
+    for tenant_id in sorted({hit.rule.tenant_id for hit in counted}):
+        streaks = Counter((hit.rule.id, hit.finding.subject.id) for hit in counted if hit.rule.tenant_id == tenant_id)
+        lengths |= await SqlAlerts(tx).lengthen(streaks, tenant_id, now)
+    recent: dict[timedelta, dict[str, int]] = {}
+    for within in {hit.rule.settings.after.within for hit in counted}:
+        if within is None:
+            continue
+        ids = {hit.finding.subject.id for hit in counted if hit.rule.settings.after.within == within}
+        recent[within] = await SqlAlerts(tx).failures_since(ids, now - within)
+
+    def reached(hit: Hit) -> bool:
+        after = hit.rule.settings.after
+        if hit.event not in COUNTED:
+            return True
+        if after.count is not None and after.within is not None:
+            own = sum(1 for at in hit.finding.failed_at if at > now - after.within)
+            return recent[after.within].get(hit.finding.subject.id, 0) + own >= after.count
+        return lengths[hit.key] >= after.in_a_row
+
+    return [hit for hit in hits if reached(hit)]
+
+
+async def _open(tx: Transaction, hits: Sequence[Hit], now: datetime, judged: Judged) -> None:
+    standing = await SqlAlerts(tx).open_of(sorted({hit.key for hit in hits}))
+    new: dict[str, tuple[AlertRuleRecord, Alert]] = {}
+    again: dict[str, Alert] = {}
+    for hit in hits:
+        key = hit.key
+        if hit.event in ONE_SHOT:
+            new[f"{key}:{len(new)}"] = (hit.rule, _alert(hit, now))
+        elif key in standing:
+            again[key] = _counted(again.get(key, standing[key]), hit.finding)
+        elif key in new:
+            new[key] = (hit.rule, _counted(new[key][1], hit.finding))
+        else:
+            new[key] = (hit.rule, _alert(hit, now))
+    if again:
+        await SqlAlerts(tx).count_again(list(again.values()))
+        judged.counted += len(again)
+    if new:
+        stored = await SqlAlerts(tx).add([alert for _, alert in new.values()])
+        opened = [(rule, alert) for rule, alert in new.values() if alert.id in stored]
+        await _deliver(tx, opened, now)
+        judged.opened += [alert for _, alert in opened]
+
+
+def _alert(hit: Hit, now: datetime) -> Alert:
+    rule, finding = hit.rule, hit.finding
+    settings, once = rule.settings, hit.event in ONE_SHOT
+    return Alert(
+        id=new_id(ALERT),
+        tenant_id=rule.tenant_id,
+        rule_id=rule.id,
+        event=hit.event,
+        severity=settings.severity,
+        state=AlertState.RESOLVED if once else AlertState.OPEN,
+        subject=finding.subject,
+        count=1,
+        opened_at=finding.at,
+        last_at=finding.at,
+        summary=finding.summary,
+        reason=finding.reason,
+        run_id=finding.run_id,
+        resolved_at=now if once else None,
+        remind_at=None if once or settings.remind_every is None else now + settings.remind_every,
+    )
+
+
+def _counted(alert: Alert, finding: AlertFinding) -> Alert:
+    return replace(
+        alert,
+        count=alert.count + 1,
+        last_at=max(alert.last_at, finding.at),
+        reason=finding.reason,
+        run_id=finding.run_id or alert.run_id,
+    )
+
+
+async def _deliver(tx: Transaction, opened: Sequence[tuple[AlertRuleRecord, Alert]], now: datetime) -> None:
+    new = [
+        delivery(alert, channel_id, DeliveryEvent.OPENED, now)
+        for rule, alert in opened
+        for channel_id in rule.settings.to
+    ]
+    if new:
+        await SqlDeliveries(tx).add(new)
+
+
+async def resolve(tx: Transaction, standing: Sequence[Alert], now: datetime, by: str | None = None) -> None:
+    """Resolve these alerts, and notify every channel that was notified of them."""
+    if not standing:
+        return
+    ids = [alert.id for alert in standing]
+    await SqlAlerts(tx).resolve(ids, now, by)
+    await SqlDeliveries(tx).skip(ids, DeliveryEvent.REMINDED)
+    told = await SqlDeliveries(tx).channels_told(ids)
+    new = [
+        delivery(alert, channel_id, DeliveryEvent.RESOLVED, now)
+        for alert in standing
+        for channel_id in sorted(told.get(alert.id, ()))
+    ]
+    if new:
+        await SqlDeliveries(tx).add(new)
+
+
+def delivery(alert: Alert, channel_id: str, event: DeliveryEvent, now: datetime) -> Delivery:
+    """A message about this alert that waits to be sent."""
+    return Delivery(
+        id=new_id(DELIVERY),
+        tenant_id=alert.tenant_id,
+        alert_id=alert.id,
+        rule_id=alert.rule_id,
+        channel_id=channel_id,
+        event=event,
+        state=DeliveryState.PENDING,
+        attempts=0,
+        ready_at=now + GATHER,
+        created_at=now,
+    )

@@ -1,0 +1,1 @@
+"""Channels, rules, alerts and deliveries: their values and rules, without I/O."""

@@ -1,0 +1,1 @@
+"""Statements of channels, rules, alerts and deliveries."""

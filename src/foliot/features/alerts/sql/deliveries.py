@@ -1,0 +1,214 @@
+"""Rows of deliveries: claimed with a lease, sent, and settled behind a fencing token."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, func, or_, select, update
+
+from foliot.core.ids import new_id
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import Fence
+from foliot.engine.sql.leases import Leases, until
+from foliot.features.alerts.model.alert import Delivery, DeliveryEvent, DeliveryState, clipped
+from foliot.features.alerts.tables import deliveries
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedDelivery:
+    """A delivery that this process holds, and its fence."""
+
+    delivery: Delivery
+    fence: Fence
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDeliveries(Statements):
+    """Reads and writes deliveries."""
+
+    async def add(self, new: Sequence[Delivery]) -> None:
+        columns: dict[str, list[Any]] = {
+            "id": [each.id for each in new],
+            "tenant_id": [each.tenant_id for each in new],
+            "alert_id": [each.alert_id for each in new],
+            "rule_id": [each.rule_id for each in new],
+            "channel_id": [each.channel_id for each in new],
+            "event": [each.event.value for each in new],
+            "state": [each.state.value for each in new],
+            "ready_at": [each.ready_at for each in new],
+            "created_at": [each.created_at for each in new],
+            "instead_of": [each.instead_of for each in new],
+        }
+        await self.dialect.insert(self.conn, deliveries, columns)
+
+    async def channels_told(self, alert_ids: Collection[str]) -> dict[str, set[str]]:
+        """The channels that were notified of each alert, or will be."""
+        query = select(deliveries.c.alert_id, deliveries.c.channel_id).where(
+            self.dialect.among(deliveries.c.alert_id, alert_ids), deliveries.c.state != DeliveryState.SKIPPED
+        )
+        told: dict[str, set[str]] = {}
+        for row in await self.conn.execute(query.distinct()):
+            told.setdefault(row.alert_id, set()).add(row.channel_id)
+        return told
+
+    async def ready(
+        self, now: datetime, limit: int, busy: Collection[str] = (), channel_id: str | None = None
+    ) -> list[Delivery]:
+        """Deliveries that may be sent now, oldest first, to one channel or to all but the busy ones.
+
+        A message waits for the earlier ones of its alert and channel.
+        """
+        earlier = deliveries.alias("earlier")
+        waits = select(earlier.c.id).where(
+            earlier.c.alert_id == deliveries.c.alert_id,
+            earlier.c.channel_id == deliveries.c.channel_id,
+            earlier.c.ready_at.is_not(None),
+            earlier.c.id < deliveries.c.id,
+        )
+        query = (
+            select(deliveries)
+            .where(deliveries.c.ready_at <= now, self._free(now), ~waits.exists())
+            .order_by(deliveries.c.ready_at, deliveries.c.id)
+            .limit(limit)
+        )
+        if busy:
+            query = query.where(~self.dialect.among(deliveries.c.channel_id, busy))
+        if channel_id is not None:
+            query = query.where(deliveries.c.channel_id == channel_id)
+        return [delivery_of(row) for row in await self.conn.execute(query)]
+
+    def _free(self, now: datetime) -> Any:
+        return or_(deliveries.c.lease_until.is_(None), Leases(self.tx, deliveries).expired(now))
+
+    async def next_ready(self, busy: Collection[str]) -> datetime | None:
+        query = select(func.min(deliveries.c.ready_at)).where(deliveries.c.ready_at.is_not(None))
+        if busy:
+            query = query.where(~self.dialect.among(deliveries.c.channel_id, busy))
+        moment: datetime | None = await self.conn.scalar(query)
+        return moment
+
+    async def pending_of(self, rule_id: str, channel_id: str, event: DeliveryEvent, now: datetime) -> list[str]:
+        """Every delivery of this rule, channel and event that waits, for one message about all of them."""
+        query = select(deliveries.c.id).where(
+            deliveries.c.rule_id == rule_id,
+            deliveries.c.channel_id == channel_id,
+            deliveries.c.event == event.value,
+            deliveries.c.ready_at <= now,
+            self._free(now),
+        )
+        return list((await self.conn.execute(query.order_by(deliveries.c.id))).scalars())
+
+    async def sent_since(self, channel_id: str, rule_id: str, since: datetime) -> tuple[int, datetime | None]:
+        """Messages of this rule that were sent after this moment: how many, and when the last."""
+        # One message about many alerts has one time.
+        query = select(func.count(deliveries.c.sent_at.distinct()), func.max(deliveries.c.sent_at)).where(
+            deliveries.c.channel_id == channel_id, deliveries.c.sent_at > since, deliveries.c.rule_id == rule_id
+        )
+        row = (await self.conn.execute(query)).one()
+        return row[0], row[1]
+
+    async def claim(self, ids: Sequence[str], lease: timedelta, now: datetime) -> list[ClaimedDelivery]:
+        """Take these for this process; those that another process took meanwhile are left out."""
+        leases, token = Leases(self.tx, deliveries), new_id("tok")
+        mine = (
+            self.dialect.among(deliveries.c.id, ids),
+            deliveries.c.ready_at <= now,
+            or_(deliveries.c.lease_until.is_(None), leases.expired(now)),
+        )
+        values = {
+            "epoch": deliveries.c.epoch + 1,
+            "token": token,
+            "attempts": deliveries.c.attempts + 1,
+            "lease_until": until(self.dialect, leases.own_clock),
+        }
+        await self.conn.execute(update(deliveries).where(*mine).values(**values), leases.bound(lease, now))
+        query = select(deliveries).where(self.dialect.among(deliveries.c.id, ids), deliveries.c.token == token)
+        rows = await self.conn.execute(query.order_by(deliveries.c.id))
+        return [ClaimedDelivery(delivery_of(row), Fence(row.id, row.epoch, token)) for row in rows]
+
+    async def settle(
+        self,
+        fences: Sequence[Fence],
+        state: DeliveryState,
+        now: datetime,
+        *,
+        error: str | None = None,
+        retry_at: datetime | None = None,
+    ) -> int:
+        """Write what became of deliveries that this process holds; a lost fence changes nothing."""
+        tokens = sorted({fence.token for fence in fences})
+        held = and_(
+            self.dialect.among(deliveries.c.id, [fence.run_id for fence in fences]),
+            self.dialect.among(deliveries.c.token, tokens),
+            deliveries.c.ready_at.is_not(None),
+        )
+        values = {
+            "state": state.value,
+            "ready_at": retry_at,
+            "lease_until": None,
+            "sent_at": now if state is DeliveryState.SENT else None,
+            "error": None if error is None else clipped(error),
+            "grouped": len(fences),
+        }
+        return (await self.conn.execute(update(deliveries).where(held).values(**values))).rowcount
+
+    async def postpone(self, ids: Sequence[str], moment: datetime) -> None:
+        """Not before this moment: quiet hours, or a storm whose message of this minute has gone."""
+        this = (self.dialect.among(deliveries.c.id, ids), deliveries.c.ready_at.is_not(None))
+        await self.conn.execute(update(deliveries).where(*this).values(ready_at=moment))
+
+    async def skip(self, alert_ids: Collection[str], event: DeliveryEvent) -> None:
+        """Messages that report nothing any more: reminders of alerts that were acknowledged or resolved."""
+        this = (
+            self.dialect.among(deliveries.c.alert_id, alert_ids),
+            deliveries.c.event == event.value,
+            deliveries.c.ready_at.is_not(None),
+            deliveries.c.lease_until.is_(None),
+        )
+        values = {"state": DeliveryState.SKIPPED.value, "ready_at": None}
+        await self.conn.execute(update(deliveries).where(*this).values(**values))
+
+    async def of_alerts(self, alert_ids: Collection[str]) -> dict[str, list[Delivery]]:
+        """Oldest first."""
+        query = select(deliveries).where(self.dialect.among(deliveries.c.alert_id, alert_ids)).order_by(deliveries.c.id)
+        found: dict[str, list[Delivery]] = {}
+        for row in await self.conn.execute(query):
+            found.setdefault(row.alert_id, []).append(delivery_of(row))
+        return found
+
+    async def last_of(self, channel_ids: Collection[str]) -> dict[str, Delivery]:
+        """The newest delivery of each channel that was attempted."""
+        newest = (
+            select(func.max(deliveries.c.id))
+            .where(self.dialect.among(deliveries.c.channel_id, channel_ids), deliveries.c.attempts > 0)
+            .group_by(deliveries.c.channel_id)
+        )
+        rows = await self.conn.execute(select(deliveries).where(deliveries.c.id.in_(newest)))
+        return {row.channel_id: delivery_of(row) for row in rows}
+
+    async def get(self, tenant_id: str, delivery_id: str) -> Delivery | None:
+        query = select(deliveries).where(deliveries.c.tenant_id == tenant_id, deliveries.c.id == delivery_id)
+        row = (await self.conn.execute(query)).first()
+        return None if row is None else delivery_of(row)
+
+
+def delivery_of(row: Any) -> Delivery:
+    return Delivery(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        alert_id=row.alert_id,
+        rule_id=row.rule_id,
+        channel_id=row.channel_id,
+        event=DeliveryEvent(row.event),
+        state=DeliveryState(row.state),
+        attempts=row.attempts,
+        ready_at=row.ready_at,
+        created_at=row.created_at,
+        sent_at=row.sent_at,
+        error=row.error,
+        grouped=row.grouped,
+        instead_of=row.instead_of,
+    )

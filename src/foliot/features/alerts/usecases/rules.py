@@ -1,0 +1,140 @@
+"""Use cases of alert rules: create, change, preview and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from foliot.commands.audit import AuditedChange
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
+from foliot.core.access import Thing, Verb
+from foliot.core.declaration import read
+from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.features.alerts.model.alert import (
+    ALERTS_TOPIC,
+)
+from foliot.features.alerts.model.rule import (
+    MOST_RULES,
+    RULE,
+    AlertRulePreviewRequest,
+    AlertRuleRecord,
+    RuleSettings,
+    read_rule,
+    settings_of,
+)
+from foliot.features.alerts.preview import RulePreview, preview
+from foliot.features.alerts.sql.alerts import SqlAlerts
+from foliot.features.alerts.sql.channels import SqlChannels
+from foliot.features.alerts.sql.rules import SqlAlertRules
+from foliot.features.filters.usecases import Search
+from foliot.wakeups.feed import Feed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRules:
+    """Create, change, preview and delete the rules of a tenant."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    searching: Search
+    new_id: Callable[[str], str]
+    default_zone: str = "UTC"
+
+    @command(Verb.WRITE, Thing.ALERT_RULE)
+    async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> AlertRuleRecord:
+        settings = self._read(raw)
+        tx = await ctx.begin()
+        if await SqlAlertRules(tx).count(ctx.tenant_id) >= MOST_RULES:
+            raise TooMany(f"a tenant has at most {MOST_RULES} alert rules")
+        await self._refuse_taken(tx, ctx.tenant_id, settings.name)
+        rule = AlertRuleRecord(
+            id=self.new_id(RULE),
+            tenant_id=ctx.tenant_id,
+            settings=await known_channels(tx, ctx.tenant_id, settings),
+            created_by=ctx.caller.user_id,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+        await SqlAlertRules(tx).add(rule)
+        ctx.audit(AuditedChange("create", Thing.ALERT_RULE, rule.id, became=rule.settings.as_dict()))
+        ctx.wake(ALERTS_TOPIC)
+        return rule
+
+    @query(Verb.READ, Thing.ALERT_RULE)
+    async def list(self, ctx: QueryContext) -> Sequence[AlertRuleRecord]:
+        """In order of name."""
+        async with ctx.read() as tx:
+            return await SqlAlertRules(tx).of_tenant(ctx.tenant_id)
+
+    @query(Verb.READ, Thing.ALERT_RULE)
+    async def get(self, ctx: QueryContext, rule_id: str) -> AlertRuleRecord:
+        async with ctx.read() as tx:
+            return await _rule(tx, ctx.tenant_id, rule_id)
+
+    @command(Verb.WRITE, Thing.ALERT_RULE)
+    async def change(self, ctx: CommandContext, rule_id: str, raw: object) -> AlertRuleRecord:
+        """A merge patch. Alerts that are open stay open."""
+        tx = await ctx.begin()
+        known = await _rule(tx, ctx.tenant_id, rule_id, lock=True)
+        settings = self._read(raw, known.settings)
+        if settings.name != known.settings.name:
+            await self._refuse_taken(tx, ctx.tenant_id, settings.name)
+        settings = await known_channels(tx, ctx.tenant_id, settings)
+        rule = replace(known, settings=settings, updated_at=ctx.now)
+        await SqlAlertRules(tx).change(rule)
+        was, became = known.settings.as_dict(), settings.as_dict()
+        ctx.audit(AuditedChange("change", Thing.ALERT_RULE, rule.id, was, became))
+        ctx.wake(ALERTS_TOPIC)
+        return rule
+
+    @command(Verb.WRITE, Thing.ALERT_RULE)
+    async def delete(self, ctx: CommandContext, rule_id: str) -> None:
+        """Its open alerts are resolved without a message."""
+        tx = await ctx.begin()
+        known = await _rule(tx, ctx.tenant_id, rule_id, lock=True)
+        await SqlAlerts(tx).drop_rule(rule_id, ctx.now)
+        await SqlAlertRules(tx).delete(rule_id)
+        ctx.audit(AuditedChange("delete", Thing.ALERT_RULE, rule_id, known.settings.as_dict()))
+        ctx.wake(ALERTS_TOPIC)
+
+    @query(Verb.READ, Thing.ALERT_RULE, (Verb.READ, Thing.RUN))
+    async def preview(self, ctx: QueryContext, raw: object) -> RulePreview:
+        """What this rule would have reported over the last days."""
+        asked = read(AlertRulePreviewRequest, raw)
+        settings = self._checked(settings_of(asked, self.default_zone))
+        async with ctx.read() as tx:
+            return await preview(tx, ctx.tenant_id, settings, self.clock.now(), asked.over)
+
+    def _read(self, raw: object, known: RuleSettings | None = None) -> RuleSettings:
+        return self._checked(read_rule(raw, known, zone=self.default_zone))
+
+    def _checked(self, settings: RuleSettings) -> RuleSettings:
+        if settings.filter:
+            # Refused when it is saved, pointing at the place, rather than never matching.
+            self.searching.read_schedules(settings.filter, field="filter")
+        return settings
+
+    @staticmethod
+    async def _refuse_taken(tx: Transaction, tenant_id: str, name: str) -> None:
+        if any(rule.settings.name == name for rule in await SqlAlertRules(tx).of_tenant(tenant_id)):
+            raise Conflict(f"there is an alert rule named {name} already")
+
+
+async def known_channels(tx: Transaction, tenant_id: str, settings: RuleSettings, where: str = "to") -> RuleSettings:
+    """The rule with its channels by id; `Invalid` names those that do not exist."""
+    ids = await SqlChannels(tx).named(tenant_id, settings.to) if settings.to else {}
+    if unknown := [each for each in settings.to if each not in ids]:
+        raise Invalid(where, "must be channels that exist, by name or id", got=unknown)
+    return replace(settings, to=tuple(dict.fromkeys(ids[each] for each in settings.to)))
+
+
+async def _rule(tx: Transaction, tenant_id: str, rule_id: str, *, lock: bool = False) -> AlertRuleRecord:
+    rule = await SqlAlertRules(tx).get(tenant_id, rule_id, lock=lock)
+    if rule is None:
+        raise NotFound("alert rule", rule_id)
+    return rule

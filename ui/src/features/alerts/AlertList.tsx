@@ -1,0 +1,115 @@
+import { useQuery } from "@tanstack/react-query";
+import { BellRing } from "lucide-react";
+
+import { ask } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import type { AlertDetail, AlertState } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { Card } from "@/parts/Card";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Instant } from "@/parts/Instant";
+import { Link } from "@/parts/Link";
+import { SkeletonRows } from "@/parts/Skeleton";
+import { useCommand } from "@/parts/useCommand";
+import { number } from "@/time/moment";
+
+import { SeverityBadge } from "./SeverityBadge";
+
+const EMPTY: Record<AlertState, [string, string]> = {
+  open: ["No open alerts", "Rules open one when a schedule fails, is late or misses a scheduled time."],
+  acknowledged: ["Nothing acknowledged", "Acknowledged alerts send no more reminders."],
+  resolved: ["No alerts yet", "Resolved alerts are kept here for as long as runs."],
+};
+
+/** Alerts of one state, newest first. */
+export function AlertList({ state, schedule }: { state: AlertState; schedule?: string }) {
+  const query = { state, schedule_id: schedule, limit: 100 };
+  const list = useQuery({
+    queryKey: queryKeys.alerts(query),
+    queryFn: ({ signal }) => ask("/api/alerts", { query, signal }),
+    refetchInterval: 10_000,
+  });
+  const [title, text] = EMPTY[state];
+  return (
+    <Card flush>
+      {list.error ? (
+        <div className="p-4">
+          <ErrorCard error={list.error} what="Could not load alerts" onRetry={() => void list.refetch()} />
+        </div>
+      ) : list.isPending ? (
+        <SkeletonRows rows={4} />
+      ) : list.data.items.length ? (
+        <ul className="divide-y">
+          {list.data.items.map((alert) => (
+            <AlertRow key={alert.id} alert={alert} />
+          ))}
+        </ul>
+      ) : (
+        <Empty icon={BellRing} title={title}>
+          {text}
+        </Empty>
+      )}
+    </Card>
+  );
+}
+
+function AlertRow({ alert }: { alert: AlertDetail }) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5 text-sm">
+      <SeverityBadge severity={alert.severity} resolved={alert.state === "resolved"} />
+      <Link to={`/alerts/${alert.id}`} className="min-w-0 font-medium break-words">
+        {alert.summary}
+      </Link>
+      <span className="min-w-0 text-muted">{alert.reason}</span>
+      <span className="ml-auto flex items-center gap-3 text-xs whitespace-nowrap text-muted">
+        {alert.count > 1 ? <span>{number(alert.count)} times</span> : null}
+        <Instant at={alert.resolved_at ?? alert.opened_at} />
+        <AlertActions alert={alert} />
+      </span>
+    </li>
+  );
+}
+
+/** Acknowledge, snooze and resolve, for those who may. */
+export function AlertActions({ alert }: { alert: AlertDetail }) {
+  const may = usePermission("write:alert");
+  const [act, busy] = useCommand();
+  if (!may || alert.state === "resolved") return null;
+  const params = { alert_id: alert.id };
+  return (
+    <span className="flex gap-2">
+      {alert.state === "open" ? (
+        <>
+          <Button
+            acts
+            size="small"
+            busy={busy}
+            onClick={() => void act("POST", "/api/alerts/{alert_id}/ack", { params }, "Acknowledged")}
+          >
+            Acknowledge
+          </Button>
+          <Button
+            acts
+            size="small"
+            kind="quiet"
+            onClick={() =>
+              void act("POST", "/api/alerts/{alert_id}/snooze", { params, body: { for: "4h" } }, "Snoozed for 4 hours")
+            }
+          >
+            Snooze 4 h
+          </Button>
+        </>
+      ) : null}
+      <Button
+        acts
+        size="small"
+        kind="quiet"
+        onClick={() => void act("POST", "/api/alerts/{alert_id}/resolve", { params }, "Resolved")}
+      >
+        Resolve
+      </Button>
+    </span>
+  );
+}

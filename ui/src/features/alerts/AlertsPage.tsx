@@ -1,0 +1,34 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { ask } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import { Page } from "@/parts/Page";
+import { Tabs } from "@/parts/Tabs";
+import { number } from "@/time/moment";
+
+import { AlertList } from "./AlertList";
+import { Channels } from "./Channels";
+import { Rules } from "./Rules";
+
+/** Alerts that are open and those of the past, the rules that open them, and the channels that are notified. */
+export default function AlertsPage() {
+  const counts = useQuery({
+    queryKey: queryKeys.alertCounts,
+    queryFn: ({ signal }) => ask("/api/alerts/counts", { signal }),
+    refetchInterval: 10_000,
+  });
+  const open = counts.data?.open ?? 0;
+  return (
+    <Page title="Alerts" tab={open ? `Alerts · ${number(open)} open` : "Alerts"} state={open ? "failed" : undefined}>
+      <Tabs
+        tabs={[
+          { id: "open", label: open ? `Open (${number(open)})` : "Open", content: <AlertList state="open" /> },
+          { id: "acknowledged", label: "Acknowledged", content: <AlertList state="acknowledged" /> },
+          { id: "history", label: "History", content: <AlertList state="resolved" /> },
+          { id: "rules", label: "Rules", content: <Rules /> },
+          { id: "channels", label: "Channels", content: <Channels /> },
+        ]}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,90 @@
+import type { AlertRule, ChannelKind } from "@/api/schema";
+
+export interface ChannelSetting {
+  name: string;
+  label: string;
+  hint?: string;
+  secret?: boolean;
+  optional?: boolean;
+  value?: string;
+}
+
+const HOOK: ChannelSetting[] = [{ name: "url", label: "Webhook URL", secret: true }];
+const BASE: ChannelSetting = {
+  name: "base_url",
+  label: "Server",
+  hint: "Only for a self-hosted server.",
+  optional: true,
+};
+
+/** The settings of each kind of channel, as the API names them. */
+export const CHANNEL_KINDS: Record<ChannelKind, { label: string; settings: ChannelSetting[] }> = {
+  email: {
+    label: "E-mail",
+    settings: [
+      { name: "to", label: "To", hint: "Separate addresses with commas." },
+      { name: "from", label: "From" },
+      { name: "host", label: "SMTP server" },
+      { name: "port", label: "Port", value: "587" },
+      { name: "tls", label: "Encryption", hint: "starttls, tls or none", value: "starttls" },
+      { name: "username", label: "User name", optional: true },
+      { name: "password", label: "Password", secret: true, optional: true },
+    ],
+  },
+  slack: { label: "Slack", settings: HOOK },
+  discord: { label: "Discord", settings: HOOK },
+  teams: { label: "Microsoft Teams", settings: HOOK },
+  webhook: {
+    label: "Webhook",
+    settings: [
+      { name: "url", label: "URL" },
+      {
+        name: "secret",
+        label: "Signing secret",
+        hint: "Standard Webhooks format: whsec_…",
+        secret: true,
+        optional: true,
+      },
+    ],
+  },
+  telegram: {
+    label: "Telegram",
+    settings: [{ name: "token", label: "Bot token", secret: true }, { name: "chat_id", label: "Chat ID" }, BASE],
+  },
+  pagerduty: { label: "PagerDuty", settings: [{ name: "routing_key", label: "Routing key", secret: true }, BASE] },
+  opsgenie: { label: "Opsgenie", settings: [{ name: "api_key", label: "API key", secret: true }, BASE] },
+  ntfy: {
+    label: "ntfy",
+    settings: [
+      { name: "url", label: "Topic URL", hint: "https://ntfy.sh/my-topic" },
+      { name: "token", label: "Access token", secret: true, optional: true },
+    ],
+  },
+  gotify: {
+    label: "Gotify",
+    settings: [
+      { name: "url", label: "Server" },
+      { name: "token", label: "Application token", secret: true },
+    ],
+  },
+  apprise: { label: "Apprise URL", settings: [{ name: "url", label: "URL", secret: true }] },
+};
+
+/** The settings of a form as the API takes them: empty ones left out, numbers and lists as such. */
+export function configOf(kind: ChannelKind, typed: Record<string, string>): Record<string, unknown> {
+  const config: Record<string, unknown> = {};
+  for (const setting of CHANNEL_KINDS[kind].settings) {
+    const text = (typed[setting.name] ?? setting.value ?? "").trim();
+    if (!text) continue;
+    if (setting.name === "port") config[setting.name] = /^\d+$/.test(text) ? Number(text) : text;
+    else if (setting.name === "to") config[setting.name] = text.split(",").map((part) => part.trim());
+    else config[setting.name] = text;
+  }
+  return config;
+}
+
+/** "3 failures in a row", "5 failures within 1h". */
+export function threshold(after: AlertRule["after"]): string {
+  if ("count" in after) return `${String(after.count)} failures within ${String(after.within)}`;
+  return after.in_a_row === 1 ? "every failure" : `${String(after.in_a_row)} failures in a row`;
+}

@@ -1,0 +1,101 @@
+"""`foliot monitor …`: jobs that run elsewhere, and their pings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foliot.terminal.client import connect, segment
+from foliot.terminal.flag_values import usage
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import Json, Yes
+from foliot.terminal.output import note, print_json
+from foliot.terminal.view import Facts, Table
+
+group = CommandGroup("Monitor jobs that run elsewhere and report by pings.")
+
+MonitorId = Annotated[str, typer.Argument(help="The monitor's id (mon_…).", metavar="MONITOR")]
+MONITORS = Table(
+    "id, name, status, expects: summary, last ping: @last_ping_at, next: @next_expected_at",
+    empty="No monitors. Create one with foliot monitor create NAME --every 3600.",
+)
+MONITOR = Facts(
+    "monitor: id, name, status, expects: summary, timezone, grace: grace_seconds, tags: tags[], address: ping_url,"
+    " pings, last ping: @last_ping_at, last duration (ms): last_duration_ms, running since: @started_at,"
+    " next expected: @next_expected_at, created: @created_at, by: created_by"
+)
+PINGS = Table(
+    "at: @at, kind, exit code: exit_code, duration (ms): duration_ms, method, client: user_agent, log: body",
+    empty="No pings yet.",
+)
+
+
+@group.command()
+def create(  # noqa: PLR0913 -- a command has as many arguments as flags
+    name: Annotated[str, typer.Argument(help="The monitor's name.", metavar="NAME")],
+    cron: Annotated[str | None, typer.Option(help="A cron expression: when pings are expected.")] = None,
+    every: Annotated[int | None, typer.Option(min=1, help="Or: seconds from one ping to the next.")] = None,
+    *,
+    timezone: Annotated[str | None, typer.Option(help="The time zone of --cron, such as Europe/Stockholm.")] = None,
+    grace: Annotated[int, typer.Option(min=1, help="Seconds after the expected time before it is late.")] = 300,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; repeatable.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Create a monitor, and print the address that its job pings.
+
+    foliot monitor create "Nightly backup" --cron "0 2 * * *" --grace 1800
+    """
+    if (cron is None) == (every is None):
+        raise usage("give --cron or --every, as in --every 3600")
+    body = {
+        "name": name,
+        "type": "interval" if cron is None else "cron",
+        "cron_expr": cron,
+        "interval_seconds": every,
+        "timezone": timezone,
+        "grace_seconds": grace,
+        "tags": tag or [],
+    }
+    with connect() as client:
+        answer = client.request("POST", "/api/monitors", body)
+        if as_json:
+            print_json(answer)
+        else:
+            note(f"monitor {name} is created: {answer['id']}")
+            typer.echo(answer["ping_url"])
+
+
+@group.get("/api/monitors", MONITORS)
+def list_() -> None:
+    """List monitors, with their status."""
+
+
+@group.get("/api/monitors/{monitor}", MONITOR)
+def show(monitor: MonitorId) -> None:
+    """Show a monitor and its address."""
+
+
+@group.get("/api/monitors/{monitor}/pings", PINGS, paged=True)
+def pings(monitor: MonitorId) -> None:
+    """List a monitor's pings, newest first."""
+
+
+@group.post("/api/monitors/{monitor}/pause", MONITOR)
+def pause(monitor: MonitorId) -> None:
+    """Pause a monitor: pings are kept and change nothing."""
+
+
+@group.post("/api/monitors/{monitor}/resume", MONITOR)
+def resume(monitor: MonitorId) -> None:
+    """Expect pings again."""
+
+
+@group.command()
+def delete(monitor: MonitorId, yes: Yes = False) -> None:
+    """Delete a monitor with its pings; its address is unknown from then on."""
+    if not yes and not typer.confirm(f"Delete the monitor {monitor}?", err=True):
+        raise typer.Exit(1)
+    with connect() as client:
+        client.delete(f"/api/monitors/{segment(monitor)}")
+        note(f"monitor {monitor} is deleted")

@@ -9,6 +9,7 @@ EXTRACTOR ALONE     the same with the function that Foliot uses, which does less
 SCRAPY              fetches the same pages; writes nothing
 SCRAPY + LIBRARY    and reads them with trafilatura as its manual has it
 SCRAPY + EXTRACTOR  and reads them with the function that Foliot uses
+2 x SCRAPY + …      the same in two processes at once, each with half of the pages
 
 Host limits are off on all sides. Server, database and all processes share the cores. Processes are warm on all sides.
 Foliot has one process that is asked, and workers: one where pages are read, for readers are processes already; as many
@@ -27,7 +28,7 @@ import argparse
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +46,7 @@ from foliot.cli.process import calm_memory
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
 from foliot.engine.model.node import NodeRole
-from foliot.features.articles.model.article import MOST_ARTICLES
+from foliot.features.articles.model import MOST_ARTICLES
 from foliot.features.articles.usecases import Articles
 from foliot.features.runs.usecases.runs import Runs
 from foliot.pages.article import extract
@@ -53,6 +54,7 @@ from foliot.pages.article import extract
 WHOLE, BARE = "FOLIOT", "FOLIOT, not read"
 ALONE, LIBRARY = "EXTRACTOR ALONE", "LIBRARY ALONE"
 SCRAPY, SCRAPY_LIBRARY, SCRAPY_READS = "SCRAPY", "SCRAPY + LIBRARY", "SCRAPY + EXTRACTOR"
+TWO_READ = "2 x SCRAPY + EXTRACTOR"
 SCRAPY_ARGUMENTS = {SCRAPY: [], SCRAPY_LIBRARY: ["library"], SCRAPY_READS: ["ours"]}
 TABLES = ("articles", "items", "article_jobs", "hosts", "runs", "attempts", "log_chunks")
 WARM = 40
@@ -151,6 +153,19 @@ def scrapy(name: str, where: str, count: int, report: Report) -> None:
     _say(name, answer["per_second"], answer["cpu_us"])
 
 
+def two_scrapys(where: str, count: int, report: Report) -> None:
+    """Both start at the same time; their rates add up, because each measures its own pages only."""
+    if find_spec("scrapy") is None:
+        return
+    command = ["peers/scrapy_pages.py", where, str(count // 2), *SCRAPY_ARGUMENTS[SCRAPY_READS]]
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(child, [command, command]))
+    rate = sum(answer["per_second"] for answer in answers)
+    cpu_us = sum(answer["cpu_us"] for answer in answers) / len(answers)
+    report.add(TWO_READ, per_second=rate, cpu_us=cpu_us, unhindered=2e6 / cpu_us)
+    _say(TWO_READ, rate, cpu_us)
+
+
 def _say(name: str, per_second: float, cpu_us: float) -> None:
     print(f"  {name:20}{per_second:>10,.0f}/s{cpu_us:>12,.0f} us of processor time for each", flush=True)
 
@@ -164,6 +179,7 @@ async def measure(given: Any, report: Report) -> None:
                 alone(LIBRARY, given.pages, report)
                 scrapy(SCRAPY_LIBRARY, where, given.pages // 2, report)
                 scrapy(SCRAPY_READS, where, given.pages // 2, report)
+                two_scrapys(where, given.pages, report)
                 await ours(base, where, min(given.pages * FASTER, MOST_ARTICLES), report, read=False)
                 scrapy(SCRAPY, where, given.pages, report)
     compare(report)
@@ -173,6 +189,7 @@ def compare(report: Report) -> None:
     goals = (
         (WHOLE, SCRAPY_LIBRARY, 3.0),
         (WHOLE, SCRAPY_READS, 3.0),
+        (WHOLE, TWO_READ, 1.5),
         (WHOLE, LIBRARY, 0.7),
         (WHOLE, ALONE, 0.7),
         (BARE, SCRAPY, 5.0),
@@ -183,6 +200,9 @@ def compare(report: Report) -> None:
             continue
         report.add(f"{name} : {other}", ratio=ratio, unhindered=report.ratio(name, other, "unhindered"))
         report.goal(f"P9 {name}: {ratio:.2f} x {other} (at least {least:g})", met=ratio >= least)
+    for other in (SCRAPY_LIBRARY, SCRAPY_READS):
+        if (theirs := report.ratio(other, WHOLE, "cpu_us")) is not None:
+            report.goal(f"Q9 {WHOLE}: {theirs:.2f} x {other} per CPU second (at least 2)", met=theirs >= 2)
 
 
 def main() -> None:

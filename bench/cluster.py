@@ -1,8 +1,11 @@
-"""P6 and P7: no-op runs per second through a broker, and runs handed to it per second, beside peers, in one run.
+"""P6, P7 and Q10: no-op runs per second by processes with and without a broker, and runs handed to it, in one run.
 
     python bench/cluster.py [--database URL] [--rabbitmq URL] [--redis URL] [--results URL] [--runs 5000] [--repeats 3]
+    python bench/cluster.py --only-processes --processes 1,2,4,8     Q10 alone
 
 FOLIOT    a scheduler and one worker in processes of their own, every state durable in PostgreSQL
+n         so many processes that share the tables and nothing else, as `foliot up --processes n` starts them
+n BROKER  a scheduler and n - 1 workers, with RabbitMQ or Redis between them
 CELERY    plain Celery on the same broker, two prefork processes, results in Redis
 HAND-OVER parcels of 50 ids published and confirmed, beside Celery's apply_async, and RabbitMQ confirmed one by one
 Dramatiq on Redis and Procrastinate on PostgreSQL, when installed: pip install -e '.[bench]'
@@ -18,18 +21,19 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import uvloop
 from database import POSTGRESQL, BenchDatabase, bench_database
 from engine import PEERS, TABLES, peer
 from engine import request as any_request
 from handing import hand_over, remove
-from measuring import Report, child, percentile
+from measuring import Report, child, cpu_seconds, percentile
 from noop import Noop, OneAction
 
 from foliot.db.clock import StoreClock
@@ -48,7 +52,7 @@ from foliot.wakeups.postgres import PostgresTransport
 
 QUEUE = "foliot_bench_runs"
 """No other house's worker takes from it: on a shared broker one that takes every queue would take ours too."""
-SINGLES, PAUSE = 60, 0.03
+SINGLES, TRICKLE, PAUSE = 60, 200, 0.03
 LONGEST = 120.0
 RIVALS = ("dramatiq", "procrastinate")
 
@@ -58,18 +62,15 @@ def request() -> RunRequest:
 
 
 async def part(role: NodeRole, database: str, broker: str, slots: int) -> None:
-    """One process of the cluster, until its input ends."""
-    from foliot.cluster.celery.publisher import CeleryBroker
-    from foliot.cluster.celery.worker import CeleryIntake
-
+    """One process of the cluster, until its input ends. Without a broker each takes its runs from the database."""
     feed = SharedFeed(PostgresTransport(database))
-    scheduler = role is NodeRole.SCHEDULER
+    node = f"bench-{role}-{os.getpid()}"
 
     def workers(executor: Executor) -> EmbeddedWorkers:
         return EmbeddedWorkers(executor, slots)
 
     engine = Engine(
-        node_id=f"bench-{role}",
+        node_id=node,
         clock=StoreClock(),
         store=Database(database),
         feed=feed,
@@ -78,14 +79,26 @@ async def part(role: NodeRole, database: str, broker: str, slots: int) -> None:
         workers_of=workers,
         queues=[QUEUE],
         role=role,
-        broker=CeleryBroker(broker) if scheduler else None,
-        intake=None if scheduler else CeleryIntake(broker, name="bench@foliot", queues=[QUEUE], slots=slots),
+        **between(role, broker, slots),
     )
     await feed.start()
     await engine.start()
     await asyncio.to_thread(sys.stdin.read)
     await engine.stop(1)
     await feed.close()
+
+
+def between(role: NodeRole, broker: str, slots: int) -> dict[str, Any]:
+    """This side of the broker."""
+    if not broker or role is NodeRole.UP:
+        return {}
+    if role is NodeRole.SCHEDULER:
+        from foliot.cluster.celery.publisher import CeleryBroker
+
+        return {"broker": CeleryBroker(broker)}
+    from foliot.cluster.celery.worker import CeleryIntake
+
+    return {"intake": CeleryIntake(broker, name=f"bench-{os.getpid()}@foliot", queues=[QUEUE], slots=slots)}
 
 
 def started(role: NodeRole, database: str, broker: str, slots: int) -> subprocess.Popen[bytes]:
@@ -99,11 +112,11 @@ def started(role: NodeRole, database: str, broker: str, slots: int) -> subproces
 
 
 @asynccontextmanager
-async def processes(database: str, broker: str, slots: int) -> AsyncIterator[None]:
-    """A worker and a scheduler, which end when their input does."""
-    running = [started(role, database, broker, slots) for role in (NodeRole.WORKER, NodeRole.SCHEDULER)]
+async def processes(database: str, broker: str, slots: int, roles: Sequence[NodeRole]) -> AsyncIterator[list[int]]:
+    """Processes of these roles, which end when their input does; their ids."""
+    running = [started(role, database, broker, slots) for role in roles]
     try:
-        yield
+        yield [one.pid for one in running]
     finally:
         for one in running:
             try:
@@ -131,13 +144,15 @@ class Seen:
         async with self.store.glance() as tx:
             return int((await SqlRetention(tx).gone())["runs"].get("success", 0))
 
-    async def rate(self, count: int, before: int) -> float:
-        """From the first tenth to the last."""
+    async def rate(self, count: int, before: int, tenth: Callable[[], Awaitable[None]] | None = None) -> float:
+        """From the first tenth to the last. `tenth` is called when the first is done."""
         begun, first, until = 0.0, 0, perf_counter() + LONGEST
         while (found := await self.ended() - before) < count:
             if perf_counter() > until:
                 raise SystemExit(f"{found} of {count} were done after {LONGEST:g} s; {await self.open()}")
             if not first and found >= count // 10:
+                if tenth is not None:
+                    await tenth()
                 begun, first = perf_counter(), found
             await asyncio.sleep(0.01)
         return (count - first) / (perf_counter() - begun)
@@ -145,6 +160,22 @@ class Seen:
     async def open(self) -> str:
         rows = await self.base.rows("SELECT state, offered_at IS NOT NULL, count(*) FROM runs GROUP BY 1, 2")
         return ", ".join(f"{count} {state}{' with the broker' if offered else ''}" for state, offered, count in rows)
+
+    async def trickle(self, pids: Sequence[int]) -> dict[str, float]:
+        """Processor time per run when single runs come one after the other: each wakes every idle process."""
+        await asyncio.sleep(1)
+        client, server = cpu_seconds(pids) or 0.0, await self.base.server_cpu() or 0.0
+        for _ in range(TRICKLE):
+            async with self.store.begin() as tx:
+                await SqlRuns(tx).add([request()], self.clock.now())
+            self.feed.wake(RUNS_TOPIC)
+            await asyncio.sleep(PAUSE)
+        await asyncio.sleep(1)
+        share = TRICKLE / 1e6
+        return {
+            "trickle_client_us": ((cpu_seconds(pids) or 0.0) - client) / share,
+            "trickle_server_us": ((await self.base.server_cpu() or 0.0) - server) / share,
+        }
 
     async def single(self) -> float:
         """One run on an idle cluster: from the moment it was ready to the moment it started, as its row says."""
@@ -173,7 +204,7 @@ async def ours(base: BenchDatabase, name: str, broker: str, given: argparse.Name
         before = await seen.ended()
         await seen.ask(given.runs)
         await base.settle("runs", "attempts")
-        async with processes(base.url, broker, given.slots):
+        async with processes(base.url, broker, given.slots, (NodeRole.WORKER, NodeRole.SCHEDULER)):
             report.add(f"FOLIOT {name}", per_second=await seen.rate(given.runs, before))
             await asyncio.sleep(0.5)
             waited = [await seen.single() for _ in range(SINGLES)]
@@ -184,6 +215,58 @@ async def ours(base: BenchDatabase, name: str, broker: str, given: argparse.Name
         await feed.close()
         await store.close()
         await asyncio.to_thread(remove, QUEUE, broker)
+
+
+async def side_by_side(
+    base: BenchDatabase, count: int, name: str, broker: str, given: argparse.Namespace, report: Report
+) -> None:
+    """So many processes: rate, and processor time per run on both ends."""
+    await base.empty(*TABLES, "nodes")
+    store, clock = Database(base.url), StoreClock()
+    feed = SharedFeed(PostgresTransport(base.url))
+    await feed.start()
+    async with store.read() as tx:
+        clock.adjust(await SqlRetention(tx).time(), clock.monotonic())
+    seen = Seen(base, store, clock, feed)
+    roles = [NodeRole.UP] * count if not broker else [NodeRole.SCHEDULER, *[NodeRole.WORKER] * (count - 1)]
+    title = f"{count}{f' {name}' if broker else ''}"
+    began: list[float] = []
+    try:
+        before = await seen.ended()
+        await seen.ask(given.runs)
+        await base.settle("runs", "attempts")
+        async with processes(base.url, broker, given.slots, roles) as pids:
+
+            async def tenth() -> None:
+                began.extend([cpu_seconds(pids) or 0.0, await base.server_cpu() or 0.0])
+
+            rate = await seen.rate(given.runs, before, tenth)
+            share = given.runs * 0.9 / 1e6
+            report.add(
+                title,
+                per_second=rate,
+                client_cpu_us=((cpu_seconds(pids) or 0.0) - began[0]) / share,
+                server_cpu_us=((await base.server_cpu() or 0.0) - began[1]) / share,
+            )
+            report.add(title, **await seen.trickle(pids))
+        told(report, title)
+    finally:
+        await feed.close()
+        await store.close()
+        if broker:
+            await asyncio.to_thread(remove, QUEUE, broker)
+
+
+def share_goals(report: Report, counts: Sequence[int]) -> None:
+    if (ratio := report.ratio("2", "1")) is not None:
+        report.goal(
+            f"Q10: two processes {ratio:.2f} x one (1.6 x; CPU per run says what idle cores would allow)",
+            met=ratio >= 1.6,
+        )
+    for count in counts:
+        for name in ("RabbitMQ", "Redis"):
+            if (ratio := report.ratio(f"{count} {name}", str(count))) is not None:
+                report.goal(f"Q10: {count} processes with {name} {ratio:.2f} x without (1 x)", met=ratio >= 1)
 
 
 def plain(name: str, broker: str, given: argparse.Namespace, report: Report) -> None:
@@ -217,8 +300,15 @@ async def measure(given: argparse.Namespace) -> None:
     report = Report("cluster")
     report.note(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
     brokers = {"RabbitMQ": given.rabbitmq, "Redis": given.redis}
+    counts = [int(word) for word in given.processes.split(",")]
     async with bench_database(given.database) as base:
         for _ in range(given.repeats):
+            for count in counts:
+                await side_by_side(base, count, "", "", given, report)
+                for name, url in brokers.items() if count > 1 else ():
+                    await side_by_side(base, count, name, url, given, report)
+        share_goals(report, counts)
+        for _ in range(0 if given.only_processes else given.repeats):
             for name, url in brokers.items():
                 await hand_over(name, url, report)
                 told(report, f"HAND-OVER {name}", "ids_per_second")
@@ -226,7 +316,8 @@ async def measure(given: argparse.Namespace) -> None:
                 await asyncio.to_thread(plain, name, url, given, report)
             for rival in RIVALS if given.peers else ():
                 await asyncio.to_thread(peer, rival, base, given.peer_redis, report)
-    goals(report)
+    if not given.only_processes:
+        goals(report)
     report.show()
     print(report.write(given.json))
 
@@ -244,6 +335,8 @@ def main() -> None:
         "--peer-redis", default="redis://127.0.0.1:6379/14", help="must be empty, and the one after it too"
     )
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="Foliot and plain Celery alone")
+    parser.add_argument("--processes", default="1,2,4", help="how many, one after the other")
+    parser.add_argument("--only-processes", action="store_true", help="leave out P6 and P7")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""P1, P2, P3: due schedules become runs, beside raw driver calls that write the same rows, in one run.
+"""P1, P2, P3, Q2: due schedules become runs, beside raw driver calls that write the same rows, in one run.
 
     python bench/firing.py [--database URL] [--sizes 1000,100000,1000000] [--ddl]
     python bench/firing.py --stream [--seconds 60]
@@ -38,7 +38,7 @@ from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.tables import runs, schedules
 from foliot.engine.ticker import Ticker
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 DUE = 20_000
 IDLE_TICKS = 50

@@ -18,7 +18,7 @@ from foliot.engine.executor import Executor
 from foliot.engine.model.run import Outcome, Succeeded
 from foliot.engine.pace import EnginePace
 from foliot.engine.ports import Action, ActionContext
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 KIND = "webhook"
 

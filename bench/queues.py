@@ -1,18 +1,25 @@
-"""The limit of a durable queue: claim a batch, finish it, and nothing between; one connection, batches of 100."""
+"""The limit of a durable queue: claim a batch, finish it, and nothing between; one connection.
+
+The queues in Foliot's own tables (RAW SAME) also claim and finish for the loop of webhooks.py.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from sqlalchemy import make_url
 
 from foliot.core.ids import RUN, new_id
+from foliot.db.columns import moment_out
 
 BATCH = 100
 CHUNK = 1000
+ACTION = '{"url":"https://hooks.example.com/services/orders"}'
+RESULT = '{"ok":true}'
 
 
 class RawQueue(Protocol):
@@ -20,6 +27,7 @@ class RawQueue(Protocol):
 
     name: str
     tables: tuple[str, ...]
+    batch: int
 
     async def open(self, url: str) -> None: ...
 
@@ -44,6 +52,7 @@ class PostgresQueue:
 
     name = "RAW QUEUE"
     tables: tuple[str, ...] = ("raw_queue",)
+    batch = BATCH
 
     async def open(self, url: str) -> None:
         import asyncpg
@@ -70,9 +79,8 @@ class PostgresQueue:
         )
 
     async def enqueue(self, count: int) -> None:
-        payload = '{"url":"https://hooks.example.com/services/orders"}'
         await self.conn.execute(
-            "INSERT INTO raw_queue (payload) SELECT $1::jsonb FROM generate_series(1, $2::int)", payload, count
+            "INSERT INTO raw_queue (payload) SELECT $1::jsonb FROM generate_series(1, $2::int)", ACTION, count
         )
 
     async def work(self) -> int:
@@ -94,13 +102,16 @@ class PostgresSame(PostgresQueue):
     name = "RAW SAME"
     tables: tuple[str, ...] = ("runs", "attempts")
 
+    def __init__(self, batch: int = BATCH) -> None:
+        self.batch = batch
+
     async def prepare(self) -> None:
         self.claim = await self.conn.prepare(
             "UPDATE runs r SET state = 'running', lane = NULL, epoch = r.epoch + 1, attempt = r.attempt + 1,"
             " event_seq = r.event_seq + 1, started_seq = r.event_seq + 1, token = $1, lease_until = $2, worker = 'raw',"
             " attempt_at = $3, started_at = $3"
             " FROM (SELECT id FROM runs WHERE lane = 'manual' AND tenant_id = 'default'"
-            f" AND order_key <= $2 ORDER BY order_key LIMIT {BATCH} FOR UPDATE SKIP LOCKED) c WHERE r.id = c.id"
+            f" AND order_key <= $2 ORDER BY order_key LIMIT {self.batch} FOR UPDATE SKIP LOCKED) c WHERE r.id = c.id"
             " RETURNING r.id, r.epoch, r.tenant_id, r.attempt, r.event_seq, r.action"
         )
         self.finish = await self.conn.prepare(
@@ -127,17 +138,26 @@ class PostgresSame(PostgresQueue):
                 " $2, 'manual', 'manual', 5, $2, 4, $2, $3 FROM unnest($1::text[]) AS d(id)",
                 ids,
                 now,
-                '{"url":"https://hooks.example.com/services/orders"}',
+                ACTION,
             )
 
     async def work(self) -> int:
+        rows = await self.take()
+        await self.end(rows)
+        return len(rows)
+
+    async def take(self) -> list[Any]:
+        """Claim a batch: one commit."""
         now = datetime.now(UTC)
-        rows = await self.claim.fetch(new_id("tok"), now + timedelta(seconds=30), now)
+        return list(await self.claim.fetch(new_id("tok"), now + timedelta(seconds=30), now))
+
+    async def end(self, rows: Sequence[Any]) -> None:
+        """Finish it, with a row for each attempt: another."""
+        now = datetime.now(UTC)
         ids, epochs, tenants, numbers, seqs, _ = ([row[at] for row in rows] for at in range(6))
         async with self.conn.transaction():
-            await self.finish.fetch(ids, epochs, now, '{"ok":true}')
+            await self.finish.fetch(ids, epochs, now, RESULT)
             await self.note.fetch(ids, epochs, tenants, numbers, seqs, now)
-        return len(rows)
 
     async def verify(self, count: int) -> None:
         _expect(await self.conn.fetchval("SELECT count(*) FROM runs WHERE state = 'success'"), count)
@@ -149,6 +169,7 @@ class SqliteQueue:
 
     name = "RAW QUEUE"
     tables: tuple[str, ...] = ("raw_queue",)
+    batch = BATCH
 
     async def open(self, url: str) -> None:
         self.conn = sqlite3.connect(make_url(url).database or "", isolation_level=None)
@@ -187,8 +208,81 @@ class SqliteQueue:
         self.conn.close()
 
 
+class SqliteSame(SqliteQueue):
+    """Foliot's own tables in the same file."""
+
+    name = "RAW SAME"
+    tables: tuple[str, ...] = ("runs", "attempts")
+
+    def __init__(self, batch: int = BATCH) -> None:
+        self.batch = batch
+
+    async def open(self, url: str) -> None:
+        # Used by one thread at a time, not always by the same one.
+        self.conn = sqlite3.connect(make_url(url).database or "", isolation_level=None, check_same_thread=False)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000", "cache_size=-65536"):
+            self.conn.execute(f"PRAGMA {pragma}")
+
+    async def enqueue(self, count: int) -> None:
+        now = moment_out("sqlite", datetime.now(UTC))
+        rows = [(new_id(RUN), now, now, now, ACTION) for _ in range(count)]
+        self.conn.execute("BEGIN IMMEDIATE")
+        self.conn.executemany(
+            "INSERT INTO runs (id, tenant_id, user_id, kind, origin, state, ready_at, queue, lane, priority,"
+            " order_key, max_attempts, created_at, action) VALUES (?, 'default', 'someone@example.com', 'webhook',"
+            " 'manual', 'queued', ?, 'manual', 'manual', 5, ?, 4, ?, ?)",
+            rows,
+        )
+        self.conn.execute("COMMIT")
+
+    async def work(self) -> int:
+        rows = self.take()
+        self.end(rows)
+        return len(rows)
+
+    def take(self) -> list[Any]:
+        """Claim a batch: one commit."""
+        now = datetime.now(UTC)
+        began, until = moment_out("sqlite", now), moment_out("sqlite", now + timedelta(seconds=30))
+        self.conn.execute("BEGIN IMMEDIATE")
+        rows = self.conn.execute(
+            "SELECT id, epoch + 1, tenant_id, attempt + 1, event_seq + 1, action FROM runs WHERE lane = 'manual'"
+            f" AND tenant_id = 'default' AND order_key <= ? ORDER BY order_key LIMIT {self.batch}",
+            (until,),
+        ).fetchall()
+        token = new_id("tok")
+        self.conn.executemany(
+            "UPDATE runs SET state = 'running', lane = NULL, epoch = epoch + 1, attempt = attempt + 1,"
+            " started_seq = event_seq + 1, event_seq = event_seq + 1, token = ?, lease_until = ?, worker = 'raw',"
+            " attempt_at = ?, started_at = ? WHERE id = ? AND state = 'queued'",
+            [(token, until, began, began, row[0]) for row in rows],
+        )
+        self.conn.execute("COMMIT")
+        return rows
+
+    def end(self, rows: Sequence[Any]) -> None:
+        """Finish it, with a row for each attempt: another."""
+        now = moment_out("sqlite", datetime.now(UTC))
+        self.conn.execute("BEGIN IMMEDIATE")
+        self.conn.executemany(
+            "UPDATE runs SET state = 'success', lease_until = NULL, open_of = NULL, event_seq = event_seq + 1,"
+            " final_seq = event_seq + 1, finished_at = ?, result = ? WHERE id = ? AND epoch = ?",
+            [(now, RESULT, row[0], row[1]) for row in rows],
+        )
+        self.conn.executemany(
+            "INSERT INTO attempts (run_id, epoch, tenant_id, number, worker, outcome, state, started_at, ended_at,"
+            " started_seq, ended_seq) VALUES (?, ?, ?, ?, 'raw', 'success', 'success', ?, ?, ?, ?)",
+            [(row[0], row[1], row[2], row[3], now, now, row[4], row[4] + 1) for row in rows],
+        )
+        self.conn.execute("COMMIT")
+
+    async def verify(self, count: int) -> None:
+        _expect(self.conn.execute("SELECT count(*) FROM runs WHERE state = 'success'").fetchone()[0], count)
+        _expect(self.conn.execute("SELECT count(*) FROM attempts").fetchone()[0], count)
+
+
 QUEUES: dict[str, list[type[RawQueue]]] = {
     "postgresql": [PostgresQueue, PostgresSame],
-    "sqlite": [SqliteQueue],
+    "sqlite": [SqliteQueue, SqliteSame],
     "mysql": [],
 }

@@ -1,6 +1,7 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
-python bench/run.py [cron firing stream engine doors streams articles cluster sqlite dashboard] [--quick]
+python bench/run.py [cron firing stream engine webhooks interfaces batch streams articles cluster sqlite dashboard
+    history cold scale] [--quick]
 """
 
 from __future__ import annotations
@@ -21,13 +22,18 @@ QUICK = {
     "firing": ["--sizes", "1000,100000", "--repeats", "1", "--peer", "1000"],
     "stream": ["--seconds", "10"],
     "engine": ["--runs", "4000", "--repeats", "1"],
-    "doors": ["--requests", "1000", "--repeats", "1"],
+    "webhooks": ["--due", "2000", "--repeats", "1", "--rates", "500", "--seconds", "5", "--peer", "500"],
+    "interfaces": ["--requests", "500", "--repeats", "1"],
+    "batch": ["--schedules", "1000", "--repeats", "1"],
     "streams": ["--followers", "200", "--seconds", "5"],
     "articles": ["--pages", "300", "--repeats", "1"],
-    "cluster": ["--runs", "3000", "--repeats", "1"],
+    "cluster": ["--runs", "3000", "--repeats", "1", "--processes", "1,2"],
     "sqlite-firing": ["--sizes", "1000,100000", "--repeats", "1"],
     "sqlite-engine": ["--runs", "4000", "--repeats", "1"],
     "dashboard": ["--schedules", "200", "--runs", "5000", "--repeats", "1"],
+    "history": ["--runs", "5000", "--stored", "20000"],
+    "cold": ["--repeats", "2"],
+    "scale": ["--seconds", "5", "--part", "0.05"],
 }
 
 
@@ -39,12 +45,17 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "firing": [["firing.py"]],
         "stream": [["firing.py", "--stream"]],
         "engine": [["engine.py"]],
-        "doors": [["doors.py"]],
+        "webhooks": [["webhooks.py"], ["webhooks.py", *lite]],
+        "interfaces": [["interfaces.py"]],
+        "batch": [["batch.py"]],
         "streams": [["streams.py"]],
         "articles": [["articles.py"]],
         "cluster": [["cluster.py"]],
         "sqlite": [["firing.py", *lite], ["engine.py", *lite]],
         "dashboard": [["dashboard.py"], ["dashboard.py", "--database", POSTGRESQL]],
+        "history": [["history.py"]],
+        "cold": [["cold.py"]],
+        "scale": [["scale.py"]],
     }
 
 

@@ -38,7 +38,7 @@ from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.actor.fetcher import FetcherSettings
 from foliot.features.articles.fetch.request import PageFetcher
-from foliot.features.articles.model.fetch import (
+from foliot.features.articles.model import (
     ClaimedArticle,
     ExtractedPage,
     FetchFailure,

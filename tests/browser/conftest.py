@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from foliot.web import DIST
 from tests.acceptance.house import House
@@ -39,9 +39,9 @@ def _chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    """For one file of tests: while it lives, an event loop runs in this thread, and no async test could."""
+    """For this folder: while it lives, an event loop runs in this thread, and no async test could."""
     # Generous: the machine that runs the tests may have other things to do.
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as made:
@@ -56,7 +56,7 @@ def chromium() -> str:
     return _chromium()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
     # Debian's, run as whoever runs the tests: root has no sandbox of its own.
     started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -76,14 +76,14 @@ def a_house(home: Path, *flags: str, **environ: str) -> Iterator[House]:
         made.clear()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Everything the demo shows; tests read it, and change only what they have made themselves."""
     with a_house(tmp_path_factory.mktemp("demo") / "home", "--demo") as made:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def busy(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One with the tasks of chores.py; tests add to it, and say what is theirs."""
     tasks = {"FOLIOT_TASKS": "tests.browser.chores", "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -114,13 +114,14 @@ class Tab:
         return self.page
 
     def watch(self) -> None:
-        self.page.on("console", lambda said: self._complain(said.type, said.text))
+        self.page.on("console", self._complain)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self._leaves(request.url))
 
-    def _complain(self, kind: str, text: str) -> None:
-        if kind == "error":
-            self.complaints.append(text)
+    def _complain(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            # The text of a refused request has its status alone.
+            self.complaints.append(f"{said.text} ({said.location['url']})")
 
     def _leaves(self, url: str) -> None:
         parts = urlsplit(url)

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from playwright.sync_api import Page, expect
 
-from foliot.features.tasks.run.results import LARGEST
+from foliot.features.tasks.run.call import LARGEST
 from tests.acceptance.house import House
 from tests.browser.asking import ended, run_task, told
 from tests.browser.chores import TRAP
@@ -63,7 +63,7 @@ def test_words_that_nobody_understands_are_pointed_at(busy: House, tab: Open) ->
     opened = tab(busy)
     opened.forgiven.append("422")
     page = opened.go("/schedules/new")
-    page.get_by_label("Say it").fill("every tuseday at 9")
+    page.get_by_label("When (plain English)").fill("every tuseday at 9")
 
     said = page.get_by_role("alert")
     expect(said.locator("pre")).to_contain_text("^")
@@ -114,7 +114,7 @@ def test_a_result_of_fifty_mebibytes_does_not_hurt(busy: House, tab: Open) -> No
     page = opened.go(f"/runs/{run['id']}?tab=result")
 
     panel = page.get_by_role("tabpanel")
-    expect(panel.get_by_role("note")).to_contain_text("The result was cut: it had 50.1 MB")
+    expect(panel.get_by_role("note")).to_contain_text("The result is too large to keep: 50.1 MB")
     expect(panel).to_contain_text(run["result"]["start"][:500])
     expect(panel).not_to_contain_text("truncated")
     assert len(panel.inner_text()) < 10_000

@@ -24,7 +24,7 @@ def test_a_file_that_cannot_be_read_is_told_where_nothing_is_loaded(tmp_path: Pa
         told = house.foliot("pipeline", "list")["faults"]
         expect(alert).to_contain_text(f"{file}:{told[0]['line']}:{told[0]['column']}")
         expect(alert).to_contain_text(told[0]["message"])
-        expect(page.get_by_text("their file is not in order")).to_be_visible()
+        expect(page.get_by_text("the file has errors")).to_be_visible()
 
         file.write_text(SOUND)
         expect(page.get_by_role("cell", name="prices")).to_be_visible()

@@ -61,7 +61,7 @@ def test_the_demo_goes_with_one_click_also_from_under_a_reader(house: House, tab
 
     # As a browser tells a page that its reader is back.
     reading.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
-    expect(reading.get_by_role("alert")).to_contain_text("deleted while you looked at it")
+    expect(reading.get_by_role("alert")).to_contain_text("This run has been deleted")
     expect(_state(reading, "success")).to_be_visible()
     expect(reading.get_by_role("button", name=re.compile("^Replay"))).to_be_disabled()
     reading.reload()
@@ -78,7 +78,7 @@ def _mend_what_fails(page: Page, house: House) -> None:
     why = page.get_by_label("Why it failed")
     expect(why).to_contain_text("429 Too Many Requests")
     expect(why).to_contain_text("attempt 3 of 3")
-    why.get_by_role("button", name="Jump to the error").click()
+    why.get_by_role("button", name="Jump to error").click()
     expect(page).to_have_url(re.compile(r"#L\d+$"))
     said = page.url.rsplit("#L", 1)[1]
     expect(page.get_by_role("log").locator(f'[data-seq="{said}"]')).to_contain_text("429")
@@ -100,15 +100,15 @@ def _make_a_schedule(page: Page, house: House) -> None:
     expect(page.get_by_label("URL")).to_have_value(f"{house.environ['FOLIOT_URL']}/api/echo/hello")
     page.get_by_label("Name", exact=True).fill("mine")
     preview = page.get_by_role("heading", name="Preview").locator("xpath=ancestor::section[1]")
-    page.get_by_label("Say it").fill("every minute")
+    page.get_by_label("When (plain English)").fill("every minute")
     expect(page.get_by_label("Cron", exact=True)).to_have_value("* * * * *")
     expect(preview.get_by_role("row")).to_have_count(7)
     # A minute is long for a test.
-    page.get_by_label("Say it").fill("every 2 seconds")
+    page.get_by_label("When (plain English)").fill("every 2 seconds")
     expect(page.get_by_label("Cron", exact=True)).to_have_value("*/2 * * * * *")
     page.locator("summary", has_text="Retries").click()
     page.get_by_label("Retries", exact=True).fill("1")
-    page.get_by_label("First delay, s").fill("4")
+    page.get_by_label("First delay (s)").fill("4")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("mine")
     page.get_by_role("button", name="Copy as").click()
@@ -143,7 +143,7 @@ def _break_it(page: Page, closed: str, letters: int) -> str:
     """Nothing listens there: it tries again, says when, and gives up. The letter's id."""
     _edit_url(page, closed, seldom=True)
     page.keyboard.press("r")
-    page.get_by_role("button", name="Open run").click()
+    page.get_by_role("button", name="View run").click()
     expect(_state(page, "retrying")).to_be_visible()
     expect(page.get_by_text(re.compile(r"next attempt\s*in \d s"))).to_be_visible()
     expect(_state(page, "dead letter")).to_be_visible()
@@ -162,8 +162,8 @@ def _put_it_right(page: Page, house: House, letter: str, letters: int) -> None:
     assert others > 0
     mine.get_by_role("button", name="Replay 1").click()
     dialog = page.get_by_role("dialog", name="Replay dead letters")
-    expect(dialog).to_contain_text("1 would be sent to 127.0.0.1 · no duplicates")
-    expect(dialog).to_contain_text("With the settings of now: version 3; it failed under version 2.")
+    expect(dialog).to_contain_text("1 will be sent to 127.0.0.1 · no duplicates")
+    expect(dialog).to_contain_text("Uses the current settings: version 3; it failed with version 2.")
     assert told(house, f"/api/runs/{letter}")["resolved_by"] is None
     dialog.get_by_role("button", name="Replay 1").click()
     expect(dialog.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "1")
@@ -179,10 +179,10 @@ def _put_it_right(page: Page, house: House, letter: str, letters: int) -> None:
 def _take_a_key(page: Page) -> None:
     """Shown once, with a command that works as it is pasted."""
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + "/settings/keys")
-    page.get_by_role("button", name="Create a key").click()
-    dialog = page.get_by_role("dialog", name="Create an API key")
+    page.get_by_role("button", name="Create key").click()
+    dialog = page.get_by_role("dialog", name="Create API key")
     dialog.get_by_label("Name").fill("deploys")
-    dialog.get_by_role("button", name="Create the key").click()
+    dialog.get_by_role("button", name="Create key").click()
     codes = dialog.locator("code")
     expect(codes).to_have_count(3)
     _, export, curl = codes.all_inner_texts()
@@ -199,7 +199,7 @@ def _edit_url(page: Page, url: str, *, seldom: bool = False) -> None:
     page.get_by_label("URL").fill(url)
     if seldom:
         # From here on it runs when it is told to, so that letters can be counted.
-        page.get_by_role("radio", name="By interval").click()
+        page.get_by_role("radio", name="Interval").click()
         expect(page.get_by_label("Unit")).to_have_value("hours")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("button", name=re.compile("^Run now"))).to_be_visible()

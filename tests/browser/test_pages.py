@@ -27,7 +27,7 @@ PAGES = {
     "dead-letters": "/dead-letters",
     "endpoints": "/endpoints",
     "queues": "/queues",
-    "activity": "/activity",
+    "audit-log": "/audit-log",
     "settings": "/settings",
     "system": "/settings/system",
     "welcome": "/welcome",

@@ -45,10 +45,10 @@ def test_each_point_is_a_run(busy: House, tab: Open) -> None:
     opened = tab(busy)
     q, runs = mixed(busy, opened.page, "points")
     page = opened.go(f"/runs?q={q}")
-    page.get_by_role("group", name="Picture").get_by_role("button", name="Runs").click()
+    page.get_by_role("group", name="Chart").get_by_role("button", name="Runs").click()
 
     expect(page).to_have_url(re.compile("chart=runs"))
-    drawn = page.get_by_role("list", name="What is drawn")
+    drawn = page.get_by_role("list", name="Legend")
     expect(drawn).to_contain_text("success 3")
     expect(drawn).to_contain_text("failed 1")
     assert serious(page) == []
@@ -109,7 +109,7 @@ def test_a_drawn_span_is_a_filter(demo: House, tab: Open) -> None:
     assert sum(points["shown"].values()) == sum(points["counts"].values()) > 0
     for state, number in points["counts"].items():
         words = f"{state.replace('_', ' ')} {number:,}"
-        expect(page.get_by_role("list", name="What is drawn")).to_contain_text(words)
+        expect(page.get_by_role("list", name="Legend")).to_contain_text(words)
     page.get_by_role("button", name="Reset zoom").click()
     expect(page).not_to_have_url(re.compile("until:"))
 
@@ -131,10 +131,10 @@ def drag(page: Page, place: Locator) -> None:
 def test_a_telephone_has_the_pictures_too(demo: House, tab: Open, theme: str) -> None:
     page = tab(demo, size=NARROW, theme=theme, finger=True).go("/runs?q=since:7d")
     expect(rows(page).first).to_be_visible()
-    expect(page.get_by_role("group", name="Picture")).to_have_count(0)
-    page.get_by_role("button", name="Show as a picture").tap()
-    page.get_by_role("group", name="Picture").get_by_role("button", name="Runs").tap()
-    expect(page.get_by_role("list", name="What is drawn")).to_contain_text("success")
+    expect(page.get_by_role("group", name="Chart")).to_have_count(0)
+    page.get_by_role("button", name="Show chart").tap()
+    page.get_by_role("group", name="Chart").get_by_role("button", name="Runs").tap()
+    expect(page.get_by_role("list", name="Legend")).to_contain_text("success")
     assert (overflow(page), serious(page)) == (0, [])
 
     # The first tap tells, as a pointer does that rests there; the second opens.
@@ -146,7 +146,7 @@ def test_a_telephone_has_the_pictures_too(demo: House, tab: Open, theme: str) ->
     expect(ring).to_have_count(0)
     picture(page).tap(position={"x": place["x"], "y": place["y"]})
     tip = picture(page).get_by_role("status")
-    expect(tip).to_contain_text("Tap again to open it")
+    expect(tip).to_contain_text("Tap again to open")
     shown = tip.bounding_box()
     assert shown is not None
     assert shown["x"] >= 0
@@ -160,7 +160,7 @@ def test_a_telephone_has_the_pictures_too(demo: House, tab: Open, theme: str) ->
     drag(page, picture(page))
     expect(page).to_have_url(re.compile("since:.*until:"))
     page.get_by_role("button", name="Reset zoom").tap()
-    page.get_by_role("group", name="Picture").get_by_role("button", name="Counts").tap()
+    page.get_by_role("group", name="Chart").get_by_role("button", name="Counts").tap()
     drag(page, page.get_by_role("group", name=re.compile("^Runs per")))
     expect(page).to_have_url(re.compile("since:.*until:"))
     expect(rows(page).first).to_be_visible()
@@ -178,12 +178,12 @@ def test_very_many_points_are_a_sample_that_says_so(own: House, tab: Open) -> No
     page = opened.go("/runs")
     expect(rows(page).first).to_be_visible()
     before = busy_seconds(page)
-    page.get_by_role("group", name="Picture").get_by_role("button", name="Runs").click()
-    drawn = page.get_by_role("list", name="What is drawn")
+    page.get_by_role("group", name="Chart").get_by_role("button", name="Runs").click()
+    drawn = page.get_by_role("list", name="Legend")
 
     expect(drawn).to_contain_text(re.compile(rf"success [\d,]+ of {MANY + 3:,}"))
     expect(drawn).to_contain_text("failed 1")
-    expect(drawn).to_contain_text("random sample")
+    expect(drawn).to_contain_text("Common states are sampled")
     shown = int(re.findall(r"success ([\d,]+) of", drawn.inner_text())[0].replace(",", ""))
     assert 49_000 < shown < 51_000
     picture(page).hover(position={"x": 300, "y": 60})
@@ -235,7 +235,7 @@ def test_a_filter_is_kept_as_a_view(busy: House, tab: Open) -> None:
     page.goto(f"{opened.url}/runs?q={q}")
     views.get_by_role("button", name="Save view").click()
     page.get_by_role("button", name="Save view").last.click()
-    expect(page.get_by_role("alert")).to_have_text("Give it a name")
+    expect(page.get_by_role("alert")).to_have_text("Enter a name")
     page.get_by_role("textbox", name="Name").fill("Mine")
     page.keyboard.press("Enter")
     mine = views.get_by_role("button", name=f"Mine {len(runs)}", exact=True)
@@ -250,7 +250,7 @@ def test_a_filter_is_kept_as_a_view(busy: House, tab: Open) -> None:
     run_now(busy, q.removeprefix("schedule:").split(",")[0])
     expect(views.get_by_role("button", name=f"Mine {len(runs) + 1}", exact=True)).to_be_visible()
 
-    views.get_by_role("button", name="Change the view Mine").click()
+    views.get_by_role("button", name="Edit view Mine").click()
     page.get_by_role("menuitem", name="Rename…").click()
     page.get_by_role("textbox", name="Name").fill("All runs")
     page.keyboard.press("Enter")
@@ -262,7 +262,7 @@ def test_a_filter_is_kept_as_a_view(busy: House, tab: Open) -> None:
     expect(page.get_by_role("group", name="Views").get_by_role("button", name="All", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^Ours"))).to_have_count(0)
     page.go_back()
-    views.get_by_role("button", name="Change the view Ours").click()
+    views.get_by_role("button", name="Edit view Ours").click()
     page.get_by_role("menuitem", name="Remove").click()
     expect(views.get_by_role("button", name=re.compile("^Ours"))).to_have_count(0)
     expect(views.get_by_role("button", name="Save view")).to_be_visible()
@@ -347,7 +347,7 @@ def test_what_cannot_be_done_offline_says_why(browser: Browser, tmp_path: Path, 
         process.wait()
         for button in (replay, edit):
             expect(button).to_be_disabled()
-            expect(button).to_have_attribute("title", re.compile("^Offline – the server does not answer"))
+            expect(button).to_have_attribute("title", re.compile("^Offline – the server is not responding"))
         page.keyboard.press("r")
         expect(page.get_by_role("button", name="Copy as", exact=True)).to_be_enabled()
         page.get_by_role("link", name="Runs", exact=True).first.click()

@@ -22,9 +22,9 @@ def test_the_next_instant_is_skipped_and_taken_back(busy: House, tab: Open) -> N
     page = tab(busy).go(f"/schedules/{schedule}")
 
     page.get_by_role("button", name="More actions").click()
-    page.get_by_role("menuitem", name="Skip next").click()
+    page.get_by_role("menuitem", name="Skip next run").click()
 
-    expect(page.get_by_role("note").filter(has_text="skipped on request of")).to_be_visible()
+    expect(page.get_by_role("note").filter(has_text="will be skipped")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="skipped by local")).to_have_count(1)
     said = told(busy, f"/api/schedules/{schedule}")
     assert said["skips"] == {"at": at, "by": "local"}
@@ -32,7 +32,7 @@ def test_the_next_instant_is_skipped_and_taken_back(busy: House, tab: Open) -> N
 
     page.get_by_role("note").get_by_role("button", name="Undo").click()
 
-    expect(page.get_by_role("note").filter(has_text="skipped on request of")).to_have_count(0)
+    expect(page.get_by_role("note").filter(has_text="will be skipped")).to_have_count(0)
     expect(page.get_by_role("row").filter(has_text="skipped by")).to_have_count(0)
     assert told(busy, f"/api/schedules/{schedule}")["skips"] is None
 
@@ -53,10 +53,10 @@ def test_a_backfill_says_how_many_runs_it_makes_and_makes_them_once(busy: House,
     dialog = page.get_by_role("dialog")
     # On the viewer's clock, in Stockholm.
     dialog.get_by_label("From").fill("2026-01-01T01:00:00")
-    dialog.get_by_label("To, or").fill("2026-01-01T07:00:00")
+    dialog.get_by_label("To, empty").fill("2026-01-01T07:00:00")
 
-    expect(dialog.get_by_text("for 6 instants")).to_be_visible()
-    dialog.get_by_role("button", name="Make 6 runs").click()
+    expect(dialog.get_by_text("for 6 scheduled times")).to_be_visible()
+    dialog.get_by_role("button", name="Create 6 runs").click()
 
     expect(dialog.get_by_text("6 of 6")).to_be_visible()
     runs = soon(
@@ -71,16 +71,16 @@ def test_a_backfill_says_how_many_runs_it_makes_and_makes_them_once(busy: House,
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Backfill…").click()
     dialog.get_by_label("From").fill("2026-01-01T01:00:00")
-    dialog.get_by_label("To, or").fill("2026-01-01T07:00:00")
-    expect(dialog.get_by_text("left out: 6 succeeded")).to_be_visible()
-    expect(dialog.get_by_role("button", name="Make runs")).to_be_disabled()
+    dialog.get_by_label("To, empty").fill("2026-01-01T07:00:00")
+    expect(dialog.get_by_text("skipped: 6 succeeded")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Create runs")).to_be_disabled()
 
 
 def test_all_that_match_are_tagged_and_written_down(busy: House, tab: Open, tmp_path: Path) -> None:
     for number in range(3):
         webhook(busy, f"many {number}", "http://127.0.0.1:9/", tags=["many"])
     page = tab(busy).go("/schedules?q=tag:many")
-    page.get_by_role("checkbox", name="Select the rows that are loaded").check()
+    page.get_by_role("checkbox", name="Select all loaded rows").check()
 
     page.get_by_role("button", name="Tag…").click()
     page.get_by_role("dialog").get_by_label("Add").fill("grouped")
@@ -89,7 +89,7 @@ def test_all_that_match_are_tagged_and_written_down(busy: House, tab: Open, tmp_
 
     expect(page.get_by_role("status").filter(has_text="3 of 3")).to_be_visible()
     expect(page.get_by_role("button", name="#grouped")).to_have_count(3)
-    page.get_by_role("checkbox", name="Select the rows that are loaded").check()
+    page.get_by_role("checkbox", name="Select all loaded rows").check()
     with page.expect_download() as download:
         page.get_by_role("button", name="Export YAML").click()
     file = tmp_path / "schedules.yaml"

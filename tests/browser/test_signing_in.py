@@ -93,7 +93,7 @@ def test_a_link_signs_in_once_and_a_viewer_has_no_buttons_to_press(secured: Hous
     again = tab(secured)
     again.forgiven.append("401")
     again.page.goto(link)
-    expect(again.page.get_by_role("alert")).to_contain_text("used before")
+    expect(again.page.get_by_role("alert")).to_contain_text("has been used or has expired")
 
 
 def test_a_key_that_ends_in_mid_page_asks_again_and_nothing_is_lost(secured: House, tab: Open) -> None:
@@ -108,7 +108,7 @@ def test_a_key_that_ends_in_mid_page_asks_again_and_nothing_is_lost(secured: Hou
     page.get_by_label("URL").fill("https://shop.test/")
 
     ended = page.get_by_role("dialog", name="Your session has ended")
-    typed = page.get_by_label("Say it")
+    typed = page.get_by_label("When (plain English)")
     told(secured, f"/api/keys/{key['id']}", method="DELETE")
 
     minutes = itertools.count(2)

@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 
 import { lazyImport } from "./api/lazyImport";
 import { Crashed } from "./frame/Crashed";
@@ -49,9 +49,19 @@ const tree = root.addChildren([
   page("/pipelines/$name", () => import("./features/pipelines/PipelinePage")),
   page("/dead-letters", () => import("./features/dead_letters/DeadLettersPage")),
   page("/bulk/$id", () => import("./features/bulk/BulkPage")),
+  page("/alerts", () => import("./features/alerts/AlertsPage")),
+  page("/alerts/$id", () => import("./features/alerts/AlertPage")),
   page("/endpoints", () => import("./features/endpoints/EndpointsPage")),
   page("/queues", () => import("./features/queues/QueuesPage")),
-  page("/activity", () => import("./features/audit_log/AuditLogPage")),
+  page("/audit-log", () => import("./features/audit_log/AuditLogPage")),
+  // Its address before it was renamed.
+  createRoute({
+    getParentRoute: () => root,
+    path: "/activity",
+    beforeLoad: ({ search }) => {
+      throw redirect({ to: "/audit-log", search, replace: true });
+    },
+  }),
   page("/settings", () => import("./features/settings/SettingsPage")),
   page("/settings/$part", () => import("./features/settings/SettingsPage")),
 ]);

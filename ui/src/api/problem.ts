@@ -46,9 +46,9 @@ export const offline = (request: SentRequest): ProblemError =>
   new ProblemError(
     {
       type: "about:blank",
-      title: "The server does not answer",
+      title: "The server is not responding",
       status: 0,
-      detail: "The server could not be reached. It may be restarting; this page tries again by itself.",
+      detail: "Cannot reach the server. It may be restarting; this page retries automatically.",
       code: "offline",
     },
     request,
@@ -66,7 +66,7 @@ export function problemOf(status: number, text: string): Problem {
     type: "about:blank",
     title: `The server answered ${status}`,
     status,
-    detail: text && !text.includes("<") ? text.slice(0, 300) : `The answer was ${status} without a reason.`,
+    detail: text && !text.includes("<") ? text.slice(0, 300) : `The server gave no reason (HTTP ${status}).`,
     code: status === 401 ? "unauthenticated" : status === 404 ? "not_found" : "unknown",
   };
 }

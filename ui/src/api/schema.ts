@@ -5,10 +5,133 @@ export interface ActionConfig {
   [more: string]: unknown;
 }
 
+export interface AfterThreshold {
+  in_a_row?: number | null;
+  count?: number | null;
+  within?: string | null;
+}
+
 export interface AheadHealth {
   tenant_id: string;
   schedule_id: string;
 }
+
+export interface AlertCounts {
+  open: number;
+  acknowledged: number;
+}
+
+export interface AlertDelivery {
+  id: string;
+  channel_id: string;
+  alert_id: string | null;
+  event: DeliveryEvent;
+  state: DeliveryState;
+  attempts: number;
+  created_at: string;
+  next_attempt_at: string | null;
+  sent_at: string | null;
+  error: string | null;
+  grouped: number;
+  instead_of: string | null;
+}
+
+export interface AlertDetail {
+  id: string;
+  rule_id: string;
+  event: AlertEvent;
+  severity: AlertSeverity;
+  state: AlertState;
+  subject: SubjectOfAlert;
+  count: number;
+  opened_at: string;
+  last_at: string;
+  acknowledged_by: string | null;
+  acknowledged_at: string | null;
+  snoozed_until: string | null;
+  resolved_at: string | null;
+  resolved_by: string | null;
+  summary: string;
+  reason: string;
+  run_id: string | null;
+  deliveries: (AlertDelivery)[];
+}
+
+export type AlertEvent = "failed" | "dead_letter" | "late" | "missed" | "slow" | "degraded" | "changed" | "recovered" | "finished" | "queue_stuck" | "worker_lost" | "node_silent";
+
+export interface AlertPage {
+  items: (AlertDetail)[];
+  next_cursor: string | null;
+}
+
+export interface AlertRule {
+  id: string;
+  name: string;
+  on: (AlertEvent)[];
+  filter: string;
+  after: Record<string, unknown>;
+  remind_every: string | null;
+  quiet: Record<string, string> | null;
+  severity: AlertSeverity;
+  to: (string)[];
+  enabled: boolean;
+  schedule_id: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface AlertRuleChange {
+  name?: string | null;
+  on?: (AlertEvent)[] | null;
+  filter?: string | null;
+  after?: AfterThreshold | number | null;
+  remind_every?: string | null;
+  quiet?: QuietTimes | null;
+  severity?: AlertSeverity | null;
+  to?: (string)[] | null;
+  enabled?: boolean | null;
+}
+
+export interface AlertRulePage {
+  items: (AlertRule)[];
+  next_cursor: string | null;
+}
+
+export interface AlertRulePreview {
+  items: (PreviewItem)[];
+  total: number;
+  whole: boolean;
+}
+
+export interface AlertRulePreviewRequest {
+  name?: string;
+  on: (AlertEvent)[];
+  filter?: string;
+  after?: AfterThreshold | number;
+  remind_every?: string | null;
+  quiet?: QuietTimes | null;
+  severity?: AlertSeverity;
+  to?: (string)[];
+  enabled?: boolean;
+  over?: string;
+}
+
+export interface AlertRuleRequest {
+  name: string;
+  on: (AlertEvent)[];
+  filter?: string;
+  after?: AfterThreshold | number;
+  remind_every?: string | null;
+  quiet?: QuietTimes | null;
+  severity?: AlertSeverity;
+  to?: (string)[];
+  enabled?: boolean;
+}
+
+export type AlertSeverity = "warning" | "critical";
+
+export type AlertState = "open" | "acknowledged" | "resolved";
 
 export interface ApiKey {
   id: string;
@@ -168,6 +291,8 @@ export interface BackfillDryRun {
 
 export type BackoffStrategy = "exponential" | "linear" | "fixed";
 
+export type BatchOutcome = "created" | "refused";
+
 export interface BrokerHealth {
   url: string;
   publishing: boolean;
@@ -283,6 +408,24 @@ export interface CatchupSettings {
   grace_seconds: number;
 }
 
+export interface ChannelChange {
+  name?: string | null;
+  config?: Record<string, unknown> | null;
+}
+
+export type ChannelKind = "webhook" | "email" | "slack" | "discord" | "teams" | "telegram" | "pagerduty" | "opsgenie" | "ntfy" | "gotify" | "apprise";
+
+export interface ChannelPage {
+  items: (NotificationChannel)[];
+  next_cursor: string | null;
+}
+
+export interface ChannelRequest {
+  name: string;
+  kind: ChannelKind;
+  config: Record<string, unknown>;
+}
+
 export interface CircuitBreaker {
   target: string;
   state: "open" | "half_open";
@@ -331,6 +474,10 @@ export interface DeadLettersByErrorPage {
 }
 
 export type DeclarationOutcome = "created" | "updated" | "unchanged" | "kept" | "deleted";
+
+export type DeliveryEvent = "opened" | "reminded" | "resolved" | "test";
+
+export type DeliveryState = "pending" | "sent" | "dead" | "skipped";
 
 export interface DemoRemoved {
   schedules: number;
@@ -532,6 +679,7 @@ export interface JobDetail {
   pending: number | null;
   cancelled: number | null;
   progress: Record<string, unknown> | null;
+  about: JobTopic | null;
   error: RunError | null;
   article_ids: (string)[] | null;
 }
@@ -562,6 +710,7 @@ export interface JobReport {
   pending: number | null;
   cancelled: number | null;
   progress: Record<string, unknown> | null;
+  about: JobTopic | null;
   error: RunError | null;
 }
 
@@ -574,6 +723,13 @@ export interface JobResults {
 }
 
 export type JobStatus = "pending" | "running" | "finished" | "error" | "cancelled";
+
+export interface JobTopic {
+  host: string | null;
+  count: number;
+  spider: string | null;
+  source: string | null;
+}
 
 export interface LimitUsage {
   limits: EffectiveLimits;
@@ -627,6 +783,75 @@ export interface MemberPage {
   items: (MemberInfo)[];
   next_cursor: string | null;
 }
+
+export interface MonitorChange {
+  name?: string | null;
+  type?: MonitorType | null;
+  cron_expr?: string | null;
+  interval_seconds?: number | null;
+  timezone?: string | null;
+  grace_seconds?: number | null;
+  tags?: (string)[] | null;
+}
+
+export interface MonitorDetail {
+  id: string;
+  name: string;
+  type: MonitorType;
+  cron_expr: string | null;
+  interval_seconds: number | null;
+  timezone: string;
+  summary: string;
+  grace_seconds: number;
+  tags: (string)[];
+  status: MonitorStatus;
+  ping_url: string | null;
+  last_ping_at: string | null;
+  last_duration_ms: number | null;
+  started_at: string | null;
+  next_expected_at: string | null;
+  pings: number;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface MonitorPage {
+  items: (MonitorDetail)[];
+  next_cursor: string | null;
+}
+
+export interface MonitorPing {
+  id: string;
+  kind: PingKind;
+  at: string;
+  method: string;
+  exit_code: number | null;
+  duration_ms: number | null;
+  rid: string | null;
+  user_agent: string;
+  body: string;
+  body_bytes: number;
+}
+
+export interface MonitorPingPage {
+  items: (MonitorPing)[];
+  next_cursor: string | null;
+}
+
+export interface MonitorRequest {
+  name: string;
+  type: MonitorType;
+  cron_expr?: string | null;
+  interval_seconds?: number | null;
+  timezone?: string | null;
+  grace_seconds?: number | null;
+  tags?: (string)[] | null;
+}
+
+export type MonitorStatus = "new" | "up" | "late" | "down" | "paused";
+
+export type MonitorType = "cron" | "interval";
 
 export interface MuteRequest {
   hours?: number;
@@ -712,6 +937,19 @@ export type NodeRequest = "drain" | "restart";
 
 export type NodeState = "live" | "stale" | "draining";
 
+export interface NotificationChannel {
+  id: string;
+  name: string;
+  kind: ChannelKind;
+  config: Record<string, unknown>;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+  failing: boolean;
+  last_error: string | null;
+  last_delivery: AlertDelivery | null;
+}
+
 export type Origin = "instant" | "manual" | "retry" | "replay";
 
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow_all";
@@ -724,6 +962,8 @@ export interface ParkedHealth {
 export interface PauseRequest {
   reason?: string | null;
 }
+
+export type PingKind = "success" | "start" | "fail" | "log";
 
 export interface PipelineDetail {
   name: string;
@@ -871,6 +1111,13 @@ export interface PreviewInstant {
   local: string;
 }
 
+export interface PreviewItem {
+  at: string;
+  event: AlertEvent;
+  subject: SubjectOfAlert;
+  would_say: string;
+}
+
 export interface PreviewRequest {
   type?: TriggerType | null;
   cron_expr?: string | null;
@@ -930,6 +1177,12 @@ export interface QueueStatus {
   workers: (string)[] | null;
 }
 
+export interface QuietTimes {
+  from: string;
+  to: string;
+  timezone?: string;
+}
+
 export interface RankedSchedule {
   schedule_id: string;
   name: string;
@@ -956,6 +1209,21 @@ export interface RealignedSchedule {
   id: string;
   name: string;
   next_run_at: string | null;
+}
+
+export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key";
+
+export interface ReferenceMatch {
+  kind: string;
+  id: string;
+  name: string;
+  hint: string;
+}
+
+export interface ReferenceResolution {
+  matches: (ReferenceMatch)[];
+  more: boolean;
+  suggestions: (string)[];
 }
 
 export interface RegisteredTask {
@@ -997,6 +1265,15 @@ export interface ReplayResult {
 }
 
 export type ReplayVersion = "now" | "then";
+
+export interface RequestTiming {
+  dns_ms?: number | null;
+  connect_ms?: number | null;
+  tls_ms?: number | null;
+  first_byte_ms?: number | null;
+  total_ms: number;
+  [more: string]: unknown;
+}
 
 export interface RetrySettings {
   strategy: BackoffStrategy;
@@ -1057,6 +1334,8 @@ export interface RunAttempt {
   error: RunError | null;
   response: Record<string, unknown> | null;
   retry_at: string | null;
+  request: SentRequest | null;
+  timing: RequestTiming | null;
 }
 
 export interface RunCount {
@@ -1067,6 +1346,7 @@ export interface RunCount {
 export interface RunError {
   code: string;
   message: string;
+  cause?: string;
   [more: string]: unknown;
 }
 
@@ -1184,6 +1464,22 @@ export interface Schedule {
   links: Record<string, string>;
 }
 
+export interface ScheduleBatchItem {
+  name: string | null;
+  outcome: BatchOutcome;
+  id: string | null;
+  errors: (FieldError)[];
+}
+
+export interface ScheduleBatchRequest {
+  schedules: (ScheduleRequest)[];
+  atomic?: boolean;
+}
+
+export interface ScheduleBatchResult {
+  items: (ScheduleBatchItem)[];
+}
+
 export interface ScheduleCount {
   count: number;
 }
@@ -1237,6 +1533,7 @@ export interface SchedulePreview {
   cron_expr: string | null;
   interval_seconds: number | null;
   run_at: string | null;
+  start_at: string | null;
   timezone: string;
   next: (PreviewInstant)[];
   notes: (string)[];
@@ -1252,6 +1549,9 @@ export interface ScheduleRanking {
 }
 
 export interface ScheduleRequest {
+  name: string;
+  description?: string | null;
+  tags?: (string)[] | null;
   type: TriggerType;
   cron_expr?: string | null;
   interval_seconds?: number | null;
@@ -1260,9 +1560,6 @@ export interface ScheduleRequest {
   timezone?: string | null;
   start_at?: string | null;
   end_at?: string | null;
-  name: string;
-  description?: string | null;
-  tags?: (string)[] | null;
   action?: ActionConfig | null;
   payload?: WebhookPayload | null;
   retry_policy?: Partial<RetrySettings> | null;
@@ -1308,6 +1605,13 @@ export interface SecretRequest {
   hosts?: (string)[] | null;
 }
 
+export interface SentRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  [more: string]: unknown;
+}
+
 export interface ServerFeatures {
   pipelines: boolean;
   scrapyd: boolean;
@@ -1349,6 +1653,10 @@ export interface SkippedInstant {
   by: string | null;
 }
 
+export interface SnoozeRequest {
+  for: string;
+}
+
 export interface StandstillHealth {
   reason: StandstillReason;
   told: string;
@@ -1363,6 +1671,14 @@ export type StandstillReason = "store" | "clock" | "broker" | "no_worker" | "hos
 export interface StreamTicket {
   ticket: string;
   expires_at: string;
+}
+
+export type SubjectKind = "schedule" | "run" | "monitor" | "queue" | "worker" | "installation";
+
+export interface SubjectOfAlert {
+  kind: SubjectKind;
+  id: string;
+  name: string;
 }
 
 export type SuggestField = "schedule" | "tag" | "queue" | "kind" | "state" | "zone" | "worker" | "pipeline" | "any";
@@ -1494,6 +1810,16 @@ export interface WorkerStatus {
 /** What an operation takes and answers, by its method and path. */
 export interface Operations {
   GET: {
+    /** alert_rules.list */
+    "/api/alert-rules": { query?: { limit?: number; cursor?: string | null; }; answer: AlertRulePage; };
+    /** alert_rules.get */
+    "/api/alert-rules/{rule_id}": { params: { rule_id: string; }; answer: AlertRule; };
+    /** alerts.list */
+    "/api/alerts": { query?: { state?: AlertState | null; schedule_id?: string | null; limit?: number; cursor?: string | null; }; answer: AlertPage; };
+    /** alerts.counts */
+    "/api/alerts/counts": { answer: AlertCounts; };
+    /** alerts.get */
+    "/api/alerts/{alert_id}": { params: { alert_id: string; }; answer: AlertDetail; };
     /** attention.list */
     "/api/attention": { answer: AttentionReport; };
     /** audit_log.list */
@@ -1504,10 +1830,16 @@ export interface Operations {
     "/api/bulk/{bulk_id}": { params: { bulk_id: string; }; answer: BulkAction; };
     /** calendar.show */
     "/api/calendar": { query?: { granularity?: Granularity; timezone?: string | null; schedule_id?: string | null; from?: string | null; to?: string | null; }; answer: Calendar; };
+    /** channels.list */
+    "/api/channels": { query?: { limit?: number; cursor?: string | null; }; answer: ChannelPage; };
+    /** channels.get */
+    "/api/channels/{channel_id}": { params: { channel_id: string; }; answer: NotificationChannel; };
     /** dead_letters.by_error */
     "/api/dead-letters": { query?: { kind?: string | null; schedule_id?: string | null; code?: string | null; limit?: number; cursor?: string | null; }; answer: DeadLettersByErrorPage; };
     /** dead_letters.groups */
     "/api/dead-letters/groups": { query?: { q?: string | null; limit?: number; cursor?: string | null; }; answer: FailureGroupPage; };
+    /** deliveries.get */
+    "/api/deliveries/{delivery_id}": { params: { delivery_id: string; }; answer: AlertDelivery; };
     /** demo.show */
     "/api/demo": { answer: DemoSummary; };
     /** endpoints.list */
@@ -1518,6 +1850,14 @@ export interface Operations {
     "/api/limits": { answer: LimitUsage; };
     /** members.list */
     "/api/members": { query?: { limit?: number; cursor?: string | null; }; answer: MemberPage; };
+    /** monitors.list */
+    "/api/monitors": { query?: { limit?: number; cursor?: string | null; }; answer: MonitorPage; };
+    /** monitors.get */
+    "/api/monitors/{monitor_id}": { params: { monitor_id: string; }; answer: MonitorDetail; };
+    /** monitors.pings */
+    "/api/monitors/{monitor_id}/pings": { params: { monitor_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: MonitorPingPage; };
+    /** monitors.ping */
+    "/api/monitors/{monitor_id}/pings/{ping_id}": { params: { monitor_id: string; ping_id: string; }; answer: MonitorPing; };
     /** pipelines.list */
     "/api/pipelines": { query?: { limit?: number; cursor?: string | null; }; answer: PipelinePage; };
     /** pipelines.get */
@@ -1528,6 +1868,8 @@ export interface Operations {
     "/api/presets/{preset}": { params: { preset: string; }; answer: PresetContents; };
     /** queues.list */
     "/api/queues": { query?: { limit?: number; cursor?: string | null; }; answer: QueuePage; };
+    /** references.resolve */
+    "/api/resolve": { query: { kind: ReferenceKind; ref: string; }; answer: ReferenceResolution; };
     /** runs.list */
     "/api/runs": { query?: { limit?: number; cursor?: string | null; schedule_id?: string | null; kind?: string | null; queue?: string | null; q?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
     /** runs.count */
@@ -1551,7 +1893,7 @@ export interface Operations {
     /** runs.neighbours */
     "/api/runs/{run_id}/neighbours": { params: { run_id: string; }; answer: RunNeighbours; };
     /** schedules.list */
-    "/api/schedules": { query?: { limit?: number; cursor?: string | null; status?: ScheduleStatus | null; type?: TriggerType | null; kind?: string | null; tag?: string | null; q?: string | null; }; answer: SchedulePage; };
+    "/api/schedules": { query?: { sort?: string | null; limit?: number; cursor?: string | null; status?: ScheduleStatus | null; type?: TriggerType | null; kind?: string | null; tag?: string | null; q?: string | null; }; answer: SchedulePage; };
     /** schedules.count */
     "/api/schedules/count": { query?: { q?: string | null; }; answer: ScheduleCount; };
     /** schedules.export */
@@ -1604,6 +1946,16 @@ export interface Operations {
     "/metrics": {  };
   };
   POST: {
+    /** alert_rules.create */
+    "/api/alert-rules": { body: AlertRuleRequest; answer: AlertRule; };
+    /** alert_rules.preview */
+    "/api/alert-rules/preview": { body: AlertRulePreviewRequest; answer: AlertRulePreview; };
+    /** alerts.acknowledge */
+    "/api/alerts/{alert_id}/ack": { params: { alert_id: string; }; answer: AlertDetail; };
+    /** alerts.resolve */
+    "/api/alerts/{alert_id}/resolve": { params: { alert_id: string; }; answer: AlertDetail; };
+    /** alerts.snooze */
+    "/api/alerts/{alert_id}/snooze": { params: { alert_id: string; }; body: SnoozeRequest; answer: AlertDetail; };
     /** audit_log.revert */
     "/api/audit/{entry_id}/revert": { params: { entry_id: string; }; answer: Schedule; };
     /** bulk.create */
@@ -1614,6 +1966,10 @@ export interface Operations {
     "/api/bulk/{bulk_id}/resume": { params: { bulk_id: string; }; answer: BulkAction; };
     /** bulk.stop */
     "/api/bulk/{bulk_id}/stop": { params: { bulk_id: string; }; answer: BulkAction; };
+    /** channels.create */
+    "/api/channels": { body: ChannelRequest; answer: NotificationChannel; };
+    /** channels.test */
+    "/api/channels/{channel_id}/test": { params: { channel_id: string; }; answer: AlertDelivery; };
     /** dead_letters.mute */
     "/api/dead-letters/groups/{fingerprint}/mute": { params: { fingerprint: string; }; body?: MuteRequest; answer: MutedGroup; };
     /** dead_letters.unmute */
@@ -1626,6 +1982,12 @@ export interface Operations {
     "/api/keys": { body: ApiKeyRequest; answer: NewApiKey; };
     /** login_links.create */
     "/api/login-links": { answer: LoginLink; };
+    /** monitors.create */
+    "/api/monitors": { body: MonitorRequest; answer: MonitorDetail; };
+    /** monitors.pause */
+    "/api/monitors/{monitor_id}/pause": { params: { monitor_id: string; }; answer: MonitorDetail; };
+    /** monitors.resume */
+    "/api/monitors/{monitor_id}/resume": { params: { monitor_id: string; }; answer: MonitorDetail; };
     /** pipelines.run */
     "/api/pipelines/{pipeline}/run": { params: { pipeline: string; }; body?: PipelineRunRequest; answer: Run; };
     /** presets.load */
@@ -1642,6 +2004,8 @@ export interface Operations {
     "/api/runs/{run_id}/retry": { params: { run_id: string; }; answer: Run; };
     /** schedules.create */
     "/api/schedules": { body: ScheduleRequest; answer: Schedule; };
+    /** schedules.create_batch */
+    "/api/schedules/batch": { body: ScheduleBatchRequest; answer: ScheduleBatchResult; };
     /** schedules.preview */
     "/api/schedules/preview": { body: PreviewRequest; answer: SchedulePreview; };
     /** schedules.realign_all */
@@ -1684,14 +2048,26 @@ export interface Operations {
     "/api/tenants/{tenant_id}": { params: { tenant_id: string; }; body: TenantRequest; answer: TenantSettings; };
   };
   PATCH: {
+    /** alert_rules.change */
+    "/api/alert-rules/{rule_id}": { params: { rule_id: string; }; body: AlertRuleChange; answer: AlertRule; };
+    /** channels.change */
+    "/api/channels/{channel_id}": { params: { channel_id: string; }; body: ChannelChange; answer: NotificationChannel; };
+    /** monitors.change */
+    "/api/monitors/{monitor_id}": { params: { monitor_id: string; }; body: MonitorChange; answer: MonitorDetail; };
     /** schedules.patch */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: SchedulePatch; answer: Schedule; };
   };
   DELETE: {
+    /** alert_rules.delete */
+    "/api/alert-rules/{rule_id}": { params: { rule_id: string; }; answer: undefined; };
+    /** channels.delete */
+    "/api/channels/{channel_id}": { params: { channel_id: string; }; answer: undefined; };
     /** demo.remove */
     "/api/demo": { answer: DemoRemoved; };
     /** api_keys.revoke */
     "/api/keys/{key_id}": { params: { key_id: string; }; answer: undefined; };
+    /** monitors.delete */
+    "/api/monitors/{monitor_id}": { params: { monitor_id: string; }; answer: undefined; };
     /** schedules.delete */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; answer: undefined; };
     /** schedules.unskip */

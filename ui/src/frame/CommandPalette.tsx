@@ -73,15 +73,15 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     { value: "new", label: "New schedule", words: "create", hint: "n", act: () => go("/schedules/new") },
     {
       value: "failed",
-      label: "Failed runs of the last 24 hours",
+      label: "Failed runs, last 24 hours",
       words: "today",
       hint: "",
       act: () => go("/runs?q=state%3Afailed%2Cdead_letter%20since%3A24h"),
     },
-    { value: "key", label: "Create an API key", words: "copy", hint: "", act: () => go("/settings/keys") },
+    { value: "key", label: "Create API key", words: "copy", hint: "", act: () => go("/settings/keys") },
     {
       value: "theme",
-      label: "Switch the theme",
+      label: "Switch theme",
       words: "dark light",
       hint: "t",
       act: () => setPrefs({ theme: themeNow() === "dark" ? "light" : "dark" }),
@@ -95,7 +95,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     act: () => go(place.to),
   }));
   const groups = [
-    { heading: "Found", lines: found },
+    { heading: "Results", lines: found },
     { heading: "Commands", lines: matching(commands, text) },
     { heading: "Pages", lines: matching(places, text) },
   ].filter((group) => group.lines.length > 0);
@@ -124,7 +124,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
       />
       <Command.List className="max-h-[50vh] overflow-auto p-2">
         <Command.Empty className="p-4 text-center text-muted">
-          Nothing of this name. Ids are found by their beginning.
+          No results. IDs can be found by their first characters.
         </Command.Empty>
         {groups.map((group) => (
           <Command.Group

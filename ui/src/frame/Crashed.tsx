@@ -30,11 +30,7 @@ export function Crashed({ error, reset }: ErrorComponentProps) {
       <ErrorCard
         error={error}
         what={
-          away
-            ? "This page was not opened before the server went away"
-            : gone
-              ? "This page belongs to another version of Foliot"
-              : undefined
+          away ? "This page could not load while the server is offline" : gone ? "Foliot has been updated" : undefined
         }
         onRetry={() => {
           if (away || gone) anew();

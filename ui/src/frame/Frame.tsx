@@ -48,11 +48,7 @@ export function Frame() {
         )
       ) : session.error ? (
         <div className="mx-auto max-w-2xl p-6">
-          <ErrorCard
-            error={session.error}
-            what="The dashboard could not reach Foliot"
-            onRetry={() => void session.refetch()}
-          />
+          <ErrorCard error={session.error} what="Cannot reach Foliot" onRetry={() => void session.refetch()} />
         </div>
       ) : null}
       <Toaster theme={theme} position="bottom-right" closeButton />
@@ -71,7 +67,7 @@ function SignedIn({ out }: { out: boolean }) {
   const show = (what: keyof typeof CODE): void =>
     void lazyImport(CODE[what])().then(
       () => setOpen(what),
-      () => toast.error("The server does not answer; this was not opened before it went away"),
+      () => toast.error("The server is offline, and this page was not loaded before"),
     );
   useEffect(() => preloadWhenIdle([...Object.values(CODE), loadZones]), []);
   everSignedIn ||= !out;

@@ -24,7 +24,7 @@ export function LiveStatus() {
     <button
       type="button"
       onClick={() => live.reconnectNow()}
-      title={state.kind === "live" ? "Changes arrive by themselves" : "Press to try at once"}
+      title={state.kind === "live" ? "Updates appear automatically" : "Click to retry now"}
       className={cx(
         "flex items-center gap-1.5 rounded px-2 py-1 text-xs whitespace-nowrap",
         state.kind === "offline" ? "bg-failed-tint font-medium text-failed-ink" : "text-muted",

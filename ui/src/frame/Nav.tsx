@@ -14,12 +14,20 @@ import { brief } from "@/time/format";
 import { clock, mark } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
-import { type PageLink, PAGES } from "./navigation";
+import { GROUPS, type PageLink, PAGES } from "./navigation";
 
 /** The counts beside the names: running runs, and dead letters that are neither resolved nor muted; */
 const OPEN = "state:running,dead_letter -resolved:true -muted:true";
 /** muted ones are counted apart. */
 const MUTED = "muted:true -resolved:true";
+
+/** Colours and words of the counts. */
+const BADGES: Record<string, [string, string]> = {
+  dead: ["bg-dead-tint font-medium text-dead-ink", "dead letters"],
+  alerts: ["bg-failed-tint font-medium text-failed-ink", "open alerts"],
+  running: ["bg-running-tint text-running-ink", "running now"],
+  schedules: ["text-muted", "schedules"],
+};
 
 /** The navigation: pages with their counts, version and clock. */
 export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; narrow?: boolean; onGo?: () => void }) {
@@ -28,7 +36,19 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
   const { pathname } = useLocation();
   const data = useCount(OPEN);
   const muted = useCount(MUTED)?.count ?? 0;
-  const counts = { running: data?.by_state.running, dead: data?.by_state.dead_letter, schedules: undefined };
+  const alerts = useQuery({
+    queryKey: queryKeys.alertCounts,
+    queryFn: ({ signal }) => ask("/api/alerts/counts", { signal }),
+    retry: false,
+    refetchInterval: 30_000,
+  }).data?.open;
+  const schedules = useQuery({
+    queryKey: ["schedules", "count", ""],
+    queryFn: ({ signal }) => ask("/api/schedules/count", { signal }),
+    retry: false,
+    refetchInterval: 60_000,
+  }).data?.count;
+  const counts = { running: data?.by_state.running, dead: data?.by_state.dead_letter, alerts, schedules };
   return (
     <nav
       aria-label="Pages"
@@ -43,20 +63,29 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
         <Logo />
         {folded ? null : <span className="text-base">foliot</span>}
       </Link>
-      <ul className="flex flex-1 flex-col gap-0.5 overflow-y-auto px-2 py-2">
-        {PAGES.map((place) => (
-          <li key={place.to}>
-            <Item
-              place={place}
-              folded={folded}
-              here={place.to === "/" ? pathname === "/" : pathname.startsWith(place.to)}
-              count={place.count && counts[place.count]}
-              muted={place.count === "dead" ? muted : 0}
-              onGo={onGo}
-            />
-          </li>
+      <div className="flex flex-1 flex-col gap-3 overflow-y-auto px-2 py-2">
+        {GROUPS.map((group) => (
+          <div key={group}>
+            <p id={`nav-${group}`} className={folded ? "sr-only" : "px-2 pb-1 text-[11px] font-medium text-muted"}>
+              {group}
+            </p>
+            <ul aria-labelledby={`nav-${group}`} className="flex flex-col gap-0.5">
+              {PAGES.filter((place) => place.group === group).map((place) => (
+                <li key={place.to}>
+                  <Item
+                    place={place}
+                    folded={folded}
+                    here={place.to === "/" ? pathname === "/" : pathname.startsWith(place.to)}
+                    count={place.count && counts[place.count]}
+                    muted={place.count === "dead" ? muted : 0}
+                    onGo={onGo}
+                  />
+                </li>
+              ))}
+            </ul>
+          </div>
         ))}
-      </ul>
+      </div>
       <div className={cx("flex flex-col gap-1 border-t px-2 py-2 text-xs text-muted", folded && "items-center")}>
         <a
           href="/docs"
@@ -131,11 +160,8 @@ function Item({
       {folded ? <span className="sr-only">{place.label}</span> : place.label}
       {count && !folded ? (
         <span
-          className={cx(
-            "ml-auto rounded-full px-1.5 text-xs",
-            place.count === "dead" ? "bg-dead-tint font-medium text-dead-ink" : "bg-running-tint text-running-ink",
-          )}
-          title={place.count === "dead" ? "dead letters" : "running now"}
+          className={cx("ml-auto rounded-full px-1.5 text-xs", BADGES[place.count ?? "running"]?.[0])}
+          title={BADGES[place.count ?? "running"]?.[1]}
         >
           {brief(count)}
         </span>

@@ -6,10 +6,10 @@ import { Page } from "@/parts/Page";
 
 export function NotFound() {
   return (
-    <Page title="No such page">
+    <Page title="Page not found">
       <Empty
         icon={Compass}
-        title="There is no page at this address"
+        title="This page does not exist"
         actions={
           <Link to="/" className="text-accent underline">
             Go to the overview

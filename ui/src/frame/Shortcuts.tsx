@@ -6,7 +6,7 @@ import { PAGES, SHORTCUTS } from "./navigation";
 /** All keys on one sheet. */
 export default function Shortcuts({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
-    <Modal open={open} onClose={onClose} title="Keys" wide>
+    <Modal open={open} onClose={onClose} title="Keyboard shortcuts" wide>
       <div className="gap-x-8 sm:columns-2">
         {[
           ...SHORTCUTS,
@@ -27,7 +27,7 @@ export default function Shortcuts({ open, onClose }: { open: boolean; onClose: (
           </section>
         ))}
       </div>
-      <p className="text-xs text-muted">Keys are never active while you type.</p>
+      <p className="text-xs text-muted">Shortcuts are off while you type.</p>
     </Modal>
   );
 }

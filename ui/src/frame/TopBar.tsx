@@ -26,7 +26,7 @@ export function TopBar({
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2 md:px-4">
       <Button kind="quiet" className="md:hidden" aria-label="Pages" icon={<Burger size={18} />} onClick={onNav} />
       {session?.tenant_id ? (
-        <span className="max-w-40 truncate px-2 font-medium max-sm:hidden" title="The tenant whose things these are">
+        <span className="max-w-40 truncate px-2 font-medium max-sm:hidden" title="Current tenant">
           {session.tenant_id}
         </span>
       ) : null}

@@ -1,5 +1,5 @@
 import {
-  Activity,
+  BellRing,
   CalendarDays,
   CalendarClock,
   Gauge,
@@ -8,6 +8,7 @@ import {
   LayoutDashboard,
   type LucideIcon,
   Play,
+  ScrollText,
   Settings,
   Webhook,
   Workflow,
@@ -16,28 +17,33 @@ import {
 /** The shortcut as this platform's keyboard names it. */
 export const MOD_K = navigator.userAgent.includes("Mac") ? "⌘K" : "Ctrl K";
 
+/** The headings of the navigation, in order. */
+export const GROUPS = ["Observe", "Build", "Operate"] as const;
+
 export interface PageLink {
   label: string;
   to: string;
   key: string;
   icon: LucideIcon;
+  group: (typeof GROUPS)[number];
   /** The count shown beside it. */
-  count?: "schedules" | "running" | "dead";
+  count?: "schedules" | "running" | "dead" | "alerts";
 }
 
 /** The pages of the navigation, with the second key after `g`. */
 export const PAGES: readonly PageLink[] = [
-  { label: "Overview", to: "/", key: "o", icon: LayoutDashboard },
-  { label: "Schedules", to: "/schedules", key: "s", icon: CalendarClock },
-  { label: "Calendar", to: "/calendar", key: "c", icon: CalendarDays },
-  { label: "Runs", to: "/runs", key: "r", icon: Play, count: "running" },
-  { label: "Crawls & articles", to: "/crawls", key: "a", icon: Globe },
-  { label: "Pipelines", to: "/pipelines", key: "p", icon: Workflow },
-  { label: "Dead letters", to: "/dead-letters", key: "d", icon: Inbox, count: "dead" },
-  { label: "Endpoints", to: "/endpoints", key: "e", icon: Webhook },
-  { label: "Queues & workers", to: "/queues", key: "q", icon: Gauge },
-  { label: "Activity", to: "/activity", key: "y", icon: Activity },
-  { label: "Settings", to: "/settings", key: ",", icon: Settings },
+  { group: "Observe", label: "Overview", to: "/", key: "o", icon: LayoutDashboard },
+  { group: "Observe", label: "Runs", to: "/runs", key: "r", icon: Play, count: "running" },
+  { group: "Observe", label: "Calendar", to: "/calendar", key: "c", icon: CalendarDays },
+  { group: "Observe", label: "Alerts", to: "/alerts", key: "l", icon: BellRing, count: "alerts" },
+  { group: "Build", label: "Schedules", to: "/schedules", key: "s", icon: CalendarClock, count: "schedules" },
+  { group: "Build", label: "Crawls & articles", to: "/crawls", key: "a", icon: Globe },
+  { group: "Build", label: "Pipelines", to: "/pipelines", key: "p", icon: Workflow },
+  { group: "Operate", label: "Dead letters", to: "/dead-letters", key: "d", icon: Inbox, count: "dead" },
+  { group: "Operate", label: "Endpoints", to: "/endpoints", key: "e", icon: Webhook },
+  { group: "Operate", label: "Queues & workers", to: "/queues", key: "q", icon: Gauge },
+  { group: "Operate", label: "Audit log", to: "/audit-log", key: "y", icon: ScrollText },
+  { group: "Operate", label: "Settings", to: "/settings", key: ",", icon: Settings },
 ];
 
 export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
@@ -45,10 +51,10 @@ export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
     "Anywhere",
     [
       [MOD_K, "search or run a command"],
-      ["g …", "go to a page (its letter is shown beside it)"],
+      ["g …", "go to a page (by its letter)"],
       ["n", "new schedule"],
-      ["t", "theme"],
-      ["?", "this sheet"],
+      ["t", "switch theme"],
+      ["?", "show shortcuts"],
       ["esc", "clear, close"],
     ],
   ],
@@ -80,7 +86,7 @@ export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
   [
     "Logs",
     [
-      ["/", "search (Ctrl F, too)"],
+      ["/", "search (also Ctrl F)"],
       [".", "next error"],
       ["f", "follow"],
       ["w", "wrap lines"],

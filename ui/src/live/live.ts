@@ -19,7 +19,7 @@ export function useOffline(): string | null {
   const state = useLiveState();
   const unreachable = useSyncExternalStore(onReachabilityChange, isUnreachable);
   return unreachable && state.kind !== "live"
-    ? "Offline – the server does not answer. This works again when it does."
+    ? "Offline – the server is not responding. Try again once it is back."
     : null;
 }
 

@@ -11,6 +11,8 @@ export interface ConfirmProps {
   /** A verb and its number: "Cancel 31 runs". */
   action: string;
   danger?: boolean;
+  /** The other button; not "Cancel" where the action itself cancels something. */
+  dismiss?: string;
   /** The text that must be typed to confirm: the number, or the name. */
   type?: string;
   /** False when no request is sent. */
@@ -28,6 +30,7 @@ export function Confirm({
   title,
   action,
   danger,
+  dismiss,
   type,
   acts,
   ready,
@@ -35,7 +38,7 @@ export function Confirm({
 }: ConfirmProps) {
   return (
     <Modal open={open} onClose={onClose} title={title}>
-      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, type, acts, ready }}>
+      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, dismiss, type, acts, ready }}>
         {children}
       </Body>
     </Modal>
@@ -47,6 +50,7 @@ function Body({
   onConfirm,
   action,
   danger,
+  dismiss = "Cancel",
   type,
   acts = true,
   ready: known = true,
@@ -72,7 +76,7 @@ function Body({
       {type !== undefined ? (
         <label className="flex flex-col gap-1 text-sm">
           <span>
-            Type <code className="font-mono">{type}</code> to go on
+            Type <code className="font-mono">{type}</code> to confirm
           </span>
           <input
             value={typed}
@@ -83,7 +87,7 @@ function Body({
         </label>
       ) : null}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave as it is</Button>
+        <Button onClick={onClose}>{dismiss}</Button>
         <Button type="submit" kind={danger ? "danger" : "primary"} disabled={!ready} busy={busy} acts={acts}>
           {action}
         </Button>

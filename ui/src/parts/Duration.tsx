@@ -14,7 +14,10 @@ function Counting({ since }: { since: string }) {
 function Fixed({ ms }: { ms?: number | null }) {
   const known = ms !== null && ms !== undefined;
   return (
-    <span className="whitespace-nowrap" title={known ? `${Math.round(ms).toLocaleString("en-US")} ms` : undefined}>
+    <span
+      className="whitespace-nowrap tabular-nums"
+      title={known ? `${Math.round(ms).toLocaleString("en-US")} ms` : undefined}
+    >
       {duration(ms)}
     </span>
   );

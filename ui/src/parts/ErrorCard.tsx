@@ -25,7 +25,7 @@ export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
   const secured = useSession()?.mode === "secured";
   const known = error instanceof ProblemError ? error : null;
   const Icon = known?.offline ? CloudOff : TriangleAlert;
-  const title = what ?? known?.problem.title ?? "This page met a fault of its own";
+  const title = what ?? known?.problem.title ?? "Something went wrong on this page";
   const detail = known ? known.message : error instanceof Error ? error.message : String(error);
   return (
     <div
@@ -41,7 +41,7 @@ export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
         <p className="break-words">{detail}</p>
         {known && !bar ? (
           <p className="mt-1 font-mono text-xs text-muted">
-            {known.request.method} {known.request.path.slice(0, 120)} · {known.status || "no answer"} ·{" "}
+            {known.request.method} {known.request.path.slice(0, 120)} · {known.status || "no response"} ·{" "}
             {clock(known.at.getTime(), zone, "second")} {mark(known.at.getTime(), zone)}
             {known.requestId ? ` · ${known.requestId}` : ""}
           </p>

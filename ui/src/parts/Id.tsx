@@ -2,12 +2,14 @@ import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 
 import { copyText } from "./copy/clipboard";
+import { cx } from "./cx";
 import { Link } from "./Link";
 
 /** run_01a1…0ef9e9: the middle is cut out, the whole is on hover and in the clipboard. */
 export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`);
 
-export function Id({ id, to }: { id: string; to?: string }) {
+/** An id; its copy button appears on hover, or always with `shown`. */
+export function Id({ id, to, shown }: { id: string; to?: string; shown?: boolean }) {
   const [copied, setCopied] = useState(false);
   const text = <span className="font-mono text-xs">{shortId(id)}</span>;
   return (
@@ -22,7 +24,10 @@ export function Id({ id, to }: { id: string; to?: string }) {
       <button
         type="button"
         aria-label={`Copy ${id}`}
-        className="rounded-sm p-0.5 text-muted opacity-0 hover:text-ink focus-visible:opacity-100 group-hover/id:opacity-100"
+        className={cx(
+          "rounded-sm p-0.5 text-muted hover:text-ink",
+          !shown && "opacity-0 focus-visible:opacity-100 group-hover/id:opacity-100",
+        )}
         onClick={(event) => {
           event.preventDefault();
           event.stopPropagation();

@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
 
-import { absolute, both, brief, bytes, clock, duration, exact, humane, percent, relative, short } from "./format";
+import {
+  absolute,
+  both,
+  brief,
+  bytes,
+  clock,
+  duration,
+  exact,
+  humane,
+  percent,
+  relative,
+  short,
+  titleTime,
+} from "./format";
 
 const STOCKHOLM = "Europe/Stockholm";
 const ANGELES = "America/Los_Angeles";
@@ -24,6 +37,13 @@ describe("durations are as people say them", () => {
     [null, "–"],
     [Number.NaN, "–"],
   ])("%s ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
+});
+
+test("the time in a title names today and yesterday, and never lacks its zone", () => {
+  const now = at("2026-11-16T12:00:00Z");
+  expect(titleTime("2026-11-16T11:00:00Z", STOCKHOLM, now)).toBe("today 12:00 CET");
+  expect(titleTime("2026-11-15T22:59:00Z", STOCKHOLM, now)).toBe("yesterday 23:59 CET");
+  expect(titleTime("2026-11-14T11:00:00Z", STOCKHOLM, now)).toBe("Sat 14 Nov 12:00 CET");
 });
 
 test("a moment below a day is relative, beyond it absolute with its zone", () => {

@@ -75,6 +75,19 @@ export function short(at: string | number, zone: string, now: number, precision:
   return same ? `${clock(when, zone, precision)} ${mark(when, zone)}` : absolute(when, zone, now, precision);
 }
 
+/** "today 12:00 CET", "yesterday 12:00 CET", otherwise "Mon 16 Nov 12:00 CET": for titles. */
+export function titleTime(at: string | number, zone: string, now: number): string {
+  const when = millis(at);
+  const near = [
+    ["today", 0],
+    ["yesterday", DAY],
+  ] as const;
+  for (const [word, back] of near) {
+    if (day(when, zone, now) === day(now - back, zone, now)) return `${word} ${clock(when, zone)} ${mark(when, zone)}`;
+  }
+  return absolute(when, zone, now);
+}
+
 /** Relative below 24 hours, absolute beyond. */
 export function humane(at: string | number, zone: string, now: number): string {
   return Math.abs(millis(at) - now) < DAY ? relative(at, now) : absolute(at, zone, now);

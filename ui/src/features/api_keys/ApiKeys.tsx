@@ -17,10 +17,10 @@ import { useCommand } from "@/parts/useCommand";
 
 const ROLES = ["viewer", "operator", "admin"] as const;
 const LIVES = [
-  ["", "until it is revoked"],
-  ["30", "for 30 days"],
-  ["90", "for 90 days"],
-  ["365", "for a year"],
+  ["", "never"],
+  ["30", "in 30 days"],
+  ["90", "in 90 days"],
+  ["365", "in 1 year"],
 ] as const;
 
 /** API keys of the tenant; the value of a new one is shown once. */
@@ -43,19 +43,19 @@ export function Keys() {
       aside={
         may ? (
           <Button acts size="small" kind="primary" onClick={() => setMaking(true)}>
-            Create a key
+            Create key
           </Button>
         ) : null
       }
     >
       {local ? (
         <p className="border-b px-4 py-2 text-sm text-muted">
-          This Foliot listens on this machine only and needs no key. Keys are checked once it has a signing key.
+          This server only listens on this machine and does not need a key. Keys are enforced once a signing key is set.
         </p>
       ) : null}
       {keys.error ? (
         <div className="p-4">
-          <ErrorCard error={keys.error} what="The keys could not be read" onRetry={() => void keys.refetch()} />
+          <ErrorCard error={keys.error} what="Could not load API keys" onRetry={() => void keys.refetch()} />
         </div>
       ) : keys.isPending ? (
         <SkeletonRows rows={3} />
@@ -67,10 +67,10 @@ export function Keys() {
               <code className="font-mono text-xs">{key.hint}…</code>
               <span className="w-20 text-muted">{key.role}</span>
               <span className="text-xs text-muted">
-                made by {key.created_by} <Instant at={key.created_at} /> ·{" "}
+                created by {key.created_by} <Instant at={key.created_at} /> ·{" "}
                 {key.last_used_at ? (
                   <>
-                    used <Instant at={key.last_used_at} />
+                    last used <Instant at={key.last_used_at} />
                   </>
                 ) : (
                   "never used"
@@ -78,10 +78,10 @@ export function Keys() {
                 ·{" "}
                 {key.expires_at ? (
                   <>
-                    counts until <Instant at={key.expires_at} as="short" />
+                    expires <Instant at={key.expires_at} as="short" />
                   </>
                 ) : (
-                  "counts until it is revoked"
+                  "never expires"
                 )}
               </span>
               {may ? (
@@ -94,10 +94,10 @@ export function Keys() {
         </ul>
       ) : (
         <Empty icon={KeyRound} title="No API keys">
-          A program shows one instead of a person's token.
+          Programs use an API key to authenticate.
         </Empty>
       )}
-      <Modal open={making} onClose={() => setMaking(false)} title="Create an API key">
+      <Modal open={making} onClose={() => setMaking(false)} title="Create API key">
         {making ? <Making onClose={() => setMaking(false)} /> : null}
       </Modal>
       <Confirm
@@ -106,11 +106,9 @@ export function Keys() {
         danger
         title={`Revoke ${revoking?.name ?? ""}?`}
         action="Revoke"
-        onConfirm={() =>
-          act("DELETE", "/api/keys/{key_id}", { params: { key_id: revoking?.id ?? "" } }, "Revoked: it counts no more")
-        }
+        onConfirm={() => act("DELETE", "/api/keys/{key_id}", { params: { key_id: revoking?.id ?? "" } }, "Key revoked")}
       >
-        Requests with it are refused from now on. This cannot be undone.
+        Requests with this key will be rejected immediately. This cannot be undone.
       </Confirm>
     </Card>
   );
@@ -141,7 +139,7 @@ function Making({ onClose }: { onClose: () => void }) {
       }}
     >
       <label className="flex flex-col gap-1">
-        Name, so that you know it again
+        Name
         <input
           autoFocus
           required
@@ -152,19 +150,19 @@ function Making({ onClose }: { onClose: () => void }) {
         />
       </label>
       <label className="flex flex-col gap-1">
-        May do what
+        Role
         <select
           value={role}
           onChange={(event) => setRole(event.target.value as (typeof ROLES)[number])}
           className="h-8 rounded border bg-bg px-2"
         >
-          <option value="viewer">viewer: reads</option>
-          <option value="operator">operator: reads, changes and runs</option>
+          <option value="viewer">viewer: read only</option>
+          <option value="operator">operator: read, edit and run</option>
           <option value="admin">admin: also keys, secrets and the audit log</option>
         </select>
       </label>
       <label className="flex flex-col gap-1">
-        Counts
+        Expires
         <select
           value={days}
           onChange={(event) => setDays(event.target.value)}
@@ -177,11 +175,11 @@ function Making({ onClose }: { onClose: () => void }) {
           ))}
         </select>
       </label>
-      {error ? <ErrorCard error={error} what="No key was made" bar /> : null}
+      {error ? <ErrorCard error={error} what="Could not create the key" bar /> : null}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" disabled={!name.trim()}>
-          Create the key
+          Create key
         </Button>
       </div>
     </form>
@@ -193,10 +191,7 @@ function Made({ made, onClose }: { made: { name: string; key: string }; onClose:
   const curl = `curl -sS -H "Authorization: Bearer $FOLIOT_TOKEN" ${window.location.origin}/api/schedules`;
   return (
     <div className="flex flex-col gap-4 text-sm">
-      <p>
-        This is the only time that {made.name} is shown. Foliot keeps a fingerprint of it, and cannot tell it to you
-        again.
-      </p>
+      <p>Copy {made.name} now: it is not shown again. Foliot stores only a fingerprint.</p>
       {[made.key, line, curl].map((text) => (
         <div key={text} className="flex items-center gap-2 rounded border bg-surface p-2">
           <code className="min-w-0 flex-1 font-mono text-xs break-all">{text}</code>
@@ -205,7 +200,7 @@ function Made({ made, onClose }: { made: { name: string; key: string }; onClose:
       ))}
       <div className="flex justify-end">
         <Button kind="primary" onClick={onClose}>
-          I have kept it
+          I have saved it
         </Button>
       </div>
     </div>

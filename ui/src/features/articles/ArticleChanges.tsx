@@ -25,13 +25,13 @@ export function ArticleChanges({ job, article }: { job: string; article: string 
     const titles = data.title === before.title ? [] : diffLines(before.title ?? "", data.title ?? "");
     return [titles, diffLines(before.content ?? "", data.content ?? "")];
   }, [data]);
-  if (error) return <ErrorCard error={error} what="The changes could not be read" onRetry={() => void refetch()} />;
+  if (error) return <ErrorCard error={error} what="Could not load the changes" onRetry={() => void refetch()} />;
   if (!data) return <Skeleton className="h-32 w-full" />;
-  if (!data.previous) return <p className="text-muted">It was never seen to change.</p>;
+  if (!data.previous) return <p className="text-muted">No changes seen so far.</p>;
   return (
     <div className="flex max-w-[72ch] flex-col gap-3">
       <p className="text-xs text-muted">
-        <DiffText fate="gone" text="struck through: was there" /> · <DiffText fate="came" text="underlined: is new" />
+        <DiffText fate="gone" text="struck through: removed" /> · <DiffText fate="came" text="underlined: added" />
       </p>
       {title.length ? (
         <div className="text-lg font-medium break-words" role="group" aria-label="Title">
@@ -43,7 +43,7 @@ export function ArticleChanges({ job, article }: { job: string; article: string 
           <DiffView all={text} />
         </div>
       ) : (
-        <p className="text-muted">The text is as it was.</p>
+        <p className="text-muted">The text is unchanged.</p>
       )}
     </div>
   );
@@ -72,7 +72,7 @@ function UnchangedLines({ lines, first, last }: { lines: readonly string[]; firs
   return (
     <>
       {head ? <p className="whitespace-pre-wrap text-muted">{lines.slice(0, head).join("\n")}</p> : null}
-      <p className="text-xs text-muted">… {number(hidden)} lines as before …</p>
+      <p className="text-xs text-muted">… {number(hidden)} unchanged lines</p>
       {tail ? <p className="whitespace-pre-wrap text-muted">{lines.slice(-tail).join("\n")}</p> : null}
     </>
   );

@@ -69,8 +69,8 @@ export function Articles({ job }: { job: JobReport }) {
           <span className="flex min-w-0 items-baseline gap-2">
             <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span>
             {row.read?.previous_scraped_at ? (
-              <span className="shrink-0 text-xs text-muted" title="Its text has changed: open it to see how">
-                has changed
+              <span className="shrink-0 text-xs text-muted" title="The text changed. Open it to see the difference.">
+                changed
               </span>
             ) : null}
           </span>
@@ -95,7 +95,7 @@ export function Articles({ job }: { job: JobReport }) {
       { id: "language", header: "Language", width: "80px", card: "none", cell: (row) => row.read?.language ?? "–" },
       {
         id: "at",
-        header: "Read",
+        header: "Fetched",
         width: "120px",
         card: "none",
         cell: (row) => <Instant at={row.read?.scraped_at ?? row.failed?.attempted_at} />,
@@ -156,7 +156,7 @@ export function Articles({ job }: { job: JobReport }) {
         fill={false}
         empty={
           <Empty title={outcome ? "None" : "Nothing yet"}>
-            {outcome ? null : "Pages appear here as they are read."}
+            {outcome ? null : "Articles appear here as they are fetched."}
           </Empty>
         }
       />
@@ -199,7 +199,7 @@ function Reader({ job, article }: { job: string; article: ArticleResult }) {
       {text.length > 5000 && !whole && !changes ? (
         <div>
           <Button size="small" onClick={() => setWhole(true)}>
-            Show the rest
+            Show all
           </Button>
         </div>
       ) : null}

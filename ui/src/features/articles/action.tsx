@@ -22,12 +22,12 @@ function ArticlesForm(form: ActionFormProps) {
         label="Articles, one per line"
         rows={7}
         placeholder={"https://example.com/news/1\nhttps://example.com/news/2, Example, news, 3"}
-        hint="A URL; behind it, if wanted, its source, category and priority, with a comma and a blank between them."
+        hint="A URL, optionally followed by source, category and priority, separated by a comma and a space."
       />
       <ActionInput
         form={form}
         name="max_age_seconds"
-        label="Use a copy that is younger than, in seconds"
+        label="Reuse cached copies up to (seconds old)"
         placeholder="0"
         className="max-w-72"
       />

@@ -45,7 +45,7 @@ export function AuditEntry({ entry, onReverted }: { entry: AuditLogEntry; onReve
         <button
           type="button"
           aria-expanded={open}
-          aria-label={`${open ? "Hide" : "Show"} what changed`}
+          aria-label={`${open ? "Hide" : "Show"} changes`}
           onClick={() => setOpen(!open)}
           className="rounded-sm p-0.5 text-muted hover:text-ink"
         >
@@ -89,7 +89,7 @@ export function AuditEntry({ entry, onReverted }: { entry: AuditLogEntry; onReve
               ) : null}
             </ul>
           ) : (
-            <p className="text-muted">Nothing but the fact itself was kept.</p>
+            <p className="text-muted">No further details were recorded.</p>
           )}
           {isScheduleEdit(entry) ? <RevertButton entry={entry} name={called ?? id} onReverted={onReverted} /> : null}
           <p className="mt-2 text-muted">

@@ -46,15 +46,15 @@ export default function AuditLogPage() {
   };
   return (
     <Page
-      title="Activity"
+      title="Audit log"
       actions={
         <>
           <Button
             icon={<Download size={14} aria-hidden />}
             disabled={!list.rows.length}
-            onClick={() => downloadText(JSON.stringify(list.rows, null, 2), "activity.json")}
+            onClick={() => downloadText(JSON.stringify(list.rows, null, 2), "audit-log.json")}
           >
-            Export what is shown
+            Export these entries
           </Button>
           <CopyAs
             call={{ method: "GET", path: pathOf("/api/audit", { query: { ...query, limit: 100 } }), cli: "audit list" }}
@@ -63,15 +63,15 @@ export default function AuditLogPage() {
       }
     >
       <div className="flex flex-wrap items-end gap-3 text-sm">
-        <Field label="Who" value={user} onChange={setUser} placeholder="ada" />
+        <Field label="Actor" value={user} onChange={setUser} placeholder="ada" />
         <label className="flex flex-col gap-1">
-          <span className="text-xs text-muted">What</span>
+          <span className="text-xs text-muted">Type</span>
           <select
             value={thing}
             onChange={(event) => setThing(event.target.value)}
             className="h-8 rounded border bg-bg px-2"
           >
-            <option value="">everything</option>
+            <option value="">all types</option>
             {THINGS.map((thing) => (
               <option key={thing} value={thing}>
                 {thing.replaceAll("_", " ")}
@@ -79,15 +79,15 @@ export default function AuditLogPage() {
             ))}
           </select>
         </label>
-        <Field label="Its id or name" value={thingId} onChange={setThingId} placeholder="sch_…" mono />
-        <Field label="Did" value={verb} onChange={setVerb} placeholder="pause" />
+        <Field label="Object" value={thingId} onChange={setThingId} placeholder="sch_…" mono />
+        <Field label="Action" value={verb} onChange={setVerb} placeholder="pause" />
         {filtered ? (
           <Button kind="quiet" onClick={clear}>
-            Clear the filter
+            Clear filters
           </Button>
         ) : null}
       </div>
-      {list.error ? <ErrorCard error={list.error} what="The log could not be read" onRetry={list.refetch} /> : null}
+      {list.error ? <ErrorCard error={list.error} what="Could not load the audit log" onRetry={list.refetch} /> : null}
       {list.loading ? (
         <SkeletonRows />
       ) : list.rows.length ? (
@@ -108,10 +108,10 @@ export default function AuditLogPage() {
         </div>
       ) : list.error ? null : (
         <Empty
-          title={filtered ? "Nothing matches" : "No changes yet"}
-          actions={filtered ? <Button onClick={clear}>Clear the filter</Button> : null}
+          title={filtered ? "No entries match" : "No changes yet"}
+          actions={filtered ? <Button onClick={clear}>Clear filters</Button> : null}
         >
-          Every change is written here, with how the thing was before and after.
+          Every change is recorded here, with its values before and after.
         </Empty>
       )}
     </Page>

@@ -23,14 +23,14 @@ export function RevertButton({
   const [asking, setAsking] = useState(false);
   const go = useNavigateTo();
   const mayWrite = usePermission("write:schedule");
-  const look = { label: "Look at it", onClick: () => go(`/schedules/${entry.thing_id}`) };
+  const look = { label: "View", onClick: () => go(`/schedules/${entry.thing_id}`) };
   const revert = async (): Promise<void> => {
     try {
       const now = await send("POST", "/api/audit/{entry_id}/revert", { params: { entry_id: entry.id } });
-      toast.success(`${now.name} is as it was before`, { action: look });
+      toast.success(`Reverted ${now.name}`, { action: look });
       onReverted?.();
     } catch (error) {
-      toast.error(`Nothing was put back: ${messageOf(error)}`, { action: look, duration: 15_000 });
+      toast.error(`Could not revert: ${messageOf(error)}`, { action: look, duration: 15_000 });
     }
   };
   if (!mayWrite) return null;
@@ -42,11 +42,11 @@ export function RevertButton({
       <Confirm
         open={asking}
         onClose={() => setAsking(false)}
-        title={`Revert this edit of ${name}?`}
+        title={`Revert this change to ${name}?`}
         action="Revert"
         onConfirm={revert}
       >
-        Restores what was there before this edit, as a new version. Refused if the schedule has been edited since.
+        Restores the previous settings as a new version. Not possible if the schedule has been edited since.
       </Confirm>
     </div>
   );

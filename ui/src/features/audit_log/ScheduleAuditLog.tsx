@@ -18,8 +18,8 @@ const VERBS: Record<string, string> = {
   patch: "changed it",
   replace: "changed it",
   tag: "tagged it",
-  revert: "took an edit back",
-  test: "tried its target out",
+  revert: "reverted an edit",
+  test: "sent a test",
   update: "changed it",
 };
 
@@ -32,7 +32,7 @@ export function ScheduleAuditLog({ id }: { id: string }) {
     retry: false,
   });
   if (isPending) return <SkeletonRows rows={4} />;
-  if (error) return <ErrorCard error={error} what="What was done could not be read" onRetry={() => void refetch()} />;
+  if (error) return <ErrorCard error={error} what="Could not load the audit log" onRetry={() => void refetch()} />;
   if (!data.items.length) return <Empty title="No changes yet" />;
   return (
     <div className="overflow-hidden rounded-lg border">
@@ -66,8 +66,8 @@ export function ScheduleAuditLog({ id }: { id: string }) {
       </ul>
       {data.next_cursor ? (
         <p className="border-t px-3 py-2">
-          <Link to={`/activity?thing=schedule&thing_id=${id}`} className="text-accent hover:underline">
-            Everything that was done
+          <Link to={`/audit-log?thing=schedule&thing_id=${id}`} className="text-accent hover:underline">
+            View in audit log
           </Link>
         </p>
       ) : null}

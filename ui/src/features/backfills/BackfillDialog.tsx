@@ -93,30 +93,30 @@ function BackfillForm({
       }}
     >
       <p className="text-sm text-muted">
-        One run for each instant of the period. Each receives its instant, uses the current settings, and counts as open
-        while it runs. No instant gets two runs, however often you ask.
+        Creates one run per scheduled time in the period, with the current settings. Each run receives its scheduled
+        time. Repeating a backfill never creates duplicates.
       </p>
       <div className="grid gap-3 text-sm sm:grid-cols-2">
         <DateTimeInput label={`From (${city(viewer)})`} value={from} onChange={setFrom} required />
-        <DateTimeInput label={`To, or empty for now (${city(viewer)})`} value={to} onChange={setTo} />
+        <DateTimeInput label={`To, empty for now (${city(viewer)})`} value={to} onChange={setTo} />
       </div>
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3 text-sm">
         <span className="flex items-center gap-2">
-          Instants
+          Include
           <Segments
-            label="Which instants"
+            label="Which scheduled times"
             value={which}
             onChange={setWhich}
             choices={[
-              ["missing", "Without success"],
+              ["missing", "Missing or failed"],
               ["all", "All"],
             ]}
           />
         </span>
         <span className="flex items-center gap-2">
-          A second
+          Rate
           <Segments
-            label="How many a second"
+            label="Runs per second"
             value={rate}
             onChange={setRate}
             choices={RATES.map((rate) => [rate, rate] as const)}
@@ -124,9 +124,9 @@ function BackfillForm({
         </span>
       </div>
       {trial.error ? (
-        <ErrorCard error={trial.error} what="This cannot be made up for" onRetry={() => void trial.refetch()} />
+        <ErrorCard error={trial.error} what="Cannot backfill this period" onRetry={() => void trial.refetch()} />
       ) : null}
-      {error ? <ErrorCard error={error} what="Nothing was begun" bar /> : null}
+      {error ? <ErrorCard error={error} what="Could not start the backfill" bar /> : null}
       {trial.error ? null : trial.data ? (
         <div className={trial.isPlaceholderData || settled !== asked ? "opacity-60" : undefined}>
           <DryRunSummary trial={trial.data} zone={viewer} />
@@ -135,9 +135,9 @@ function BackfillForm({
         <Skeleton className="h-20 w-full" />
       )}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it as it is</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
-          {count ? `Make ${number(count)} ${count === 1 ? "run" : "runs"}` : "Make runs"}
+          {count ? `Create ${number(count)} ${count === 1 ? "run" : "runs"}` : "Create runs"}
         </Button>
       </div>
     </form>
@@ -180,8 +180,8 @@ function DryRunSummary({ trial, zone }: { trial: BackfillDryRun; zone: string })
         <span className="font-medium">
           {number(trial.count)} {trial.count === 1 ? "run" : "runs"}
         </span>{" "}
-        for {number(trial.named)} {trial.named === 1 ? "instant" : "instants"}
-        {left.length ? <span className="text-muted"> · left out: {left.join(", ")}</span> : null}
+        for {number(trial.named)} {trial.named === 1 ? "scheduled time" : "scheduled times"}
+        {left.length ? <span className="text-muted"> · skipped: {left.join(", ")}</span> : null}
         {trial.hosts.length ? <span className="text-muted"> · to {trial.hosts.join(", ")}</span> : null}
       </p>
       {trial.sample.length ? (
@@ -202,7 +202,7 @@ function DryRunSummary({ trial, zone }: { trial: BackfillDryRun; zone: string })
         </ul>
       ) : (
         <p className="text-muted">
-          {trial.named ? "Nothing is missing in this stretch." : "The schedule has no instant in this stretch."}
+          {trial.named ? "Nothing is missing in this period." : "The schedule has no scheduled times in this period."}
         </p>
       )}
       {trial.warnings.map((warning) => (

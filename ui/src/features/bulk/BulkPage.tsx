@@ -28,7 +28,7 @@ const TITLES: Record<string, string> = {
   backfill: "Backfill a schedule",
 };
 const WORDS: Record<BulkAction["state"], string> = {
-  running: "under way",
+  running: "in progress",
   paused: "paused",
   stopped: "stopped",
   finished: "finished",
@@ -43,7 +43,7 @@ export default function BulkPage() {
     return (
       <Page title="Bulk action" crumbs={[{ label: "Runs", to: "/runs" }]}>
         {error ? (
-          <ErrorCard error={error} what="The bulk action could not be read" onRetry={() => void refetch()} />
+          <ErrorCard error={error} what="Could not load the bulk action" onRetry={() => void refetch()} />
         ) : (
           <Skeleton className="h-24 w-full" />
         )}
@@ -82,12 +82,12 @@ export default function BulkPage() {
               ) : bulk.filter !== null ? (
                 <code className="font-mono">{bulk.filter || "everything"}</code>
               ) : (
-                `${number(bulk.ids_given)} chosen by hand`
+                `${number(bulk.ids_given)} selected individually`
               )}
             </Fact>
-            <Fact name="Pace">{`${number(bulk.rate)} a second${bulk.stop_after ? `, until ${number(bulk.stop_after)} have failed` : ""}`}</Fact>
+            <Fact name="Pace">{`${number(bulk.rate)} per second${bulk.stop_after ? `, stops after ${number(bulk.stop_after)} failures` : ""}`}</Fact>
             {bulk.stop_after ? (
-              <Fact name="">Failures are counted once a second; what was on its way by then still arrived.</Fact>
+              <Fact name="">Failures are counted once per second; requests already in flight are not recalled.</Fact>
             ) : null}
             {bulk.details ? (
               <Fact name="Details">
@@ -108,7 +108,7 @@ export default function BulkPage() {
         </div>
       </Card>
       <Card
-        title="What refused"
+        title="Failures"
         aside={
           bulk.failed > bulk.failures.length ? `the first ${bulk.failures.length} of ${number(bulk.failed)}` : null
         }
@@ -128,7 +128,7 @@ export default function BulkPage() {
             ))}
           </ul>
         ) : (
-          <Empty title="Nothing refused" />
+          <Empty title="No failures" />
         )}
       </Card>
     </Page>

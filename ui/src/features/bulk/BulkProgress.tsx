@@ -21,7 +21,7 @@ export function BulkProgress({ id, onClose }: { id: string; onClose: () => void 
         </Link>
         <Controls bulk={bulk} />
         <Button kind={isOver(bulk) ? "primary" : "plain"} onClick={onClose}>
-          {isOver(bulk) ? "Done" : "Close, it goes on"}
+          {isOver(bulk) ? "Done" : "Close (continues in background)"}
         </Button>
       </div>
     </div>

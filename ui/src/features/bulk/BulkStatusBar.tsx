@@ -48,7 +48,7 @@ export function BulkStatusBar({
         />
       </div>
       <span className="text-muted">
-        {number(bulk.ok)} fine{bulk.failed ? `, ${number(bulk.failed)} refused` : ""}
+        {number(bulk.ok)} fine{bulk.failed ? `, ${number(bulk.failed)} failed` : ""}
       </span>
       <Link to={`/bulk/${bulk.id}`} className="text-accent hover:underline">
         Details

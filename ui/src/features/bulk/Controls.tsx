@@ -22,7 +22,7 @@ export function Controls({ bulk, size }: { bulk: BulkAction; size?: "small" }) {
     <>
       {bulk.state === "paused" ? (
         <Button size={size} busy={busy} icon={<Play size={14} aria-hidden />} onClick={() => void control("resume")}>
-          Go on
+          Resume
         </Button>
       ) : (
         <Button size={size} busy={busy} icon={<Pause size={14} aria-hidden />} onClick={() => void control("pause")}>

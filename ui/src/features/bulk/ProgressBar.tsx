@@ -2,10 +2,10 @@ import type { BulkAction } from "@/api/schema";
 import { Link } from "@/parts/Link";
 import { number } from "@/time/moment";
 
-/** Items that are done, refused and waiting, as one bar. */
+/** Items that are done, failed and waiting, as one bar. */
 export function ProgressBar({ bulk }: { bulk: BulkAction }) {
   const share = (count: number): string => `${bulk.total ? (100 * count) / bulk.total : 0}%`;
-  const label = `${number(bulk.done)} of ${number(bulk.total)}: ${number(bulk.ok)} done, ${number(bulk.failed)} refused`;
+  const label = `${number(bulk.done)} of ${number(bulk.total)}: ${number(bulk.ok)} done, ${number(bulk.failed)} failed`;
   const made = Object.entries(bulk.outcomes).filter(([, count]) => count);
   return (
     <div className="flex flex-col gap-1.5">
@@ -25,9 +25,9 @@ export function ProgressBar({ bulk }: { bulk: BulkAction }) {
         <span className="font-medium text-ink">
           {number(bulk.done)} of {number(bulk.total)}
         </span>{" "}
-        · {number(bulk.ok)} done{bulk.failed ? ` · ${number(bulk.failed)} refused` : ""}
-        {bulk.pending && bulk.state === "stopped" ? ` · ${number(bulk.pending)} left alone` : ""}
-        {made.length ? " · runs made: " : ""}
+        · {number(bulk.ok)} done{bulk.failed ? ` · ${number(bulk.failed)} failed` : ""}
+        {bulk.pending && bulk.state === "stopped" ? ` · ${number(bulk.pending)} not started` : ""}
+        {made.length ? " · runs created: " : ""}
         {made.map(([state, count], index) => (
           <span key={state}>
             {index ? ", " : ""}

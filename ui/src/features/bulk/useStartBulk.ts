@@ -13,8 +13,8 @@ export function useStartBulk(): (request: NewBulkAction) => Promise<BulkAction> 
     async (request) => {
       try {
         const bulk = await send("POST", "/api/bulk", { body: request });
-        toast.success(`${verb(request.action)} ${bulk.total.toLocaleString("en-US")}: under way`, {
-          action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+        toast.success(`${verb(request.action)} ${bulk.total.toLocaleString("en-US")}: in progress`, {
+          action: { label: "View progress", onClick: () => go(`/bulk/${bulk.id}`) },
         });
         return bulk;
       } catch (error) {

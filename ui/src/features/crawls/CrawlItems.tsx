@@ -58,7 +58,7 @@ export function CrawlItems({ job }: { job: JobReport }) {
     <>
       {crawl?.not_kept ? (
         <p className="text-sm text-attention-ink">
-          {number(crawl.not_kept)} more were too large, or too many, and were not kept.
+          {number(crawl.not_kept)} more were not kept: too large or too many.
         </p>
       ) : null}
       <DataTable
@@ -75,7 +75,7 @@ export function CrawlItems({ job }: { job: JobReport }) {
         fill={false}
         empty={
           <Empty title="No items">
-            {job.finished_at ? "The spider brought nothing home." : "Items appear here while the spider runs."}
+            {job.finished_at ? "The spider returned no items." : "Items appear here while the spider runs."}
           </Empty>
         }
       />

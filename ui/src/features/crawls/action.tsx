@@ -24,13 +24,13 @@ function CrawlForm(form: ActionFormProps) {
     <>
       {session?.features && !session.features.scrapyd ? (
         <p className="rounded bg-attention-tint px-3 py-2 text-xs text-attention-ink">
-          This server knows no Scrapyd, so a crawl cannot run. Start it with SCRAPYD_URL.
+          No Scrapyd is configured, so crawls cannot run. Start the server with SCRAPYD_URL.
         </p>
       ) : null}
       <div className="grid gap-3 sm:grid-cols-3">
         <ActionInput form={form} name="spider" label="Spider" placeholder="seo" />
         <ActionInput form={form} name="depth" label="Depth" placeholder="1" />
-        <ActionInput form={form} name="project" label="Project" placeholder="the server's default" />
+        <ActionInput form={form} name="project" label="Project" placeholder="server default" />
       </div>
       <ActionTextarea
         form={form}
@@ -39,7 +39,7 @@ function CrawlForm(form: ActionFormProps) {
         rows={4}
         placeholder="https://example.com/"
       />
-      <ActionTextarea form={form} name="params" label="Arguments of the spider, as JSON" rows={2} placeholder="{}" />
+      <ActionTextarea form={form} name="params" label="Spider arguments (JSON)" rows={2} placeholder="{}" />
     </>
   );
 }

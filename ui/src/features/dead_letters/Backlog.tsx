@@ -88,8 +88,8 @@ function AgeChart({ found }: { found: FailureGroupPage }) {
   const top = Math.max(...found.ages.map((age) => age.count), 1);
   return (
     <figure className="flex flex-col gap-1">
-      <figcaption className="text-xs text-muted">How old they are</figcaption>
-      <ul className="flex items-end gap-2" aria-label="Letters by age">
+      <figcaption className="text-xs text-muted">Age</figcaption>
+      <ul className="flex items-end gap-2" aria-label="Dead letters by age">
         {found.ages.map((age, place) => {
           const younger = found.ages[place - 1]?.up_to_hours ?? null;
           const name = age.up_to_hours === null ? `> ${span(younger ?? 0)}` : `≤ ${span(age.up_to_hours)}`;

@@ -91,7 +91,7 @@ export function DeadLetterGroup({
           to={`/runs?q=${encodeURIComponent(filterOf(group, actions.q))}`}
           className="ml-auto hover:text-ink hover:underline"
         >
-          Show as runs
+          View runs
         </Link>
       </div>
       {open ? <GroupRuns group={group} narrowed={actions.q} onReplay={mayRun ? actions.onReplay : undefined} /> : null}
@@ -174,7 +174,7 @@ function MuteNote({ group, mute }: { group: FailureGroup; mute: NonNullable<Fail
               "POST",
               "/api/dead-letters/groups/{fingerprint}/unmute",
               { params: { fingerprint: group.fingerprint } },
-              "Not muted any more",
+              "Unmuted",
             )
           }
         >

@@ -17,6 +17,7 @@ import { CopyAs } from "@/parts/copy/CopyAs";
 import { shellQuoted } from "@/parts/copy/snippets";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
+import { Glossary } from "@/parts/Glossary";
 import { Link } from "@/parts/Link";
 import { Menu } from "@/parts/Menu";
 import { Page } from "@/parts/Page";
@@ -50,11 +51,14 @@ export default function DeadLettersPage() {
       title="Dead letters"
       state={deadLetters ? "dead_letter" : undefined}
       aside={
-        groups.data && deadLetters ? (
-          <Link to={`/runs?q=${encodeURIComponent(everything)}`} className="text-muted hover:text-ink">
-            {number(deadLetters)} in {number(groups.data.total)} {groups.data.total === 1 ? "group" : "groups"}
-          </Link>
-        ) : null
+        <>
+          <Glossary term="dead letter" />
+          {groups.data && deadLetters ? (
+            <Link to={`/runs?q=${encodeURIComponent(everything)}`} className="text-muted hover:text-ink">
+              {number(deadLetters)} in {number(groups.data.total)} {groups.data.total === 1 ? "group" : "groups"}
+            </Link>
+          ) : null}
+        </>
       }
       actions={
         <>
@@ -95,7 +99,7 @@ export default function DeadLettersPage() {
         onClose={() => setDiscarding(null)}
         danger
         type={discarding ? String(discarding.count) : undefined}
-        title={`Discard ${number(discarding?.count ?? 0)} letters?`}
+        title={`Discard ${number(discarding?.count ?? 0)} dead letters?`}
         action={`Discard ${number(discarding?.count ?? 0)}`}
         onConfirm={() =>
           discarding
@@ -103,8 +107,7 @@ export default function DeadLettersPage() {
             : undefined
         }
       >
-        They stay on record as runs and leave this list for good. Nothing is sent. Who did it is written to the audit
-        log.
+        They leave this list for good; their runs are kept. Nothing is sent. This is recorded in the audit log.
       </Confirm>
     </Page>
   );
@@ -136,9 +139,7 @@ function Groups({
   const [open, setOpen] = useUrl("group");
   const items = found.data?.items ?? [];
   if (found.error && !(found.error instanceof ProblemError && found.error.about("q"))) {
-    return (
-      <ErrorCard error={found.error} what="The dead letters could not be read" onRetry={() => void found.refetch()} />
-    );
+    return <ErrorCard error={found.error} what="Could not load dead letters" onRetry={() => void found.refetch()} />;
   }
   if (found.isPending) {
     return (
@@ -152,15 +153,15 @@ function Groups({
   if (!items.length && found.error) return null;
   if (!items.length && q) {
     return (
-      <Empty title="No dead letter matches this filter" actions={<Button onClick={onClear}>Clear the filter</Button>}>
+      <Empty title="No dead letters match this filter" actions={<Button onClick={onClear}>Clear filter</Button>}>
         <code className="font-mono">{q}</code>
       </Empty>
     );
   }
   if (!items.length) {
     return (
-      <Empty icon={CircleCheck} title={mutedCount ? "No dead letter that is not muted" : "No dead letters"}>
-        Runs land here after their last attempt fails.
+      <Empty icon={CircleCheck} title={mutedCount ? "All dead letters are muted" : "No dead letters"}>
+        Runs appear here when their last attempt fails.
       </Empty>
     );
   }
@@ -209,8 +210,8 @@ function Export({ q }: { q: string }) {
     <Menu
       trigger={<Button icon={<Download size={14} aria-hidden />}>Export</Button>}
       items={[
-        { label: "NDJSON, a letter a line", onSelect: () => save("ndjson") },
-        { label: "CSV, a table", onSelect: () => save("csv") },
+        { label: "NDJSON (one per line)", onSelect: () => save("ndjson") },
+        { label: "CSV", onSelect: () => save("csv") },
       ]}
     />
   );

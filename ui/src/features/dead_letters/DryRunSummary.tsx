@@ -9,23 +9,19 @@ export function DryRunSummary({ trial, asOf, edited }: { trial: BulkDryRun; asOf
   const sent = trial.count - (rehearsal?.refused ?? 0);
   const part = rehearsal && rehearsal.looked_at < trial.count ? ` of the first ${number(rehearsal.looked_at)}` : "";
   return (
-    <div
-      role="status"
-      aria-label="Rehearsal"
-      className="flex flex-col gap-1 rounded border bg-surface px-3 py-2 text-sm"
-    >
+    <div role="status" aria-label="Preview" className="flex flex-col gap-1 rounded border bg-surface px-3 py-2 text-sm">
       <p>
         <span className="font-medium">
-          {number(sent)} would be sent{trial.hosts.length ? ` to ${trial.hosts.join(", ")}` : ""}
+          {number(sent)} will be sent{trial.hosts.length ? ` to ${trial.hosts.join(", ")}` : ""}
         </span>
         {rehearsal ? ` · ${duplicates(rehearsal.duplicates)}${part}` : ""}
-        {rehearsal ? ` · ${replays(rehearsal.replays_most)}, ${rehearsal.replays_cap} at most` : ""}
+        {rehearsal ? ` · ${replays(rehearsal.replays_most)} (limit ${rehearsal.replays_cap})` : ""}
       </p>
       <p>{settingsNote(trial, asOf)}</p>
       {rehearsal && edited ? (
         <p>
-          The change alters {number(rehearsal.edited)}
-          {part}, and {rehearsal.refused ? `${number(rehearsal.refused)} would be refused:` : "none would be refused."}
+          The edit changes {number(rehearsal.edited)}
+          {part}, and {rehearsal.refused ? `${number(rehearsal.refused)} will be rejected:` : "none will be rejected."}
         </p>
       ) : null}
       {rehearsal?.refusals.length ? (
@@ -47,17 +43,17 @@ export function DryRunSummary({ trial, asOf, edited }: { trial: BulkDryRun; asOf
         </p>
       ))}
       <p className="text-muted">
-        Each becomes a new run with a fresh budget of retries; its letter stays until that run succeeds.
+        Each becomes a new run with a full set of retries. The dead letter stays open until that run succeeds.
       </p>
     </div>
   );
 }
 
 const duplicates = (count: number): string =>
-  count ? `${number(count)} do what another of them does` : "no duplicates";
+  count ? `${number(count)} ${count === 1 ? "is a duplicate" : "are duplicates"} of the same request` : "no duplicates";
 
 const replays = (most: number): string =>
-  most ? `replayed up to ${number(most)} times before` : "never replayed before";
+  most ? `replayed up to ${number(most)} ${most === 1 ? "time" : "times"} before` : "first replay";
 
 /** Which version of the schedule's settings a replay uses, and whether it differs from the one that failed. */
 export function settingsNote(trial: BulkDryRun, asOf: "now" | "then"): string {
@@ -65,13 +61,12 @@ export function settingsNote(trial: BulkDryRun, asOf: "now" | "then"): string {
   const single = trial.count === 1 && one ? one : null;
   if (single && single.version !== null && single.version !== undefined) {
     const { version, follows } = single;
-    if (asOf === "then" || trial.rehearsal?.stay)
-      return `With the settings of then: version ${version}, under which it failed.`;
-    if (version === follows) return `With the settings of now: version ${version}, under which it failed.`;
-    return `With the settings of now: version ${follows}; it failed under version ${version}.`;
+    if (asOf === "then" || trial.rehearsal?.stay) return `Uses the settings at failure: version ${version}.`;
+    if (version === follows) return `Uses the current settings: version ${version}, the same as at failure.`;
+    return `Uses the current settings: version ${follows}; it failed with version ${version}.`;
   }
-  if (asOf === "then") return "With the settings of then, under which they failed.";
+  if (asOf === "then") return "Uses the settings at failure.";
   const changed = trial.rehearsal?.changed ?? 0;
-  if (!changed) return "With the settings of now, which say the same as when they failed.";
-  return `With the settings of now, which have changed for ${number(changed)} since they failed.`;
+  if (!changed) return "Uses the current settings, unchanged since they failed.";
+  return `Uses the current settings, which have changed for ${number(changed)} since they failed.`;
 }

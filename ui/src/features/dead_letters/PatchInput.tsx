@@ -21,13 +21,13 @@ export function PatchInput({
   return (
     <div className="grid gap-4 md:grid-cols-2">
       <JsonInput
-        label="Change in each (a JSON merge patch)"
+        label="Edit each one (JSON merge patch)"
         value={text}
         onChange={onText}
         error={error}
         rows={9}
         placeholder={'{\n  "body": { "sku": 991 }\n}'}
-        hint="Objects are merged, null takes a field away, everything else replaces."
+        hint="Objects are merged, null removes a field, anything else replaces it."
       />
       {sample ? <SamplePayload sample={sample} /> : null}
     </div>
@@ -45,7 +45,7 @@ function SamplePayload({ sample }: { sample: Run }) {
   if (!carried) return null;
   return (
     <div className="flex min-w-0 flex-col gap-1">
-      <p className="text-xs font-medium text-muted">One of them carries</p>
+      <p className="text-xs font-medium text-muted">Example payload:</p>
       <div className="max-h-52 overflow-auto rounded border">
         <Json value={carried} name={`${sample.id}-payload`} />
       </div>

@@ -105,21 +105,21 @@ function ReplayForm({
       {target.edit ? <PatchInput text={text} onText={setText} error={written.error} sample={target.sample} /> : null}
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3 text-sm">
         <span className="flex items-center gap-2">
-          Settings
+          Use
           <Segments
-            label="By which settings of their schedules"
+            label="Use settings"
             value={asOf}
             onChange={setAsOf}
             choices={[
-              ["now", "Of now"],
-              ["then", "Of then"],
+              ["now", "Current settings"],
+              ["then", "Settings at failure"],
             ]}
           />
         </span>
         <span className="flex items-center gap-2">
-          A second{" "}
+          Rate
           <Segments
-            label="How many a second"
+            label="Runs per second"
             value={rate}
             onChange={setRate}
             choices={RATES.map((rate) => [rate, rate] as const)}
@@ -139,7 +139,7 @@ function ReplayForm({
         </span>
         <label
           className="flex items-center gap-2"
-          title="Looked at once a second: what is on its way by then still arrives."
+          title="Checked once per second; requests already in flight are not recalled."
         >
           Stop after
           <input
@@ -148,13 +148,17 @@ function ReplayForm({
             onChange={(event) => setStopAfter(event.target.value.replace(/\D/g, ""))}
             className="h-7 w-14 rounded border bg-bg px-2 text-right"
           />
-          have failed
+          failures
         </label>
       </div>
       {rehearsal.error ? (
-        <ErrorCard error={rehearsal.error} what="The rehearsal failed" onRetry={() => void rehearsal.refetch()} />
+        <ErrorCard
+          error={rehearsal.error}
+          what="Could not preview the replay"
+          onRetry={() => void rehearsal.refetch()}
+        />
       ) : null}
-      {error ? <ErrorCard error={error} what="Nothing was replayed" bar /> : null}
+      {error ? <ErrorCard error={error} what="Could not start the replay" bar /> : null}
       {rehearsal.data ? (
         <div className={rehearsal.isPlaceholderData || !current ? "opacity-60" : undefined}>
           <DryRunSummary trial={rehearsal.data} asOf={asOf} edited={patch !== null} />
@@ -163,11 +167,11 @@ function ReplayForm({
         <Skeleton className="h-16 w-full" />
       )}
       <p className="text-xs text-muted">
-        Failures are counted once a second, when runs have ended: what is on its way by then still arrives. A slow pace
-        keeps that little.
+        Failures are counted once per second, when runs end. Requests already in flight are not recalled, so a low rate
+        limits the damage.
       </p>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave as they are</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
           Replay {count === undefined ? "" : number(count)}
         </Button>

@@ -8,7 +8,7 @@ import type { Column } from "@/parts/table/DataTable";
 /** The payload of a dead letter, in one line. */
 function payload(run: Run): string {
   const body = (run.action as { body?: unknown } | null)?.body ?? run.action;
-  return body ? JSON.stringify(body).slice(0, 120) : "from its schedule";
+  return body ? JSON.stringify(body).slice(0, 120) : "from the schedule";
 }
 
 export function deadLetterColumns(onReplay?: (run: Run) => void): Column<Run>[] {
@@ -29,13 +29,19 @@ export function deadLetterColumns(onReplay?: (run: Run) => void): Column<Run>[] 
     },
     {
       id: "tries",
-      header: "Tries",
+      header: "Attempts",
       width: "64px",
       right: true,
       card: "none",
       cell: (run) => `${run.attempt}/${run.max_attempts}`,
     },
-    { id: "gave-up", header: "Gave up", width: "120px", card: "meta", cell: (run) => <Instant at={run.finished_at} /> },
+    {
+      id: "gave-up",
+      header: "Failed at",
+      width: "120px",
+      card: "meta",
+      cell: (run) => <Instant at={run.finished_at} />,
+    },
     {
       id: "payload",
       header: "Payload",

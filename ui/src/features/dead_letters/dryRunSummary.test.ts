@@ -30,17 +30,17 @@ function trial(
 
 describe("the settings that a replay follows", () => {
   it("are told by their versions, when there is one letter", () => {
-    expect(settingsNote(trial(1, 2, 3), "now")).toBe("With the settings of now: version 3; it failed under version 2.");
-    expect(settingsNote(trial(1, 2, 2), "then")).toBe("With the settings of then: version 2, under which it failed.");
-    expect(settingsNote(trial(1, 2, 2), "now")).toContain("version 2, under which it failed");
-    expect(settingsNote(trial(1, 2, 2, { stay: 1 }), "now")).toContain("of then");
+    expect(settingsNote(trial(1, 2, 3), "now")).toBe("Uses the current settings: version 3; it failed with version 2.");
+    expect(settingsNote(trial(1, 2, 2), "then")).toBe("Uses the settings at failure: version 2.");
+    expect(settingsNote(trial(1, 2, 2), "now")).toContain("version 2, the same as at failure");
+    expect(settingsNote(trial(1, 2, 2, { stay: 1 }), "now")).toContain("settings at failure");
   });
 
   it("are counted, when there are many or no schedule", () => {
     expect(settingsNote(trial(31, 2, 3, { changed: 30 }), "now")).toBe(
-      "With the settings of now, which have changed for 30 since they failed.",
+      "Uses the current settings, which have changed for 30 since they failed.",
     );
-    expect(settingsNote(trial(31, 2, 2, { changed: 0 }), "now")).toContain("the same as when they failed");
-    expect(settingsNote(trial(1, null, null, { changed: 0 }), "then")).toContain("of then");
+    expect(settingsNote(trial(31, 2, 2, { changed: 0 }), "now")).toContain("unchanged since they failed");
+    expect(settingsNote(trial(1, null, null, { changed: 0 }), "then")).toContain("settings at failure");
   });
 });

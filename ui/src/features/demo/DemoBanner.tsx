@@ -15,12 +15,12 @@ export function DemoBanner() {
   const [asking, setAsking] = useState(false);
   if (!demo?.on) return null;
   return (
-    <aside
-      aria-label="Demo"
-      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b bg-accent-tint px-4 py-1.5 md:px-6"
-    >
-      <span>Demo data is on: {number(demo.schedules)} schedules, 7 days of history. Nothing leaves this machine.</span>
-      <Button size="small" onClick={() => setAsking(true)}>
+    <aside aria-label="Demo" className="flex items-center gap-x-3 border-b bg-accent-tint px-4 py-1.5 md:px-6">
+      <span className="min-w-0 truncate">
+        Demo data is on: {number(demo.schedules)} schedules
+        <span className="max-md:hidden"> with 7 days of history. Nothing leaves this machine.</span>
+      </span>
+      <Button size="small" className="shrink-0 max-md:ml-auto" onClick={() => setAsking(true)}>
         Remove demo
       </Button>
       <Confirm
@@ -31,11 +31,11 @@ export function DemoBanner() {
         danger
         onConfirm={async () => {
           await send("DELETE", "/api/demo");
-          toast.success("The demo is gone. What you made yourself is still here.");
+          toast.success("Demo data removed. Your own data is untouched.");
           await queries.invalidateQueries();
         }}
       >
-        Its schedules, runs and logs are deleted. What you made yourself stays.
+        Deletes the demo's schedules, runs and logs. Your own data is kept.
       </Confirm>
     </aside>
   );

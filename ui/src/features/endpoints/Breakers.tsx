@@ -8,7 +8,7 @@ import { number } from "@/time/moment";
 /** Open circuit breakers: since when, why, and when the next probe is due. */
 export function Breakers({ open }: { open: CircuitBreaker[] }) {
   return (
-    <Card title="Breakers that are open" aside="runs to these targets wait" flush className="mb-4">
+    <Card title="Open circuit breakers" aside="runs for these targets are waiting" flush className="mb-4">
       <ul className="divide-y">
         {open.map((breaker) => (
           <li key={breaker.target} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-sm">
@@ -23,7 +23,7 @@ export function Breakers({ open }: { open: CircuitBreaker[] }) {
               </span>
             ) : null}
             <span className="min-w-0 text-muted">
-              {number(breaker.failures)} attempts unanswered: {breaker.why}
+              {number(breaker.failures)} failed attempts: {breaker.why}
             </span>
           </li>
         ))}
@@ -41,7 +41,7 @@ export function BreakerBadge({ breaker }: { breaker: CircuitBreaker }) {
         toneBadge("attention"),
       )}
     >
-      {breaker.state === "half_open" ? "breaker half open, trial under way" : "breaker open"}
+      {breaker.state === "half_open" ? "half-open, testing" : "circuit open"}
     </span>
   );
 }

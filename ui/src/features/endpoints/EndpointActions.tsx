@@ -40,20 +40,22 @@ export function EndpointMenu({
   const test = async (): Promise<void> => {
     try {
       const run = await send("POST", "/api/endpoints/test", { body: { url: endpoint.url } });
-      toast.success("A test is on its way", {
-        action: { label: "Open run", onClick: () => go(`/runs/${run.id}`) },
+      toast.success("Sending a test", {
+        action: { label: "View run", onClick: () => go(`/runs/${run.id}`) },
       });
     } catch (error) {
-      toast.error(`No test was sent: ${messageOf(error)}`);
+      toast.error(`Could not send a test: ${messageOf(error)}`);
     }
   };
   return (
     <Menu
-      trigger={<Button size="small" kind="quiet" aria-label={`Act on ${endpoint.url}`} icon={<Ellipsis size={16} />} />}
+      trigger={
+        <Button size="small" kind="quiet" aria-label={`Actions for ${endpoint.url}`} icon={<Ellipsis size={16} />} />
+      }
       items={[
-        { label: "Send a test", disabled: !mayRun, onSelect: () => void test() },
-        { label: "Recover what failed…", disabled: !mayBulk, onSelect: () => onChoose({ endpoint, act: "recover" }) },
-        { label: "Its runs", onSelect: () => go(`/runs?q=${encodeURIComponent(targetFilter(endpoint.url))}`) },
+        { label: "Send test", disabled: !mayRun, onSelect: () => void test() },
+        { label: "Recover failures…", disabled: !mayBulk, onSelect: () => onChoose({ endpoint, act: "recover" }) },
+        { label: "View runs", onSelect: () => go(`/runs?q=${encodeURIComponent(targetFilter(endpoint.url))}`) },
         {
           label: "Disable…",
           danger: true,
@@ -101,7 +103,7 @@ function DisableDialog({ endpoint, onClose }: { endpoint: EndpointHealth | null;
       open={endpoint !== null}
       onClose={onClose}
       danger
-      title={count === 0 ? "No active schedule calls it" : `Pause ${named}?`}
+      title={count === 0 ? "No active schedule calls this target" : `Pause ${named}?`}
       action={`Pause ${named}`}
       ready={Boolean(count)}
       onConfirm={() => bulk({ action: "pause", filter, expect: count })}
@@ -110,7 +112,7 @@ function DisableDialog({ endpoint, onClose }: { endpoint: EndpointHealth | null;
       <br />
       {trial.error
         ? messageOf(trial.error)
-        : "Every active schedule that calls this target is paused until it is resumed. Instants that pass in the meantime are not caught up; runs that have started continue."}
+        : "Pauses every active schedule that calls this target. Scheduled times that pass meanwhile are not caught up; runs in progress continue."}
     </Confirm>
   );
 }

@@ -42,7 +42,7 @@ export default function EndpointsPage() {
       },
       {
         id: "state",
-        header: "Now",
+        header: "Status",
         width: "165px",
         card: "side",
         sort: (endpoint) => endpoint.failing_since ?? "",
@@ -60,7 +60,7 @@ export default function EndpointsPage() {
       },
       {
         id: "ratio",
-        header: "Succeeded",
+        header: "Success",
         width: "110px",
         right: true,
         card: "meta",
@@ -78,7 +78,7 @@ export default function EndpointsPage() {
       },
       {
         id: "codes",
-        header: "How calls ended",
+        header: "Responses",
         width: "minmax(120px, 3fr)",
         card: "none",
         cell: (endpoint) => (
@@ -98,7 +98,7 @@ export default function EndpointsPage() {
       },
       {
         id: "secret",
-        header: "Secret since",
+        header: "Secret set",
         width: "100px",
         card: "none",
         sort: (endpoint) => endpoint.secrets?.[0]?.since ?? "",
@@ -133,8 +133,8 @@ export default function EndpointsPage() {
         onRetry={() => void list.refetch()}
         fill={false}
         empty={
-          <Empty icon={Webhook} title="No webhook was called within the last 24 hours">
-            Targets stand here by themselves, once a schedule has called them.
+          <Empty icon={Webhook} title="No webhooks called in the last 24 hours">
+            A target appears here after a schedule calls it.
           </Empty>
         }
       />
@@ -183,7 +183,7 @@ function Callers({ endpoint }: { endpoint: EndpointHealth }) {
 
 /** The age of the secret that signs the calls, or of the one that a header refers to. */
 function Secrets({ endpoint }: { endpoint: EndpointHealth }) {
-  if (!endpoint.secrets) return <span className="text-muted">not for your role</span>;
+  if (!endpoint.secrets) return <span className="text-muted">hidden for your role</span>;
   const [first] = endpoint.secrets;
   if (!first) return <span className="text-muted">none</span>;
   return (

@@ -27,7 +27,7 @@ export function RecoverDialog({
   onReplay: (filter: string) => void;
 }) {
   return (
-    <Modal open={endpoint !== null} onClose={onClose} title="Recover what failed">
+    <Modal open={endpoint !== null} onClose={onClose} title="Recover failures">
       {endpoint ? <Body endpoint={endpoint} onClose={onClose} onReplay={onReplay} /> : null}
     </Modal>
   );
@@ -64,12 +64,12 @@ function Body({
     <div className="flex flex-col gap-4 text-sm">
       <p className="font-mono text-xs break-all text-muted">{endpoint.url}</p>
       <span className="flex flex-wrap items-center gap-2">
-        Runs made since
+        Runs created since
         <Segments label="Since" value={since} onChange={setSince} choices={sinceChoices(endpoint)} />
       </span>
       {since === "other" ? (
         <label className="flex flex-col gap-1">
-          So long ago, a date (UTC), or a time with its offset
+          A duration, a date (UTC), or a time with offset
           <input
             autoFocus
             value={typed}
@@ -80,7 +80,7 @@ function Body({
           />
         </label>
       ) : null}
-      {error ? <ErrorCard error={error} what="What failed could not be counted" bar /> : null}
+      {error ? <ErrorCard error={error} what="Could not count failures" bar /> : null}
       <Line
         count={current ? replay.data?.count : undefined}
         noun={["dead letter", "dead letters"]}
@@ -90,15 +90,14 @@ function Body({
       />
       <Line
         count={current ? retry.data?.count : undefined}
-        noun={["failed run that left no letter", "failed runs that left no letter"]}
+        noun={["failed run without a dead letter", "failed runs without a dead letter"]}
         act="Retry"
         may={mayRetry}
         busy={busy}
         onPress={again}
       />
       <p className="text-xs text-muted">
-        Tests are not sent again, nor runs that were retried already. Both are bulk actions that can be followed and
-        stopped.
+        Tests and runs that were already retried are not sent again. Both are bulk actions you can follow and stop.
       </p>
       <div className="flex justify-end">
         <Button onClick={onClose}>Close</Button>

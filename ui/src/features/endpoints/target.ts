@@ -19,9 +19,9 @@ export function sinceChoices(endpoint: EndpointHealth): (readonly [Since, string
     ["1h", "1 hour"],
     ["24h", "24 hours"],
     ["7d", "7 days"],
-    ["other", "Another time"],
+    ["other", "Custom"],
   ] as const;
-  return endpoint.failing_from ? [["failing", "It began to fail"], ...spans] : [...spans];
+  return endpoint.failing_from ? [["failing", "Since it started failing"], ...spans] : [...spans];
 }
 
 /** The value of `since:`; `typed` is the free input. Null while that is empty. */

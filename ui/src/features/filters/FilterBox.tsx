@@ -1,32 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { Search, X } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { FilterSuggestion, SuggestField } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { ErrorPointer } from "@/parts/form/ErrorPointer";
 import { useKeys } from "@/parts/useKeys";
 
-import { quoteValue, replaceToken, tokenAt } from "./grammar";
-
-export interface FilterKey {
-  key: string;
-  hint: string;
-  /** The closed list of values, */
-  values?: readonly string[];
-  /** or the field of `/api/suggest` that knows them. */
-  suggest?: SuggestField;
-}
-
-interface Choice {
-  text: string;
-  hint: string;
-  from: number;
-  to: number;
-}
+import { type Choice, type FilterKey, choicesOf } from "./choices";
+import { replaceToken, tokenAt } from "./grammar";
 
 /** The input of the filter grammar: completes keys and values, and points at what the server cannot parse. */
 export function FilterBox({
@@ -48,17 +32,23 @@ export function FilterBox({
   const [text, setText] = useState(value);
   const [caret, setCaret] = useState(0);
   const [open, setOpen] = useState(false);
-  const [active, setActive] = useState(-1);
+  const [activeText, setActiveText] = useState<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
+  const placed = useRef<number | null>(null);
   const list = useId();
   // The typed text may have a trailing blank; only a different filter replaces it.
   useEffect(() => setText((before) => (before.trim() === value ? before : value)), [value]);
+  // Before the next key: in a frame's time a person types on.
+  useLayoutEffect(() => {
+    if (placed.current !== null) input.current?.setSelectionRange(placed.current, placed.current);
+    placed.current = null;
+  });
   useKeys({ "/": () => input.current?.focus() });
 
   const token = tokenAt(text, caret);
   const field = token.key ? fields.find((field) => field.key === token.key) : undefined;
   const asked = open && field?.suggest ? field.suggest : null;
-  const { data } = useQuery({
+  const { data, isPlaceholderData } = useQuery({
     queryKey: queryKeys.suggest(asked ?? "", token.value),
     queryFn: ({ signal }) =>
       ask("/api/suggest", {
@@ -67,33 +57,35 @@ export function FilterBox({
       }),
     enabled: asked !== null,
     staleTime: 30_000,
-    placeholderData: (before) => before,
+    placeholderData: (before, query) => (query?.queryKey[1] === asked ? before : undefined),
     retry: false,
   });
-  const choices = open ? choicesOf(token, fields, field, data?.items ?? []) : [];
+  const choices = open ? choicesOf(token, fields, field, data?.items ?? [], isPlaceholderData) : [];
+  const active = choices.findIndex((choice) => choice.text === activeText);
+  const move = (to: number): void => setActiveText(choices[to]?.text ?? null);
 
   const commit = (next: string): void => {
     setOpen(false);
-    setActive(-1);
+    setActiveText(null);
     if (next.trim() !== value) onChange(next.trim());
   };
   const take = (choice: Choice): void => {
     const next = replaceToken(text, choice.from, choice.to, choice.text);
     setText(next.text);
     setCaret(next.caret);
-    setActive(-1);
+    setActiveText(null);
+    placed.current = next.caret;
     input.current?.focus();
-    window.requestAnimationFrame(() => input.current?.setSelectionRange(next.caret, next.caret));
     if (choice.text.endsWith(":")) setOpen(true);
     else commit(next.text);
   };
   const press = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown" && choices.length) {
       event.preventDefault();
-      setActive((active + 1) % choices.length);
+      move((active + 1) % choices.length);
     } else if (event.key === "ArrowUp" && choices.length) {
       event.preventDefault();
-      setActive((active - 1 + choices.length) % choices.length);
+      move(active > 0 ? active - 1 : choices.length - 1);
     } else if (event.key === "Tab" && choices.length && open && !event.shiftKey && token.value) {
       event.preventDefault();
       take(choices[Math.max(active, 0)] as Choice);
@@ -134,10 +126,11 @@ export function FilterBox({
           spellCheck={false}
           className="min-w-0 flex-1 bg-transparent font-mono text-xs outline-none"
           onChange={(event) => {
+            placed.current = null;
             setText(event.target.value);
             setCaret(event.target.selectionStart ?? event.target.value.length);
             setOpen(true);
-            setActive(-1);
+            setActiveText(null);
           }}
           onSelect={(event) => setCaret(event.currentTarget.selectionStart ?? 0)}
           onFocus={() => setOpen(true)}
@@ -147,7 +140,7 @@ export function FilterBox({
         {text ? (
           <button
             type="button"
-            aria-label="Clear the filter"
+            aria-label="Clear filter"
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => {
               setText("");
@@ -201,38 +194,4 @@ export function FilterBox({
       ) : null}
     </div>
   );
-}
-
-function choicesOf(
-  token: ReturnType<typeof tokenAt>,
-  fields: readonly FilterKey[],
-  field: FilterKey | undefined,
-  suggestions: FilterSuggestion[],
-): Choice[] {
-  if (!token.key) {
-    const typed = token.value.replace(/^-/, "").toLowerCase();
-    return fields
-      .filter((field) => field.key.startsWith(typed))
-      .slice(0, 12)
-      .map((one) => ({
-        text: `${token.negated ? "-" : ""}${one.key}:`,
-        hint: one.hint,
-        from: token.from,
-        to: token.to,
-      }));
-  }
-  if (!field) return [];
-  const typed = token.value.toLowerCase();
-  const fixed = (field.values ?? [])
-    .filter((value) => value.startsWith(typed) && value !== typed)
-    .map((one) => ({ text: one, hint: "", from: token.valueFrom, to: token.to }));
-  const found = suggestions
-    .filter((one) => one.value !== token.value)
-    .map((one) => ({
-      text: quoteValue(one.value),
-      hint: one.hint ?? (one.label === one.value ? "" : one.label),
-      from: token.valueFrom,
-      to: token.to,
-    }));
-  return field.values ? fixed : found;
 }

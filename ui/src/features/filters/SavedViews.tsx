@@ -46,7 +46,7 @@ export function SavedViews({
     })),
   });
   const save = (next: View[]): void => {
-    if (!keep(next)) toast.error("This browser keeps nothing for this page, so the view is not saved.");
+    if (!keep(next)) toast.error("This browser blocks storage for this page, so the view was not saved.");
   };
   const known = views.some((view) => view.q === q);
   return (
@@ -60,9 +60,7 @@ export function SavedViews({
             <button
               type="button"
               aria-pressed={chosen}
-              title={
-                found?.isError ? "The server does not count this filter: choose it to see why" : view.q || undefined
-              }
+              title={found?.isError ? "Cannot count this filter. Open it to see why." : view.q || undefined}
               onClick={() => onChoose(view.q)}
               className={cx(
                 "h-8 rounded px-2.5 text-sm whitespace-nowrap",
@@ -83,7 +81,7 @@ export function SavedViews({
                   <Button
                     size="small"
                     kind="quiet"
-                    aria-label={`Change the view ${view.name}`}
+                    aria-label={`Edit view ${view.name}`}
                     icon={<MoreHorizontal size={14} aria-hidden />}
                   />
                 }
@@ -110,7 +108,7 @@ export function SavedViews({
       <Modal
         open={naming !== null}
         onClose={() => setNaming(null)}
-        title={naming === "new" ? "Save this filter as a view" : "Rename the view"}
+        title={naming === "new" ? "Save filter as view" : "Rename view"}
       >
         {naming === null ? null : (
           <Naming

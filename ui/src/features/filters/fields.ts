@@ -1,4 +1,4 @@
-import type { FilterKey } from "./FilterBox";
+import type { FilterKey } from "./choices";
 
 const STATES = ["queued", "running", "retrying", "success", "partial", "failed", "dead_letter", "cancelled"];
 const KIND_NAMES = ["webhook", "crawl", "articles", "pipeline", "task", "grpc"];
@@ -11,18 +11,18 @@ export const RUN_FIELDS: readonly FilterKey[] = [
   { key: "kind", hint: "webhook, crawl, …", values: KIND_NAMES },
   { key: "since", hint: "24h, 7d or a date", values: SPANS },
   { key: "until", hint: "24h, 7d or a date", values: SPANS },
-  { key: "queue", hint: "where it waits", suggest: "queue" },
-  { key: "tag", hint: "of its schedule", suggest: "tag" },
+  { key: "queue", hint: "queue name", suggest: "queue" },
+  { key: "tag", hint: "tag of the schedule", suggest: "tag" },
   { key: "origin", hint: "schedule, manual, replay" },
-  { key: "worker", hint: "who ran it", suggest: "worker" },
-  { key: "late", hint: "started after its grace", values: ["true", "false"] },
-  { key: "took", hint: "took at least so long: 840ms, 4.2s, 5m" },
-  { key: "id", hint: "an id or its beginning" },
-  { key: "fingerprint", hint: "runs that failed alike" },
-  { key: "muted", hint: "letters of a muted group", values: ["true", "false"] },
-  { key: "target", hint: "the address that a webhook called" },
-  { key: "test", hint: "tried a target out", values: ["true", "false"] },
-  { key: "repeated", hint: "was retried or replayed", values: ["true", "false"] },
+  { key: "worker", hint: "worker that ran it", suggest: "worker" },
+  { key: "late", hint: "started later than the grace period", values: ["true", "false"] },
+  { key: "took", hint: "minimum duration: 840ms, 4.2s, 5m" },
+  { key: "id", hint: "an ID or its first characters" },
+  { key: "fingerprint", hint: "runs with the same error" },
+  { key: "muted", hint: "dead letters in a muted group", values: ["true", "false"] },
+  { key: "target", hint: "URL the webhook called" },
+  { key: "test", hint: "test runs", values: ["true", "false"] },
+  { key: "repeated", hint: "already retried or replayed", values: ["true", "false"] },
 ];
 
 /** The keys of the filter of schedules. */
@@ -33,6 +33,6 @@ export const SCHEDULE_FIELDS: readonly FilterKey[] = [
   { key: "tag", hint: "", suggest: "tag" },
   { key: "queue", hint: "", suggest: "queue" },
   { key: "zone", hint: "Europe/Stockholm", suggest: "zone" },
-  { key: "failing", hint: "its last run failed", values: ["true", "false"] },
-  { key: "target", hint: "the address that its webhook calls" },
+  { key: "failing", hint: "last run failed", values: ["true", "false"] },
+  { key: "target", hint: "URL its webhook calls" },
 ];

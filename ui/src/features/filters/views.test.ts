@@ -28,7 +28,7 @@ test("a name is needed once", () => {
 
 test("there is an end to how many", () => {
   const many = Array.from({ length: MOST_VIEWS }, (_, index) => ({ name: `v${index}`, q: "x" }));
-  expect(nameError(many, "one more", [])).toMatch("remove one");
+  expect(nameError(many, "one more", [])).toMatch("Remove one");
   expect(nameError(many, "other", [], "v1")).toBeNull();
 });
 

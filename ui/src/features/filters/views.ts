@@ -28,12 +28,12 @@ export function readViews(text: string | null): View[] {
 /** Why a view cannot have this name; null when it can. `but` is the one that is being renamed. */
 export function nameError(views: readonly View[], name: string, taken: readonly string[], but?: string): string | null {
   const given = name.trim();
-  if (!given) return "Give it a name";
+  if (!given) return "Enter a name";
   if (given.length > LONGEST_NAME) return `At most ${LONGEST_NAME} characters`;
   const same = (one: string): boolean => one.toLowerCase() === given.toLowerCase();
   if (taken.some(same) || views.some((view) => view.name !== but && same(view.name)))
-    return `There is a view “${given}” already`;
-  if (but === undefined && views.length >= MOST_VIEWS) return `At most ${MOST_VIEWS} views: remove one first`;
+    return `A view named “${given}” already exists`;
+  if (but === undefined && views.length >= MOST_VIEWS) return `At most ${MOST_VIEWS} views. Remove one first`;
   return null;
 }
 

@@ -21,11 +21,11 @@ function GrpcForm(form: ActionFormProps) {
           name="target_service"
           label="Service"
           placeholder="scraper"
-          hint="By the name it has in FOLIOT_SERVICES."
+          hint="As named in FOLIOT_SERVICES."
         />
         <ActionInput form={form} name="target_method" label="Method" placeholder="package.Service/Method" mono />
       </div>
-      <ActionTextarea form={form} name="parameters" label="Parameters, as JSON" rows={3} placeholder="{}" />
+      <ActionTextarea form={form} name="parameters" label="Parameters (JSON)" rows={3} placeholder="{}" />
     </>
   );
 }

@@ -13,7 +13,7 @@ import { number } from "@/time/moment";
 
 const LIMITS = [
   ["schedules", "Schedules"],
-  ["concurrent_runs", "Runs at once"],
+  ["concurrent_runs", "Concurrent runs"],
   ["streams", "Open streams"],
 ] as const;
 
@@ -44,12 +44,10 @@ export function System() {
           <Fact name="Name">{session?.user_id ?? "–"}</Fact>
           <Fact name="Tenant">{session?.tenant_id ?? "–"}</Fact>
           <Fact name="Role">{session?.role ?? "–"}</Fact>
-          <Fact name="Signed in by">
-            {session?.mode === "local" ? "being on this machine" : "a token or an API key"}
-          </Fact>
+          <Fact name="Signed in by">{session?.mode === "local" ? "local access" : "a token or an API key"}</Fact>
         </dl>
       </Card>
-      <Card title="Limits of the tenant">
+      <Card title="Tenant limits">
         {use.data ? (
           <dl className="flex flex-col gap-3 text-sm">
             {LIMITS.map(([name, label]) => {
@@ -76,7 +74,7 @@ export function System() {
             })}
           </dl>
         ) : use.error ? (
-          <ErrorCard error={use.error} what="The limits could not be read" onRetry={() => void use.refetch()} />
+          <ErrorCard error={use.error} what="Could not load limits" onRetry={() => void use.refetch()} />
         ) : (
           <Skeleton className="h-16 w-full" />
         )}
@@ -86,7 +84,7 @@ export function System() {
           {health.data ? (
             <ul className="flex flex-col gap-2 text-sm">
               <Line good={health.data.database.status === "ok"} name="Database">
-                {health.data.database.error ?? `answers in ${health.data.database.latency_ms?.toFixed(1) ?? "–"} ms`}
+                {health.data.database.error ?? `latency ${health.data.database.latency_ms?.toFixed(1) ?? "–"} ms`}
                 {diskNote(health.data.database.disk)}
               </Line>
               {health.data.feed ? (
@@ -112,16 +110,16 @@ export function System() {
               ))}
             </ul>
           ) : health.error ? (
-            <ErrorCard error={health.error} what="The health could not be read" onRetry={() => void health.refetch()} />
+            <ErrorCard error={health.error} what="Could not load system health" onRetry={() => void health.refetch()} />
           ) : (
             <Skeleton className="h-16 w-full" />
           )}
           <p className="mt-4 text-xs text-muted">
-            For Prometheus:{" "}
+            Prometheus metrics:{" "}
             <a className="underline hover:text-ink" href="/metrics">
               /metrics
             </a>{" "}
-            · every call:{" "}
+            · API reference:{" "}
             <a className="underline hover:text-ink" href="/docs">
               /docs
             </a>

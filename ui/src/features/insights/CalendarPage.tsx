@@ -64,7 +64,7 @@ export default function CalendarPage() {
     }).catch(() => null);
     const first = Math.min(...(ahead?.groups.flatMap((group) => group.marks.map((mark) => millis(mark.at))) ?? []));
     if (Number.isFinite(first)) to(first);
-    else toast("Nothing is planned in the year after this.");
+    else toast("Nothing is scheduled in the following year.");
   };
   const path =
     view === "month"

@@ -57,11 +57,11 @@ export default function OverviewPage() {
           />
           <RankingCard />
           <div className="grid gap-4 lg:grid-cols-2">
-            <RunList title="Running now" q="state:running,retrying" empty="Nothing runs at this moment." />
+            <RunList title="Running now" q="state:running,retrying" empty="Nothing is running." />
             <RunList
-              title="Failed last"
+              title="Recent failures"
               q="state:failed,dead_letter since:24h"
-              empty="Nothing failed in the last 24 hours."
+              empty="No failures in the last 24 hours."
             />
           </div>
         </>

@@ -59,10 +59,10 @@ export default function JobPage() {
             </Link>
           }
         >
-          It may belong to another tenant, or its time was over.
+          It may have been removed by retention, or belong to another tenant.
         </Empty>
       ) : error ? (
-        <ErrorCard error={error} what="The job could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the job" onRetry={() => void refetch()} />
       ) : (
         <Skeleton className="h-24 w-full" />
       )}
@@ -80,7 +80,7 @@ function JobDetail({ job }: { job: JobReport }) {
   const articles = job.kind === "articles";
   const run = job.run_id ?? job.job_id;
   const again = async (): Promise<void> => {
-    const made = await act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run } }, "Begun again");
+    const made = await act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run } }, "Started again");
     if (made) go(`/crawls/${made.id}`);
   };
   const save = (format: string, type: string) => (): void => {
@@ -136,7 +136,7 @@ function JobDetail({ job }: { job: JobReport }) {
           <p className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted">
             <Kind kind={job.kind} />
             <span>
-              asked for <Instant at={job.created_at} />
+              requested <Instant at={job.created_at} />
             </span>
             {job.started_at ? (
               <span>
@@ -160,7 +160,7 @@ function JobDetail({ job }: { job: JobReport }) {
                   ))
               : null}
             <Link to={`/runs/${run}`} className="ml-auto text-accent hover:underline">
-              Its run, with the log
+              View run and log
             </Link>
           </p>
           {job.error ? <p className="text-sm break-words text-failed-ink">{job.error.message}</p> : null}
@@ -172,10 +172,12 @@ function JobDetail({ job }: { job: JobReport }) {
         onClose={() => setStopping(false)}
         danger
         title="Cancel this job?"
-        action="Cancel the job"
+        action="Cancel job"
+        dismiss="Keep running"
         onConfirm={() => act("DELETE", "/jobs/{job_id}", { params: { job_id: job.job_id } }, "Cancelled")}
       >
-        Waiting pages are removed from the queue; results are kept. {articles ? "" : "The spider is asked to stop."}
+        Pending pages are removed from the queue; results so far are kept.{" "}
+        {articles ? "" : "The spider will be stopped."}
       </Confirm>
     </Page>
   );
@@ -190,7 +192,7 @@ function Rate({ job }: { job: JobReport }) {
   const rate = done / seconds;
   return (
     <span>
-      {rate.toFixed(1)} a second · about {duration(((job.pending ?? 0) / rate) * 1000)} to go
+      {rate.toFixed(1)} per second · about {duration(((job.pending ?? 0) / rate) * 1000)} left
     </span>
   );
 }

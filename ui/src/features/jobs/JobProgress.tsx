@@ -40,7 +40,7 @@ export function JobProgress({ job, words = true }: { job: JobReport; words?: boo
             </span>
           ))}
           <span>of {number(total)}</span>
-          {total && job.cached ? <span>{Math.round((100 * job.cached) / total)} % saved by the cache</span> : null}
+          {total && job.cached ? <span>{Math.round((100 * job.cached) / total)} % from cache</span> : null}
         </p>
       ) : null}
     </div>

@@ -46,10 +46,10 @@ const columns: Column<JobReport>[] = [
     cell: (job) => <Id id={job.job_id} to={`/crawls/${job.job_id}`} />,
   },
   { id: "kind", header: "Kind", width: "110px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
-  { id: "began", header: "Asked for", width: "130px", card: "meta", cell: (job) => <Instant at={job.created_at} /> },
+  { id: "began", header: "Requested", width: "130px", card: "meta", cell: (job) => <Instant at={job.created_at} /> },
   {
     id: "took",
-    header: "Took",
+    header: "Duration",
     width: "90px",
     right: true,
     card: "none",
@@ -74,7 +74,7 @@ const columns: Column<JobReport>[] = [
   },
   {
     id: "counts",
-    header: "Read",
+    header: "Fetched",
     width: "110px",
     right: true,
     card: "none",
@@ -151,10 +151,10 @@ export default function JobsPage() {
         fill={false}
         empty={
           status ? (
-            <Empty title="No job in this state" actions={<Button onClick={() => setStatus("")}>Show all</Button>} />
+            <Empty title="No jobs in this state" actions={<Button onClick={() => setStatus("")}>Show all</Button>} />
           ) : (
-            <Empty title="Nothing was crawled yet">
-              Paste URLs above, or make a schedule that does it every morning.
+            <Empty title="No jobs yet">
+              Paste URLs above to fetch them now, or create a schedule to do it every morning.
             </Empty>
           )
         }

@@ -56,7 +56,7 @@ export function SubmitForm() {
       }}
     >
       <textarea
-        aria-label="URLs, one a line"
+        aria-label="URLs, one per line"
         value={text}
         onChange={(event) => setText(event.target.value)}
         rows={Math.min(Math.max(text.split("\n").length, 2), 10)}
@@ -67,12 +67,12 @@ export function SubmitForm() {
       <div className="flex flex-wrap items-center gap-3 text-sm">
         {scrapyd && mayCrawl ? (
           <Segments
-            label="What to do with them"
+            label="Action"
             value={what}
             onChange={setWhat}
             choices={[
-              ["articles", "Read as articles"],
-              ["crawl", "Give to a spider"],
+              ["articles", "Extract articles"],
+              ["crawl", "Run spider"],
             ]}
           />
         ) : null}
@@ -95,7 +95,7 @@ export function SubmitForm() {
           >
             {Array.from({ length: 10 }, (_, index) => String(index + 1)).map((one) => (
               <option key={one} value={one}>
-                {one === "1" ? "1, most urgent" : one === "5" ? "5, usual" : one === "10" ? "10, whenever" : one}
+                {one === "1" ? "1 (most urgent)" : one === "5" ? "5 (normal)" : one === "10" ? "10 (lowest)" : one}
               </option>
             ))}
           </select>
@@ -104,7 +104,7 @@ export function SubmitForm() {
           {what === "articles" ? `Read ${urls.length ? number(urls.length) : ""}` : "Crawl"}
         </Button>
       </div>
-      {error ? <ErrorCard error={error} what="Nothing was submitted" bar /> : null}
+      {error ? <ErrorCard error={error} what="Could not submit" bar /> : null}
     </form>
   );
 }

@@ -6,6 +6,7 @@ import type { InstantPage, ScheduleInstant, Run, Schedule } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
+import { Glossary } from "@/parts/Glossary";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { useZone } from "@/prefs";
 import { day, mark, millis } from "@/time/moment";
@@ -74,11 +75,11 @@ export function InstantsTab({
   const past = ticks.filter((tick) => tick.first.outcome !== "planned");
   if (list.isPending) return <SkeletonRows rows={6} />;
   if (list.error && !ticks.length)
-    return <ErrorCard error={list.error} what="The instants could not be read" onRetry={() => void list.refetch()} />;
+    return <ErrorCard error={list.error} what="Could not load scheduled times" onRetry={() => void list.refetch()} />;
   if (!ticks.length)
     return (
-      <Empty title="It has not fired yet">
-        Every instant will stand here with what became of it, also those that make no run.
+      <Empty title="Not run yet">
+        Every scheduled time is listed here with its outcome, including those that did not run.
       </Empty>
     );
   const shown = [...planned.slice(-3), ...past];
@@ -86,10 +87,12 @@ export function InstantsTab({
   const dated = new Set(shown.map((tick) => day(tick.last.at, zone, now))).size > shown.length * 0.6;
   let before = "";
   return (
-    <div className="overflow-hidden rounded-lg border">
-      <div className="flex items-center border-b bg-surface px-3 py-1.5 text-xs font-medium text-muted">
-        <span className={dated ? "w-44 shrink-0" : "w-28 shrink-0"}>Instant ({mark(now, zone)})</span>
-        <span>What became of it</span>
+    <div className="rounded-lg border">
+      <div className="flex items-center rounded-t-lg border-b bg-surface px-3 py-1.5 text-xs font-medium text-muted">
+        <span className={dated ? "w-44 shrink-0" : "w-28 shrink-0"}>Scheduled ({mark(now, zone)})</span>
+        <span>
+          Outcome <Glossary term="ledger" />
+        </span>
       </div>
       <ul>
         {shown.map((tick) => {
@@ -113,12 +116,12 @@ export function InstantsTab({
       {list.hasNextPage ? (
         <div className="border-t p-2 text-center">
           <Button size="small" kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            Show earlier instants
+            Show earlier
           </Button>
         </div>
       ) : (
         <p className="border-t px-3 py-2 text-center text-xs text-muted">
-          That is all: it was created {day(schedule.created_at, zone, now)}.
+          End of history: created {day(schedule.created_at, zone, now)}.
         </p>
       )}
     </div>

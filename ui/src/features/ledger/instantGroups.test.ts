@@ -42,7 +42,7 @@ describe("groups of instants", () => {
     const ahead = [instant(5, "skipped", "skipped by eva"), instant(6, "skipped", "paused"), instant(7, "planned")];
     const groups = groupInstants(ahead, Date.parse("2026-11-16T02:04:00Z"));
     expect(groups.map((tick) => tick.first.reason)).toEqual(["", "skipped by eva"]);
-    expect(reasonOf(instant(5, "skipped", "skipped by eva"))).toBe("eva wanted it skipped");
+    expect(reasonOf(instant(5, "skipped", "skipped by eva"))).toBe("Skipped by eva");
   });
   it("loses no instant", () => {
     const all = Array.from({ length: 50 }, (_, index) => instant(index, index % 7 ? "skipped" : "ran", "overlap"));
@@ -57,7 +57,7 @@ describe("groups of instants", () => {
   });
   it("says why", () => {
     expect(reasonOf(instant(0, "skipped", "paused: new key"))).toBe("The schedule was paused: new key");
-    expect(reasonOf(instant(0, "skipped", "overlap"))).toContain("still ran");
+    expect(reasonOf(instant(0, "skipped", "overlap"))).toContain("still active");
     expect(reasonOf(instant(0, "missed", "something else"))).toBe("something else");
   });
   it("asks for a stretch that fits how often it fires", () => {

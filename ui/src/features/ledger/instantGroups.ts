@@ -40,14 +40,14 @@ export function groupInstants(instants: readonly ScheduleInstant[], now = Number
 const SKIPPED_BY = "skipped by ";
 
 const REASONS: Record<string, string> = {
-  overlap: "The run before it still ran, and this schedule skips then",
-  buffer_full: "One run already waited, and this schedule keeps only one waiting",
-  superseded: "A later instant took its place while it waited",
-  catchup_none: "No scheduler was running in time, and this schedule does not catch up",
-  catchup_latest: "No scheduler was running in time; only the latest of such instants is caught up",
-  catchup_all: "No scheduler was running in time, and it was beyond what is caught up",
-  retention: "It ran; retention has removed the run",
-  ahead: "A clock that was ahead fired it before its time",
+  overlap: "The previous run was still active (overlap policy: skip)",
+  buffer_full: "A run was already waiting (overlap policy: queue one)",
+  superseded: "Replaced by a later run while waiting",
+  catchup_none: "No scheduler was running, and catch-up is off",
+  catchup_latest: "No scheduler was running; catch-up runs only the latest",
+  catchup_all: "No scheduler was running, and it was outside the catch-up window",
+  retention: "It ran; the run was removed by retention",
+  ahead: "A fast clock settled it too early",
   paused: "The schedule was paused",
 };
 
@@ -55,7 +55,7 @@ const REASONS: Record<string, string> = {
 export function reasonOf(instant: ScheduleInstant): string {
   const known = REASONS[instant.reason];
   if (known) return known;
-  if (instant.reason.startsWith(SKIPPED_BY)) return `${instant.reason.slice(SKIPPED_BY.length)} wanted it skipped`;
+  if (instant.reason.startsWith(SKIPPED_BY)) return `Skipped by ${instant.reason.slice(SKIPPED_BY.length)}`;
   if (instant.reason.startsWith("paused: ")) return `The schedule was paused: ${instant.reason.slice(8)}`;
   if (instant.reason.startsWith("damaged")) return `The schedule was damaged${instant.reason.slice(7)}`;
   return instant.reason;

@@ -42,7 +42,7 @@ function Body({ group, onClose }: { group: FailureGroup; onClose: () => void }) 
       }}
     >
       <p className="text-sm text-muted">
-        Its dead letters stay, and new ones join them, but the group is left out of “Needs attention” for this long.
+        Dead letters are still collected, but this group is hidden from “Needs attention” until then.
       </p>
       <Segments label="For how long" value={hours} onChange={setHours} choices={SPANS} />
       <label className="flex flex-col gap-1 text-sm">
@@ -56,7 +56,7 @@ function Body({ group, onClose }: { group: FailureGroup; onClose: () => void }) 
         />
       </label>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it as it is</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={busy} acts>
           Mute for {SPANS.find(([id]) => id === hours)?.[1]}
         </Button>

@@ -17,7 +17,7 @@ export function FileError({ error }: { error: PipelinePage["faults"][number] }) 
         <p className="break-words">{error.message}</p>
         {error.suggestion ? <p>{error.suggestion}</p> : null}
         <p className="mt-1 text-xs">
-          Mend the file: it is read again within two seconds. Until then the last good version stays in force.
+          Fix the file; it is reloaded within two seconds. Until then the last valid version stays active.
         </p>
       </div>
     </div>

@@ -49,10 +49,10 @@ export default function PipelinePage() {
             </Link>
           }
         >
-          It may have been taken out of its file.
+          It may have been removed from its file.
         </Empty>
       ) : error ? (
-        <ErrorCard error={error} what="The pipeline could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the pipeline" onRetry={() => void refetch()} />
       ) : (
         <Skeleton className="h-32 w-full" />
       )}
@@ -69,7 +69,7 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
       "POST",
       "/api/pipelines/{pipeline}/run",
       { params: { pipeline: pipeline.name } },
-      `${pipeline.name} runs`,
+      `Started ${pipeline.name}`,
     );
     if (made) go(`/runs/${made.id}`);
   };
@@ -89,7 +89,7 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
               busy={busy}
               hotkey="r"
               icon={<Play size={14} aria-hidden />}
-              title="The whole chain, from its first step"
+              title="Runs all steps from the start"
               onClick={() => void run()}
             >
               {last ? "Run again" : "Run now"}
@@ -113,23 +113,23 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
               {pipeline.summary} · next <Instant at={pipeline.next_run_at} zone={pipeline.schedule.timezone} />
             </>
           ) : (
-            "Runs once for each version of the file"
+            "Runs once per version of the file"
           )}
         </span>
         {pipeline.schedule_id ? (
           <Link to={`/schedules/${pipeline.schedule_id}`} className="text-accent hover:underline">
-            Its schedule
+            View schedule
           </Link>
         ) : null}
         <span className="font-mono text-xs">
           {pipeline.file} · {pipeline.revision}
         </span>
       </p>
-      <Card title="Chain" aside={last ? "with the counts of the last run" : null}>
+      <Card title="Steps" aside={last ? "counts from the last run" : null}>
         <StepChain steps={pipeline.steps} last={last?.steps ?? []} />
       </Card>
-      <Card title="Last runs" aside={pipeline.runs.length ? "newest at the right" : null}>
-        {pipeline.runs.length ? <StepGrid pipeline={pipeline} /> : <Empty title="It has not run yet" />}
+      <Card title="Recent runs" aside={pipeline.runs.length ? "newest on the right" : null}>
+        {pipeline.runs.length ? <StepGrid pipeline={pipeline} /> : <Empty title="Never run" />}
       </Card>
       <Card title="YAML" aside={<CopyButton text={pipeline.yaml} label="Copy" />} flush>
         <pre tabIndex={0} className="max-h-[50vh] overflow-auto p-4 font-mono text-xs">

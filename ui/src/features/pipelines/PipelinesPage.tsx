@@ -68,7 +68,7 @@ export default function PipelinesPage() {
         width: "minmax(140px, 2.5fr)",
         card: "none",
         cell: (pipeline) => (
-          <span className="truncate">{pipeline.schedule ? pipeline.summary : "once for each version of the file"}</span>
+          <span className="truncate">{pipeline.schedule ? pipeline.summary : "once per version of the file"}</span>
         ),
       },
       {
@@ -110,7 +110,7 @@ export default function PipelinesPage() {
                   "POST",
                   "/api/pipelines/{pipeline}/run",
                   { params: { pipeline: pipeline.name } },
-                  `${pipeline.name} runs`,
+                  `Started ${pipeline.name}`,
                 ).then((run) => run && go(`/runs/${run.id}`));
               }}
             >
@@ -138,7 +138,7 @@ export default function PipelinesPage() {
         fill={false}
         empty={
           faults.length ? (
-            <Empty icon={Workflow} title="No pipelines: their file is not in order" />
+            <Empty icon={Workflow} title="No pipelines: the file has errors" />
           ) : (
             <Empty
               icon={Workflow}
@@ -149,7 +149,7 @@ export default function PipelinesPage() {
                 </span>
               }
             >
-              A pipeline is a chain of steps in a YAML file: fetch, read, filter, keep. Start Foliot with one:
+              A pipeline is a series of steps in a YAML file: fetch, read, filter, store. Start Foliot with one:
             </Empty>
           )
         }

@@ -26,7 +26,7 @@ function PipelineForm(form: ActionFormProps) {
       label="Pipeline"
       hint={
         names.length || isPending ? (
-          "From the pipelines file; its own schedule, if it has one, goes on beside this one."
+          "From the pipelines file. If the pipeline has its own schedule, that one keeps running too."
         ) : (
           <NoPipelines />
         )

@@ -108,7 +108,7 @@ export function QueueTable({
         cell: (queue) => (
           <Sparkline
             values={(history.get(queue.name) ?? []).map((sample) => sample.depth)}
-            label={`Waiting in ${queue.name}, since this page was opened`}
+            label={`Waiting in ${queue.name} since this page was opened`}
             height={20}
           />
         ),
@@ -146,7 +146,7 @@ export function QueueTable({
                     "POST",
                     "/api/queues/{queue}/resume",
                     { params: { queue: queue.name } },
-                    `${queue.name} is open again`,
+                    `Resumed ${queue.name}`,
                   ),
               )}
             >
@@ -190,14 +190,14 @@ export function QueueTable({
             "POST",
             "/api/queues/{queue}/pause",
             { params: { queue: pausing?.name ?? "" }, body: { reason } },
-            `${pausing?.name ?? ""} is paused`,
+            `Paused ${pausing?.name ?? ""}`,
           );
           setReason("");
         }}
       >
-        <p>Schedules keep firing and their runs wait; runs that have started finish.</p>
+        <p>Schedules keep creating runs, which wait in the queue. Runs in progress finish.</p>
         <label className="mt-3 flex flex-col gap-1 text-ink">
-          Reason, shown with the queue
+          Reason (shown with the queue)
           <input
             value={reason}
             onChange={(event) => setReason(event.target.value)}

@@ -69,7 +69,7 @@ export default function QueuesPage() {
         <Chart
           title={`${shown.name}: waiting (line) and age of the oldest (dashed)`}
           aside={<span className="max-md:hidden">{mark(Date.now(), zone)} · since this page was opened</span>}
-          head={[`Seen (${mark(Date.now(), zone)})`, "Waiting", "Oldest"]}
+          head={[`Time (${mark(Date.now(), zone)})`, "Waiting", "Oldest"]}
           rows={() =>
             samples
               .slice(-60)
@@ -84,11 +84,7 @@ export default function QueuesPage() {
         <Card title="Workers" flush aside={workers.data ? `${number(workers.data.items.length)} known` : null}>
           {workers.error ? (
             <div className="p-4">
-              <ErrorCard
-                error={workers.error}
-                what="The workers could not be read"
-                onRetry={() => void workers.refetch()}
-              />
+              <ErrorCard error={workers.error} what="Could not load workers" onRetry={() => void workers.refetch()} />
             </div>
           ) : workers.data ? (
             <WorkerTable workers={workers.data.items} />

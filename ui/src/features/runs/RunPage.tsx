@@ -13,7 +13,7 @@ import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
-import { shortId } from "@/parts/Id";
+import { Id, shortId } from "@/parts/Id";
 import { Json } from "@/parts/Json";
 import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
@@ -23,6 +23,8 @@ import { Tabs } from "@/parts/Tabs";
 import { useCommand } from "@/parts/useCommand";
 import { useKeys } from "@/parts/useKeys";
 import { useNavigateTo, useParam, useUrl } from "@/parts/useUrl";
+import { useZone } from "@/prefs";
+import { titleTime } from "@/time/moment";
 
 import { AttemptsTab } from "./detail/AttemptsTab";
 import { AttemptTimeline } from "./detail/AttemptTimeline";
@@ -78,7 +80,7 @@ function RunLoader({ id }: { id: string }) {
           It may have been removed by retention, or belong to another tenant.
         </Empty>
       ) : error ? (
-        <ErrorCard error={error} what="The run could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the run" onRetry={() => void refetch()} />
       ) : (
         <div className="flex flex-col gap-4" role="status" aria-label="Loading">
           <Skeleton className="h-5 w-2/3" />
@@ -101,6 +103,7 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
   const mayRunSchedule = usePermission("run:schedule");
   const mayCancel = usePermission("write:run");
   const offline = useOffline();
+  const zone = useZone();
   const final = FINAL.has(run.state);
   const chain = run.kind === "pipeline";
   const { before, after } = useNeighbours(run);
@@ -116,14 +119,14 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
       "POST",
       "/api/runs/{run_id}/cancel",
       { params: { run_id: run.id } },
-      run.state === "running" ? "Asked to stop" : "Cancelled",
+      run.state === "running" ? "Cancelling" : "Cancelled",
     );
   const replay = async (): Promise<void> => {
     const made = await repeat(act, run);
     if (!made) return;
     go(`/runs/${made.id}`);
-    toast.success(`${chain ? "Runs again" : "Replayed"} as ${shortId(made.id)}${settingsNote(run, made)}`, {
-      action: { label: "Back to the original", onClick: () => go(`/runs/${run.id}`) },
+    toast.success(`${chain ? "Started again" : "Replayed"} as ${shortId(made.id)}${settingsNote(run, made)}`, {
+      action: { label: "View original", onClick: () => go(`/runs/${run.id}`) },
     });
   };
   const mayEdit = editable(run, schedule) && mayRunSchedule;
@@ -141,31 +144,36 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
     ...(run.schedule_id ? [{ label: name ?? shortId(run.schedule_id), to: `/schedules/${run.schedule_id}` }] : []),
   ];
   const job = run.kind === "crawl" || run.kind === "articles";
+  const at = titleTime(run.scheduled_for ?? run.created_at, zone, Date.now());
 
   return (
     <Page
-      title={shortId(run.id)}
-      tab={`${name ?? shortId(run.id)} · ${run.state.replace("_", " ")}`}
+      title={run.schedule_id ? at : `${name ?? "Run"}, ${at}`}
+      tab={`${name ?? "Run"}, ${at} · ${run.state.replace("_", " ")}`}
       state={run.state}
       crumbs={crumbs}
       fill
-      aside={!run.schedule_id && name ? <span className="text-muted">{name}</span> : null}
+      aside={
+        <span className="text-muted">
+          <Id id={run.id} shown />
+        </span>
+      }
       actions={
         <>
           {before || after ? (
             <span className="flex">
               <Button
                 kind="quiet"
-                aria-label="Run before (k)"
-                title="Run before (k)"
+                aria-label="Previous run (k)"
+                title="Previous run (k)"
                 icon={<ChevronLeft size={16} />}
                 disabled={!before}
                 onClick={() => before && go(`/runs/${before}`)}
               />
               <Button
                 kind="quiet"
-                aria-label="Run after (j)"
-                title="Run after (j)"
+                aria-label="Next run (j)"
+                title="Next run (j)"
                 icon={<ChevronRight size={16} />}
                 disabled={!after}
                 onClick={() => after && go(`/runs/${after}`)}
@@ -190,7 +198,7 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
               icon={<RotateCcw size={14} aria-hidden />}
               busy={busy}
               disabled={gone}
-              title={chain ? "The whole chain, from its first step" : undefined}
+              title={chain ? "Runs all steps from the start" : undefined}
               onClick={() => void replay()}
             >
               {chain ? "Run again" : "Replay"}
@@ -210,7 +218,7 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
           role="alert"
           className="rounded-lg border border-attention/50 bg-attention-tint px-3 py-2 text-attention-ink"
         >
-          This run was deleted while you looked at it. What you see is the last that was known.
+          This run has been deleted. You are seeing its last known state.
         </p>
       ) : null}
       <RunFacts run={run} />
@@ -227,7 +235,7 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
       {job ? (
         <p>
           <Link to={`/crawls/${run.id}`} className="text-accent underline">
-            Results of this job
+            View results
           </Link>
         </p>
       ) : null}
@@ -300,12 +308,12 @@ const Section = ({ children }: { children: React.ReactNode }) => <div className=
 function Payload({ run, schedule }: { run: Run; schedule?: Schedule }) {
   const other = schedule && run.schedule_version !== null && schedule.version !== run.schedule_version;
   if (run.action) return <Json value={run.action} name={`${run.id}-payload`} />;
-  if (!schedule) return <Empty title="The payload is not known any more" />;
+  if (!schedule) return <Empty title="The payload is no longer available" />;
   return (
     <div className="flex flex-col gap-2">
       {other ? (
         <p className="text-attention-ink">
-          The schedule was changed since: this run used version {run.schedule_version}, shown is version{" "}
+          The schedule has changed since: this run used version {run.schedule_version}; shown here is version{" "}
           {schedule.version}.
         </p>
       ) : null}

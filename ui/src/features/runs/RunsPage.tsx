@@ -38,8 +38,8 @@ import { StateChips } from "./list/StateChips";
 
 const rowId = (run: Run): string => run.id;
 const EXPORTS = [
-  ["csv", "CSV, a table"],
-  ["ndjson", "NDJSON, a document per line"],
+  ["csv", "CSV"],
+  ["ndjson", "NDJSON (one per line)"],
 ] as const;
 const VIEWS = [
   { name: "Failed, 24 h", q: "state:failed,dead_letter since:24h" },
@@ -145,7 +145,7 @@ export default function RunsPage() {
           {narrow ? (
             <div>
               <Button size="small" aria-expanded={drawn} onClick={() => setDrawn(!drawn)}>
-                {drawn ? "Hide the picture" : "Show as a picture"}
+                {drawn ? "Hide chart" : "Show chart"}
               </Button>
             </div>
           ) : null}
@@ -174,23 +174,21 @@ export default function RunsPage() {
               mayCancel &&
               !offline &&
               !FINAL.has(run.state) &&
-              void act("POST", "/api/runs/{run_id}/cancel", { params: { run_id: run.id } }, "Asked to stop"),
+              void act("POST", "/api/runs/{run_id}/cancel", { params: { run_id: run.id } }, "Cancelling"),
           }}
           empty={
             badFilter ? (
-              <Empty title="The filter is not understood">
-                The line above says where. Nothing is listed until it is corrected.
-              </Empty>
+              <Empty title="Invalid filter">Fix the error shown above to see runs.</Empty>
             ) : q ? (
               <Empty
-                title="No run matches this filter"
-                actions={<Button onClick={() => filter("")}>Clear the filter</Button>}
+                title="No runs match this filter"
+                actions={<Button onClick={() => filter("")}>Clear filter</Button>}
               >
                 <code className="font-mono">{q}</code>
               </Empty>
             ) : (
               <Empty icon={Play} title="No runs yet">
-                Runs appear when a schedule fires or you press Run.
+                Runs appear when a schedule is due or you press Run now.
               </Empty>
             )
           }
@@ -235,11 +233,11 @@ export default function RunsPage() {
       >
         {everything ? (
           <>
-            All that match <code className="font-mono">{q || "no filter"}</code> at this moment. If their number changes
-            before the server starts, it refuses.
+            All that match <code className="font-mono">{q || "no filter"}</code> right now. If that number changes
+            before the server starts, nothing is done.
           </>
         ) : (
-          "It happens one after the other, five a second. You can watch, pause and stop it."
+          "Processed at five per second. You can follow, pause or stop it."
         )}
       </Confirm>
     </Page>

@@ -44,11 +44,11 @@ function Body({
       }}
     >
       <p className="text-sm text-muted">
-        No later instant fires until it is resumed. Instants that pass in the meantime are not caught up; runs that have
-        started continue.
+        Nothing will run until you resume. Scheduled times that pass meanwhile are not caught up; runs in progress
+        continue.
       </p>
       <label className="flex flex-col gap-1 text-sm">
-        Reason, shown with the schedule
+        Reason (shown with the schedule)
         <input
           autoFocus
           value={reason}
@@ -59,7 +59,7 @@ function Body({
         />
       </label>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it active</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={busy}>
           Pause
         </Button>

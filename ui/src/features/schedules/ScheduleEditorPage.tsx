@@ -64,7 +64,7 @@ function ExistingSchedule({ id, copy }: { id: string; copy?: boolean }) {
   if (error) {
     return (
       <Page title={id} crumbs={LIST}>
-        <ErrorCard error={error} what="The schedule could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the schedule" onRetry={() => void refetch()} />
       </Page>
     );
   }

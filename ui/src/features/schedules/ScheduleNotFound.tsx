@@ -42,7 +42,7 @@ export function ScheduleNotFound({ id, crumbs }: { id: string; crumbs: Crumb[] }
           </>
         ) : (
           <p>
-            It may have been deleted long ago, or belong to another tenant.{" "}
+            It may have been deleted, or belong to another tenant.{" "}
             <Link to="/schedules" className="text-accent underline">
               All schedules
             </Link>

@@ -20,7 +20,7 @@ export default function SchedulePage() {
   return (
     <Page title={error ? id : "…"} crumbs={CRUMBS}>
       {error ? (
-        <ErrorCard error={error} what="The schedule could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the schedule" onRetry={() => void refetch()} />
       ) : (
         <>
           <Skeleton className="h-5 w-72" />

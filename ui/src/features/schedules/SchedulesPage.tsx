@@ -105,7 +105,7 @@ export default function SchedulesPage() {
         columns={columns}
         rows={list.rows}
         rowId={rowId}
-        rowHeight={48}
+        rowHeight={36}
         href={(row) => `/schedules/${row.id}`}
         selection={{
           ids,
@@ -133,15 +133,12 @@ export default function SchedulesPage() {
         }}
         empty={
           misread ? (
-            <Empty
-              title="The filter is not understood"
-              actions={<Button onClick={() => choose("")}>Clear the filter</Button>}
-            >
-              The error is shown below the box.
+            <Empty title="Invalid filter" actions={<Button onClick={() => choose("")}>Clear filter</Button>}>
+              Fix the error shown below the filter.
             </Empty>
           ) : q ? (
-            <Empty title="No schedule matches" actions={<Button onClick={() => choose("")}>Clear the filter</Button>}>
-              Nothing fits <code className="font-mono">{q}</code>. Deleted schedules are not listed.
+            <Empty title="No schedules match" actions={<Button onClick={() => choose("")}>Clear filter</Button>}>
+              No results for <code className="font-mono">{q}</code>. Deleted schedules are not shown.
             </Empty>
           ) : (
             <TemplateCards />

@@ -4,7 +4,7 @@ const MOST_IDS = 200;
 export function exportPath(q: string, ids: Iterable<string> | null): string {
   const chosen = ids === null ? null : [...ids];
   if (chosen && chosen.length > MOST_IDS)
-    throw new Error(`At most ${MOST_IDS} can be chosen one by one: choose all that match instead.`);
+    throw new Error(`You can select at most ${MOST_IDS} individually. Select all matching instead.`);
   const query = new URLSearchParams({ format: "yaml", ...(chosen ? { ids: chosen.join(",") } : { q }) });
   return `/api/schedules/export?${query.toString()}`;
 }

@@ -38,5 +38,5 @@ export function outcomeSummary(outcomes: readonly RunOutcome[]): string {
   )
     .filter(([count]) => count)
     .map(([count, word]) => `${count} ${word}`);
-  return parts.length ? `Last ${outcomes.length}: ${parts.join(", ")}` : "Has not run yet";
+  return parts.length ? `Last ${outcomes.length}: ${parts.join(", ")}` : "Never run";
 }

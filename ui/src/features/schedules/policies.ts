@@ -7,18 +7,18 @@ export interface Choice {
 }
 
 export const OVERLAPS: readonly Choice[] = [
-  { value: "skip", label: "Skip", says: "leave the new one out" },
-  { value: "buffer_one", label: "Queue one", says: "one waits for its turn" },
-  { value: "buffer_all", label: "Queue all", says: "all wait for their turn" },
-  { value: "cancel_other", label: "Replace", says: "ask the old one to stop, then run" },
-  { value: "terminate_other", label: "Replace at once", says: "end the old one, then run" },
-  { value: "allow_all", label: "Allow", says: "let them run side by side" },
+  { value: "skip", label: "Skip", says: "skip this run" },
+  { value: "buffer_one", label: "Queue one", says: "keep one run waiting" },
+  { value: "buffer_all", label: "Queue all", says: "keep every run waiting" },
+  { value: "cancel_other", label: "Replace", says: "stop the previous run gracefully, then start" },
+  { value: "terminate_other", label: "Replace at once", says: "kill the previous run, then start" },
+  { value: "allow_all", label: "Allow", says: "run both in parallel" },
 ];
 
 export const CATCHUPS: readonly Choice[] = [
-  { value: "latest", label: "Run once late", says: "run the latest one, late" },
-  { value: "all", label: "Run all late", says: "run every one, late" },
-  { value: "none", label: "Skip", says: "leave them out" },
+  { value: "latest", label: "Run latest", says: "run only the latest missed one" },
+  { value: "all", label: "Run all", says: "run every missed one" },
+  { value: "none", label: "Skip", says: "skip missed runs" },
 ];
 
 /** Seconds before each retry, before jitter; the same rule as the server's. */

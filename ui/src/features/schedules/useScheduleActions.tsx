@@ -19,14 +19,15 @@ export interface ScheduleActions {
 export function useScheduleActions(onDone?: () => void): ScheduleActions {
   const queries = useQueryClient();
   const go = useNavigateTo();
-  const renew = (): void => {
-    void queries.invalidateQueries({ queryKey: ["schedules"] });
+  const renew = (gone?: string): void => {
+    // The page of a deleted schedule is still there for a moment, and must not ask for it again.
+    void queries.invalidateQueries({ queryKey: ["schedules"], predicate: (query) => !query.queryKey.includes(gone) });
     onDone?.();
   };
-  const attempt = async <T,>(what: string, act: () => Promise<T>): Promise<T> => {
+  const attempt = async <T,>(what: string, act: () => Promise<T>, gone?: string): Promise<T> => {
     try {
       const done = await act();
-      renew();
+      renew(gone);
       return done;
     } catch (error) {
       toast.error(`${what}: ${messageOf(error)}`);
@@ -35,49 +36,53 @@ export function useScheduleActions(onDone?: () => void): ScheduleActions {
   };
   const paramsOf = (schedule: Schedule) => ({ schedule_id: schedule.id });
   const unskip = (schedule: Schedule): Promise<void> =>
-    attempt("It could not be taken back", async () => {
+    attempt("Could not undo", async () => {
       await send("DELETE", "/api/schedules/{schedule_id}/skip-next", { params: paramsOf(schedule) });
-      toast.success(`${schedule.name} skips nothing`);
+      toast.success(`Skip undone for ${schedule.name}`);
     });
   return {
     runNow: (schedule, payload) =>
-      attempt(`${schedule.name} was not run`, async () => {
+      attempt(`Could not run ${schedule.name}`, async () => {
         const run = await send("POST", "/api/schedules/{schedule_id}/run-now", {
           params: paramsOf(schedule),
           body: payload ? { payload } : undefined,
         });
-        toast.success(`${schedule.name} runs now`, {
-          action: { label: "Open run", onClick: () => go(`/runs/${run.id}`) },
+        toast.success(`Started ${schedule.name}`, {
+          action: { label: "View run", onClick: () => go(`/runs/${run.id}`) },
         });
         return run;
       }),
     pause: (schedule, reason) =>
-      attempt(`${schedule.name} was not paused`, async () => {
+      attempt(`Could not pause ${schedule.name}`, async () => {
         await send("POST", "/api/schedules/{schedule_id}/pause", {
           params: paramsOf(schedule),
           body: reason ? { reason } : {},
         });
-        toast.success(`${schedule.name} is paused`);
+        toast.success(`Paused ${schedule.name}`);
       }),
     resume: (schedule) =>
-      attempt(`${schedule.name} was not resumed`, async () => {
+      attempt(`Could not resume ${schedule.name}`, async () => {
         await send("POST", "/api/schedules/{schedule_id}/resume", { params: paramsOf(schedule) });
-        toast.success(`${schedule.name} fires again`);
+        toast.success(`Resumed ${schedule.name}`);
       }),
     skip: (schedule) =>
-      attempt("Nothing is skipped", async () => {
+      attempt("Could not skip the next run", async () => {
         // Names the instant, so that no other is skipped should it fire in the meantime.
         const body = schedule.next_run_at ? { at: schedule.next_run_at } : {};
         const now = await send("POST", "/api/schedules/{schedule_id}/skip-next", { params: paramsOf(schedule), body });
-        toast.success(`${schedule.name} skips its next instant`, {
+        toast.success(`${schedule.name} will skip its next run`, {
           action: { label: "Undo", onClick: () => void unskip(now).catch(() => undefined) },
         });
       }),
     unskip,
     remove: (schedule) =>
-      attempt(`${schedule.name} was not deleted`, async () => {
-        await send("DELETE", "/api/schedules/{schedule_id}", { params: paramsOf(schedule) });
-        toast.success(`${schedule.name} is deleted`);
-      }),
+      attempt(
+        `Could not delete ${schedule.name}`,
+        async () => {
+          await send("DELETE", "/api/schedules/{schedule_id}", { params: paramsOf(schedule) });
+          toast.success(`Deleted ${schedule.name}`);
+        },
+        schedule.id,
+      ),
   };
 }

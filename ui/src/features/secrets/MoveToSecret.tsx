@@ -23,7 +23,7 @@ export function MoveToSecret({
   if (!found.length) return null;
   return (
     <div className="flex flex-wrap items-center gap-2 text-xs text-muted">
-      <span>Kept sealed, and shown as ***.</span>
+      <span>Encrypted, shown as ***.</span>
       {found.map((credential) => (
         <Button key={credential.header} size="small" onClick={() => setMoving(credential)}>
           Move {credential.header} into a secret…
@@ -65,7 +65,7 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
         event.preventDefault();
         event.stopPropagation();
         const body = { value, ...(host ? { hosts: [host] } : {}) };
-        void act("PUT", "/api/secrets/{name}", { params: { name }, body }, `${name} is set`).then((done) => {
+        void act("PUT", "/api/secrets/{name}", { params: { name }, body }, `Saved ${name}`).then((done) => {
           if (!done) return;
           onMoved(name);
           onClose();
@@ -73,7 +73,7 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
       }}
     >
       <label className="flex flex-col gap-1">
-        Name of the secret
+        Secret name
         <input
           required
           value={name}
@@ -82,9 +82,7 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
         />
       </label>
       <label className="flex flex-col gap-1">
-        {credential.value
-          ? "Its value"
-          : "Its value: the stored one is encrypted and cannot be shown, so enter it again"}
+        {credential.value ? "Value" : "Value (the stored one is encrypted, so enter it again)"}
         <input
           required
           type="password"
@@ -96,9 +94,9 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
       </label>
       {host ? <p className="text-xs text-muted">It goes to {host} alone. Save the schedule to use it.</p> : null}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={busy}>
-          Move it
+          Move
         </Button>
       </div>
     </form>

@@ -32,18 +32,14 @@ export function Secrets() {
       aside={
         may ? (
           <Button acts size="small" kind="primary" onClick={() => setWriting("")}>
-            Set a secret
+            Add secret
           </Button>
         ) : null
       }
     >
       {secrets.error ? (
         <div className="p-4">
-          <ErrorCard
-            error={secrets.error}
-            what="The secrets could not be read"
-            onRetry={() => void secrets.refetch()}
-          />
+          <ErrorCard error={secrets.error} what="Could not load secrets" onRetry={() => void secrets.refetch()} />
         </div>
       ) : secrets.isPending ? (
         <SkeletonRows rows={3} />
@@ -58,7 +54,7 @@ export function Secrets() {
                 {secret.previous_until ? (
                   <>
                     {" "}
-                    · the one before counts until <Instant at={secret.previous_until} as="short" />
+                    · previous value valid until <Instant at={secret.previous_until} as="short" />
                   </>
                 ) : null}
               </span>
@@ -77,14 +73,14 @@ export function Secrets() {
         </ul>
       ) : (
         <Empty icon={LockKeyhole} title="No secrets">
-          Actions name a secret instead of holding its value; <code className="font-mono">webhook_signing</code> signs
-          webhooks.
+          Actions refer to a secret by name instead of holding its value;{" "}
+          <code className="font-mono">webhook_signing</code> signs webhooks.
         </Empty>
       )}
       <Modal
         open={writing !== null}
         onClose={() => setWriting(null)}
-        title={writing ? `Replace ${writing}` : "Set a secret"}
+        title={writing ? `Replace ${writing}` : "Add secret"}
       >
         {writing !== null ? <Writing name={writing} onClose={() => setWriting(null)} /> : null}
       </Modal>
@@ -97,7 +93,7 @@ export function Secrets() {
         action="Delete"
         onConfirm={() => act("DELETE", "/api/secrets/{name}", { params: { name: deleting?.name ?? "" } }, "Deleted")}
       >
-        Actions that name it fail from now on, and say so.
+        Actions that use it will fail with a clear error.
       </Confirm>
     </Card>
   );
@@ -115,7 +111,7 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         event.preventDefault();
         const named = hosts.split(/[\s,]+/).filter(Boolean);
         const body = { value, ...(named.length ? { hosts: named } : {}) };
-        void act("PUT", "/api/secrets/{name}", { params: { name }, body }, `${name} is set`).then(
+        void act("PUT", "/api/secrets/{name}", { params: { name }, body }, `Saved ${name}`).then(
           (done) => done && onClose(),
         );
       }}
@@ -132,7 +128,7 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         />
       </label>
       <label className="flex flex-col gap-1">
-        Value; it cannot be read again
+        Value (cannot be shown again)
         <input
           required
           type="password"
@@ -143,7 +139,7 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         />
       </label>
       <label className="flex flex-col gap-1">
-        {given ? "Hosts it goes to, if others than before" : "Hosts it goes to; none is anywhere"}
+        {given ? "Allowed hosts, if changed" : "Allowed hosts (empty for any)"}
         <input
           value={hosts}
           onChange={(event) => setHosts(event.target.value)}
@@ -152,9 +148,9 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         />
       </label>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={busy}>
-          Keep it
+          Save
         </Button>
       </div>
     </form>

@@ -35,7 +35,7 @@ export default function LoginPage() {
           <Logo size={24} /> Sign in to foliot
         </h1>
         {session.error ? (
-          <ErrorCard error={session.error} what="Foliot could not be reached" onRetry={() => void session.refetch()} />
+          <ErrorCard error={session.error} what="Cannot reach Foliot" onRetry={() => void session.refetch()} />
         ) : null}
         {waiting ? (
           <p role="status" className="text-muted">
@@ -50,8 +50,7 @@ export default function LoginPage() {
             ) : null}
             <SignIn onDone={() => go(next, true)} />
             <p className="text-sm text-muted">
-              A link that signs you in without a key:{" "}
-              <code className="font-mono text-xs text-ink">foliot login-link</code>
+              Get a sign-in link without a key: <code className="font-mono text-xs text-ink">foliot login-link</code>
             </p>
           </>
         )}
@@ -82,6 +81,6 @@ function useCode(code: string): string | null {
 function words(error: unknown): string {
   if (!(error instanceof ProblemError)) return String(error);
   return error.status === 401
-    ? "This link was used before, or its five minutes are over. Ask for a new one, or use a key."
+    ? "This link has been used or has expired. Request a new one, or use a key."
     : error.message;
 }

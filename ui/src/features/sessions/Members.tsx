@@ -23,7 +23,7 @@ export function Members() {
       </p>
       {error ? (
         <div className="p-4">
-          <ErrorCard error={error} what="The members could not be read" onRetry={() => void refetch()} />
+          <ErrorCard error={error} what="Could not load members" onRetry={() => void refetch()} />
         </div>
       ) : isPending ? (
         <SkeletonRows rows={3} />
@@ -39,10 +39,10 @@ export function Members() {
                 <Instant at={item.last_seen_at} none="not seen yet" />
               </span>
               <Link
-                to={`/activity?user=${encodeURIComponent(item.user_id)}`}
+                to={`/audit-log?user=${encodeURIComponent(item.user_id)}`}
                 className="ml-auto text-xs text-accent hover:underline"
               >
-                What they did
+                Audit log
               </Link>
             </li>
           ))}

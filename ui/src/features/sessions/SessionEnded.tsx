@@ -6,7 +6,7 @@ import { SignIn } from "./SignIn";
 export function SessionEnded() {
   return (
     <Modal open onClose={() => undefined} title="Your session has ended">
-      <p className="text-sm text-muted">Sign in again to go on where you are. Nothing on this page is lost.</p>
+      <p className="text-sm text-muted">Sign in again to continue. Nothing on this page is lost.</p>
       <SignIn onDone={() => undefined} />
     </Modal>
   );

@@ -6,7 +6,7 @@ import { ZonePicker } from "@/parts/zone/ZonePicker";
 import { type Prefs, setPrefs, usePrefs, useZone } from "@/prefs";
 
 const THEMES: readonly (readonly [Prefs["theme"], string])[] = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];
@@ -21,7 +21,7 @@ export function Appearance() {
   const { theme, density } = usePrefs();
   const zone = useZone();
   return (
-    <Card title="Appearance, on this browser">
+    <Card title="Appearance (this browser)">
       <dl className="grid items-center gap-x-6 gap-y-4 text-sm sm:grid-cols-[max-content_1fr] max-sm:gap-y-2">
         <Row name="Times are shown in">
           <span className="flex items-center gap-2">
@@ -33,7 +33,7 @@ export function Appearance() {
         </Row>
         <Row name="Rows">
           <Segments
-            label="Height of rows"
+            label="Row height"
             value={density}
             choices={DENSITIES}
             onChange={(to) => setPrefs({ density: to })}

@@ -42,10 +42,10 @@ function TaskForm(form: ActionFormProps) {
       <ActionTextarea
         form={form}
         name="parameters"
-        label="Parameters, as JSON"
+        label="Parameters (JSON)"
         rows={3}
         placeholder="{}"
-        hint={known.length ? `It knows ${known.join(", ")}.` : undefined}
+        hint={known.length ? `Accepts ${known.join(", ")}.` : undefined}
       />
     </>
   );

@@ -58,12 +58,12 @@ function WebhookForm(form: ActionFormProps) {
           className="flex-1"
           hint={
             form.inputs.url === echoUrl
-              ? "This server's own echo receiver: it answers with what it was sent."
+              ? "This server's built-in echo receiver: it returns what it receives."
               : undefined
           }
         />
       </div>
-      <ActionTextarea form={form} name="body" label="Body, as JSON" rows={3} placeholder={'{ "hello": "world" }'} />
+      <ActionTextarea form={form} name="body" label="Body (JSON)" rows={3} placeholder={'{ "hello": "world" }'} />
       <Disclosure title="Headers" open={Boolean(form.inputs.headers)}>
         <ActionTextarea
           form={form}
@@ -71,7 +71,7 @@ function WebhookForm(form: ActionFormProps) {
           label="Headers, one per line"
           rows={2}
           placeholder="Authorization: Bearer {{ secret.PARTNER }}"
-          hint="{{ secret.NAME }} inserts a secret from the settings; *** keeps the stored credential."
+          hint="{{ secret.NAME }} inserts a secret from Settings; *** keeps the stored value."
         />
         <MoveToSecret
           headers={form.inputs.headers ?? ""}

@@ -34,28 +34,28 @@ export default function WelcomePage() {
   return (
     <Page title="Welcome">
       <p className="max-w-[72ch] text-base text-muted">
-        Foliot fires web work at the right instant, exactly once, and shows what happened and why. Three steps, and you
-        have seen it.
+        Foliot runs scheduled web work on time, once per scheduled time, and shows what happened and why. Get started in
+        three steps.
       </p>
-      <Step done={made} title="1. Make a schedule">
+      <Step done={made} title="1. Create a schedule">
         <p>
-          Say when in words, and what to call. {local ? "There is a receiver built in, so nothing else is needed." : ""}{" "}
-          {made ? "There is one already." : ""}
+          Say when in plain English, and what to call.{" "}
+          {local ? "A receiver is built in, so you need nothing else." : ""} {made ? "Done: you have one already." : ""}
         </p>
         <div className="flex flex-wrap gap-2">
           <Link to="/schedules/new" className={LINK}>
             New schedule
           </Link>
           <Link to="/crawls" className={LINK}>
-            Read some pages
+            Fetch some pages
           </Link>
         </div>
       </Step>
       <Step done={ran > 0} title="2. See it run">
         <p>
           {ran
-            ? `${number(ran)} ${ran === 1 ? "run" : "runs"} so far: each with its log, its attempts and why it ended as it did.`
-            : "Runs appear here by themselves when the schedule fires, or when you press Run now."}
+            ? `${number(ran)} ${ran === 1 ? "run" : "runs"} so far, each with its log, attempts and outcome.`
+            : "Runs appear here when a schedule is due, or when you press Run now."}
         </p>
         <div className="flex flex-wrap gap-2">
           <Link to="/runs" className={LINK}>
@@ -75,11 +75,11 @@ export default function WelcomePage() {
         <div className="flex flex-wrap gap-2">
           {mayKeys ? (
             <Link to="/settings/keys" className={LINK}>
-              Make an API key
+              Create API key
             </Link>
           ) : null}
           <a href="/docs" className={LINK}>
-            Every call
+            API reference
           </a>
         </div>
       </Step>

@@ -33,14 +33,14 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
   if (!alive.some((worker) => worker.slots > 0)) {
     return (
       <Empty
-        title="No worker connected"
+        title="No workers connected"
         actions={
           <span className="flex items-center gap-2 rounded border bg-surface px-3 py-1.5 font-mono text-sm">
             {START} <CopyButton text={START} />
           </span>
         }
       >
-        Runs wait until one comes. This line changes by itself when it does. Start one:
+        Runs wait until a worker connects. Start one:
       </Empty>
     );
   }
@@ -55,15 +55,15 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
       <span className="w-64 min-w-0">
         <span className="block truncate font-mono text-xs">{worker.id}</span>
         <span className="text-xs text-muted">
-          {worker.role} on {worker.host}
-          {worker.wish ? <span className="text-attention-ink"> · asked to {worker.wish}</span> : null}
+          {worker.role === "up" ? "all-in-one" : worker.role} @ {worker.host}
+          {worker.wish ? <span className="text-attention-ink"> · {worker.wish} requested</span> : null}
         </span>
       </span>
       <span className="min-w-0 flex-1 basis-60">
         {worker.slots ? (
           <Slots worker={worker} />
         ) : (
-          <span className="text-xs text-muted">fires schedules, runs nothing</span>
+          <span className="text-xs text-muted">scheduler only, runs nothing</span>
         )}
       </span>
       <span className="w-40 text-xs text-muted">
@@ -77,7 +77,7 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
         {worker.queues?.length ? worker.queues.join(", ") : "every queue"}
       </span>
       <span className="w-36 text-xs text-muted">
-        last report <Instant at={worker.seen_at} as="relative" />
+        Last heartbeat: <Instant at={worker.seen_at} as="relative" />
         <br />
         started <Instant at={worker.started_at} />
       </span>
@@ -99,7 +99,7 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
             onClick={() => setStale(!stale)}
             className="px-4 py-2 text-xs text-muted hover:text-ink"
           >
-            {stale ? "Hide" : "Show"} {number(gone.length)} that did not report for 5 minutes
+            {stale ? "Hide" : "Show"} {number(gone.length)} silent for more than 5 minutes
           </button>
           {stale ? <ul className="divide-y">{gone.map(row)}</ul> : null}
         </div>
@@ -114,11 +114,11 @@ export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
             "POST",
             "/api/workers/{node_id}/drain",
             { params: { node_id: draining?.id ?? "" } },
-            "It takes nothing more, and leaves when it is done",
+            "Draining: it stops when its runs finish",
           )
         }
       >
-        It takes no further run, finishes what it has, and leaves. Others take over what waits.
+        It takes no new runs, finishes its current ones and stops. Other workers take over what is waiting.
       </Confirm>
     </>
   );

@@ -26,7 +26,7 @@ export function Chart({
         <>
           {aside}
           <Button size="small" kind="quiet" aria-pressed={table} onClick={() => setTable(!table)}>
-            {table ? "View as picture" : "View as table"}
+            {table ? "View as chart" : "View as table"}
           </Button>
         </>
       }

@@ -17,7 +17,7 @@ export function CopyButton({ text, label, size }: { text: string; label?: string
       onClick={() => {
         void copyText(text).then((copied) => {
           if (!copied) {
-            toast.error("The browser refused to copy. Select the text instead.");
+            toast.error("The browser blocked copying. Select the text instead.");
             return;
           }
           setDone(true);

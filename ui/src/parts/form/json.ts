@@ -11,9 +11,9 @@ export function parseJson(text: string): Parsed<unknown> {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const found = /position (\d+)/.exec(message);
-    if (!found) return { error: `This is not JSON: ${message}` };
+    if (!found) return { error: `Invalid JSON: ${message}` };
     const before = text.slice(0, Number(found[1])).split("\n");
-    return { error: `This is not JSON: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}` };
+    return { error: `Invalid JSON: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}` };
   }
 }
 
@@ -23,6 +23,6 @@ export function parseObject(text: string): Parsed<Record<string, unknown>> {
   if (read.error) return { error: read.error };
   if (read.value === undefined) return { value: {} };
   if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
-    return { error: "This must be an object: { … }" };
+    return { error: "Must be a JSON object: { … }" };
   return { value: read.value as Record<string, unknown> };
 }

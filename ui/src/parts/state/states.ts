@@ -39,31 +39,31 @@ const look = (label: string, icon: Look["icon"], tone: Tone, means: string, soli
 });
 
 export const STATES = {
-  scheduled: look("scheduled", Circle, "neutral", "Will fire in the future"),
-  planned: look("planned", Circle, "neutral", "Will fire in the future"),
-  active: look("active", Circle, "success", "Fires at its instants"),
-  paused: look("paused", CirclePause, "neutral", "Does not fire until it is resumed"),
-  completed: look("completed", CircleCheck, "neutral", "Has fired all its instants"),
+  scheduled: look("scheduled", Circle, "neutral", "Will run in the future"),
+  planned: look("planned", Circle, "neutral", "Will run in the future"),
+  active: look("active", Circle, "success", "Runs on schedule"),
+  paused: look("paused", CirclePause, "neutral", "Will not run until resumed"),
+  completed: look("completed", CircleCheck, "neutral", "All scheduled times have passed"),
   deleted: look("deleted", Ban, "neutral", "Removed"),
   queued: look("queued", Layers, "neutral", "Waiting for a worker"),
-  running: look("running", LoaderCircle, "running", "A worker executes it now"),
-  retrying: look("retrying", RotateCw, "attention", "An attempt failed; the next one has its time"),
-  success: look("success", CircleCheck, "success", "Finished, all items fine", true),
+  running: look("running", LoaderCircle, "running", "A worker is running it now"),
+  retrying: look("retrying", RotateCw, "attention", "An attempt failed; the next one is scheduled"),
+  success: look("success", CircleCheck, "success", "Finished successfully", true),
   partial: look("partial", HalfCheck, "attention", "Finished, some items failed"),
   failed: look("failed", CircleX, "failed", "The last attempt failed", true),
-  dead_letter: look("dead letter", ArchiveX, "dead", "Gave up; its payload is kept among the dead letters"),
-  cancelled: look("cancelled", Ban, "neutral", "A person or a program stopped it"),
-  cached: look("cached", Copy, "neutral", "Points to an earlier result"),
-  skipped: look("skipped", CircleSlash, "neutral", "Not run, for the one before still ran"),
-  missed: look("missed", CircleAlert, "attention", "Not run, for the scheduler was down or too late"),
+  dead_letter: look("dead letter", ArchiveX, "dead", "Every attempt failed; its payload is kept for replay"),
+  cancelled: look("cancelled", Ban, "neutral", "Stopped by a person or a program"),
+  cached: look("cached", Copy, "neutral", "Uses an earlier result"),
+  skipped: look("skipped", CircleSlash, "neutral", "Did not run: the previous run was still active"),
+  missed: look("missed", CircleAlert, "attention", "Did not run: the scheduler was down or too late"),
   pruned: look("pruned", CircleDashed, "neutral", "Its run was removed by retention"),
-  ran: look("ran", CircleCheck, "success", "A run was made of it", true),
-  late: look("late", Clock, "attention", "Started later than its grace allows"),
+  ran: look("ran", CircleCheck, "success", "A run was created", true),
+  late: look("late", Clock, "attention", "Started later than the grace period allows"),
 } as const satisfies Record<string, Look>;
 
 export type StateName = keyof typeof STATES;
 
-const UNKNOWN: Look = look("unknown", CircleDashed, "neutral", "A state that this dashboard does not know");
+const UNKNOWN: Look = look("unknown", CircleDashed, "neutral", "Unknown state");
 
 export const lookOf = (state: string): Look =>
   state in STATES ? STATES[state as StateName] : { ...UNKNOWN, label: state.replaceAll("_", " ") };

@@ -173,7 +173,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   return (
     <div className={cx("relative flex min-h-0 flex-col rounded-lg border", fill && "flex-1")}>
       {error && shown.length > 0 ? (
-        <ErrorCard bar error={error} what="This list could not be renewed; it may be old." onRetry={onRetry} />
+        <ErrorCard bar error={error} what="Could not refresh this list; it may be out of date." onRetry={onRetry} />
       ) : null}
       <NewRowsPill count={props.newRows ?? 0} onShow={props.onShowNew} />
       <div
@@ -197,7 +197,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 {selection ? (
                   <div role="columnheader" aria-label="Selection">
                     <Checkbox
-                      label="Select the rows that are loaded"
+                      label="Select all loaded rows"
                       checked={all}
                       partly={chosen > 0}
                       onChange={() => selection.set(all ? new Set() : new Set(shown.map((row) => row.id)))}
@@ -280,7 +280,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
                         ) : null}
                       </CardRow>
                     ) : (
-                      <div className="grid h-full items-center gap-x-4 px-3" style={{ gridTemplateColumns: template }}>
+                      <div
+                        className="grid h-full items-center gap-x-4 px-3 leading-tight"
+                        style={{ gridTemplateColumns: template }}
+                      >
                         {selection ? (
                           <div role="cell">
                             <Checkbox
@@ -294,7 +297,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                           <div
                             key={column.id}
                             role="cell"
-                            className={cx("min-w-0 truncate", column.right && "text-right")}
+                            className={cx("min-w-0 truncate", column.right && "text-right tabular-nums")}
                           >
                             {column.cell(row.original)}
                           </div>

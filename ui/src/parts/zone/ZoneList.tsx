@@ -36,7 +36,7 @@ export default function ZoneList({ chosen, onChoose }: { chosen: string; onChoos
         className="h-10 w-full border-b bg-transparent px-3 outline-none"
       />
       <Command.List className="max-h-72 overflow-auto p-1">
-        <Command.Empty className="p-3 text-muted">No zone of this name.</Command.Empty>
+        <Command.Empty className="p-3 text-muted">No matching time zone.</Command.Empty>
         {text ? null : (
           <Zone
             value="browser"

@@ -26,7 +26,7 @@ function Zones(props: ComponentProps<typeof ZoneList>) {
   if (List) return <List {...props} />;
   return away ? (
     <p role="status" className="p-4 text-sm text-muted">
-      The time zones cannot be loaded while the server does not answer. Open this again when it does.
+      Cannot load time zones while the server is offline. Try again once it is back.
     </p>
   ) : null;
 }

@@ -88,7 +88,7 @@ export function Gantt({
           <div className="sticky top-0 z-10 flex border-b bg-bg" style={{ height: head }}>
             <div className="flex shrink-0 flex-col justify-end px-2 pb-1 text-xs text-muted" style={{ width: labels }}>
               <span style={{ height: PEAKS }} className="pt-2">
-                <span className="hidden md:inline">Starts at once</span>
+                <span className="hidden md:inline">Concurrent starts</span>
               </span>
               {number(timeline.groups.length)} rows
             </div>
@@ -98,7 +98,7 @@ export function Gantt({
               className="block cursor-col-resize touch-pan-y select-none"
               {...zooming}
             >
-              <title>Drag to look closer</title>
+              <title>Drag to zoom in</title>
               <StartPeaks timeline={timeline} x={x} height={PEAKS} zone={zone} />
               {grid.map((tick) => (
                 <text
@@ -136,7 +136,7 @@ export function Gantt({
               className="block"
               onMouseLeave={() => setOver(null)}
               role="img"
-              aria-label={`${number(timeline.marks)} marks; the table has them as text`}
+              aria-label={`${number(timeline.marks)} marks; also available as a table`}
             >
               <Grid grid={grid} x={x} rows={timeline.groups.length} plotWidth={plotWidth} />
               {timeline.groups.map((group, row) => {
@@ -214,7 +214,7 @@ function Label({ group, by }: { group: TimelineRow; by: string }) {
       {group.folded ? (
         <span
           className="ml-auto hidden shrink-0 text-xs text-muted md:inline"
-          title="Too many to draw one by one: shown as density"
+          title="Too many to draw individually: shown as density"
         >
           {number(group.runs + group.planned)}
         </span>

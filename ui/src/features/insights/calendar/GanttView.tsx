@@ -65,13 +65,13 @@ export function GanttView({
   const folded = data?.groups.filter((group) => group.folded) ?? [];
   if (error && !data)
     return error instanceof ProblemError && error.about("q") ? null : (
-      <ErrorCard error={error} what="The timeline could not be read" onRetry={() => void refetch()} />
+      <ErrorCard error={error} what="Could not load the timeline" onRetry={() => void refetch()} />
     );
   if (!data) return <Skeleton className="h-96 w-full" />;
   return (
     <Chart
-      title={`What ran and what is planned (${mark(range.from, zone)})`}
-      aside={<span className="hidden sm:inline">drag above the rows to look closer</span>}
+      title={`Past and planned runs (${mark(range.from, zone)})`}
+      aside={<span className="hidden sm:inline">drag above the rows to zoom in</span>}
       head={["Row", "At", "State", "Count"]}
       rows={() =>
         data.groups.flatMap((group) =>
@@ -88,29 +88,29 @@ export function GanttView({
         {data.groups.length ? (
           <Gantt timeline={data} by={by} onZoom={onZoom} />
         ) : (
-          <Empty title="No fires in this range" actions={<Button onClick={onNext}>Jump to the next fire</Button>}>
-            {q ? "The filter may leave out what you look for." : "Nothing ran here and nothing is planned."}
+          <Empty title="No runs in this range" actions={<Button onClick={onNext}>Jump to the next run</Button>}>
+            {q ? "The filter may be hiding results." : "Nothing ran and nothing is scheduled."}
           </Empty>
         )}
         <div className="flex flex-col gap-1 pt-3 text-xs text-muted">
           {worst ? (
             <p>
-              Most at once: {number(worst.count)} start at {clock(worst.at, zone)} {mark(millis(worst.at), zone)}
-              {slots ? `; the workers here can run ${number(slots)} at a time` : ""}.
+              Busiest moment: {number(worst.count)} start at {clock(worst.at, zone)} {mark(millis(worst.at), zone)}
+              {slots ? `; workers can run ${number(slots)} at a time` : ""}.
               {quiet ? ` Nothing starts at ${clock(quiet, zone)}.` : ""}
             </p>
           ) : null}
           {folded.length ? (
             <p>
-              {number(folded.reduce((sum, group) => sum + group.runs + group.planned, 0))} runs and instants of{" "}
+              {number(folded.reduce((sum, group) => sum + group.runs + group.planned, 0))} runs and scheduled times of{" "}
               {number(folded.length)} frequent {folded.length === 1 ? "row" : "rows"} are shown as density.
             </p>
           ) : null}
           {data.dropped_groups ? (
-            <p>{number(data.dropped_groups)} further rows had no room: narrow the filter or group by tag.</p>
+            <p>{number(data.dropped_groups)} more rows – filter or group by tag to see them.</p>
           ) : null}
           {data.complete ? null : (
-            <p>So much was missed or skipped that only the newest of it is shown: look at a shorter time.</p>
+            <p>Only the newest missed and skipped times are shown. Choose a shorter range to see all.</p>
           )}
         </div>
       </div>

@@ -47,7 +47,7 @@ export function MonthView({ range, shown, onShown }: { range: Range; shown: Show
   const empty = data && days.every((day) => day.runs + day.planned + day.missed + day.skipped === 0);
   return (
     <Chart
-      title={`${shown === "planned" ? "Planned instants" : shown === "failures" ? "Failed runs" : "Runs"} per day (${mark(range.from, zone)})`}
+      title={`${shown === "planned" ? "Planned runs" : shown === "failures" ? "Failed runs" : "Runs"} per day (${mark(range.from, zone)})`}
       aside={
         <div role="group" aria-label="Shown" className="flex gap-1">
           {(["runs", "failures", "planned"] as const).map((day) => (
@@ -79,7 +79,7 @@ export function MonthView({ range, shown, onShown }: { range: Range; shown: Show
       }
     >
       {error && !data ? (
-        <ErrorCard error={error} what="The calendar could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the calendar" onRetry={() => void refetch()} />
       ) : (
         <div className={isPlaceholderData ? "opacity-50" : undefined}>
           <div className="grid grid-cols-7 gap-1 text-xs text-muted" aria-hidden>
@@ -112,12 +112,11 @@ export function MonthView({ range, shown, onShown }: { range: Range; shown: Show
                 ))}
           </ul>
           {empty ? (
-            <p className="pt-3 text-center text-muted">Nothing ran and nothing is planned in this month.</p>
+            <p className="pt-3 text-center text-muted">Nothing ran and nothing is scheduled this month.</p>
           ) : null}
           {data && !data.exact ? (
             <p className="pt-2 text-xs text-muted">
-              There is so much that instants of some schedules are spread evenly over their hours, or left out. Runs are
-              all counted.
+              Very busy: some scheduled times are estimated or left out. All runs are counted.
             </p>
           ) : null}
         </div>

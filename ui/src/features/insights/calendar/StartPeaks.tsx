@@ -30,7 +30,7 @@ export function StartPeaks({
         const at = x(millis(peak.at));
         return (
           <g key={peak.at}>
-            <title>{`${clock(peak.at, zone)} ${mark(millis(peak.at), zone)}: ${peak.count} start at once`}</title>
+            <title>{`${clock(peak.at, zone)} ${mark(millis(peak.at), zone)}: ${peak.count} start together`}</title>
             <path
               d={`M${at - 5} ${height - 1}L${at} ${height - 1 - high(peak.count)}L${at + 5} ${height - 1}Z`}
               fill="var(--accent)"
@@ -49,11 +49,11 @@ export function StartPeaks({
           fill="var(--muted)"
           className="text-[11px]"
         >
-          {clock(worst.at, zone)} – {worst.count} start at once
+          {clock(worst.at, zone)} – {worst.count} start together
         </text>
       ) : (
         <text x={4} y={20} fill="var(--muted)" className="text-xs">
-          no two in any minute
+          no overlapping starts
         </text>
       )}
     </g>

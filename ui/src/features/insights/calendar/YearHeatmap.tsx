@@ -78,7 +78,7 @@ export function YearHeatmap({ id }: { id: string }) {
     >
       <div ref={ref}>
         {error && !data ? (
-          <ErrorCard error={error} what="The calendar could not be read" onRetry={() => void refetch()} />
+          <ErrorCard error={error} what="Could not load the calendar" onRetry={() => void refetch()} />
         ) : !data ? (
           <Skeleton className="h-28 w-full" />
         ) : (
@@ -228,11 +228,11 @@ function Key({ tone }: { tone: "accent" | "failed" }) {
       </span>
       {tone === "accent" ? (
         <span className="flex items-center gap-1">
-          <span className="size-2 rounded-full bg-failed" aria-hidden /> failures among them
+          <span className="size-2 rounded-full bg-failed" aria-hidden /> with failures
         </span>
       ) : null}
       <span className="flex items-center gap-1">
-        <span className="size-2 rounded-full bg-attention" aria-hidden /> missed instants
+        <span className="size-2 rounded-full bg-attention" aria-hidden /> missed
       </span>
     </div>
   );

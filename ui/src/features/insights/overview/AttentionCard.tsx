@@ -51,7 +51,7 @@ export function AttentionCard() {
         <>
           {hidden > 0 || everything ? (
             <Button size="small" kind="quiet" onClick={() => setEverything(!everything)}>
-              {everything ? "Hide what is snoozed" : `${number(hidden)} snoozed`}
+              {everything ? "Hide snoozed" : `${number(hidden)} snoozed`}
             </Button>
           ) : null}
           {data ? (
@@ -64,7 +64,7 @@ export function AttentionCard() {
     >
       {error && !data ? (
         <div className="p-3">
-          <ErrorCard error={error} what="What needs attention could not be read" onRetry={() => void refetch()} />
+          <ErrorCard error={error} what="Could not load what needs attention" onRetry={() => void refetch()} />
         </div>
       ) : !data ? (
         <div className="flex flex-col gap-3 p-4">
@@ -87,7 +87,7 @@ export function AttentionCard() {
       ) : (
         <p className="flex items-center gap-2 px-4 py-3">
           <CircleCheck size={16} className="text-success-ink" aria-hidden />
-          {hidden ? "Nothing else needs you." : "All is well. Nothing needs you."}
+          {hidden ? "Nothing else needs attention." : "All clear. Nothing needs attention."}
         </p>
       )}
     </Card>

@@ -29,7 +29,7 @@ export function FirstSteps() {
   return (
     <Empty
       icon={CalendarClock}
-      title="Nothing is scheduled yet"
+      title="No schedules yet"
       actions={
         <>
           <Link
@@ -42,7 +42,7 @@ export function FirstSteps() {
             Crawl a URL
           </Link>
           <Link to="/welcome" className={LINK}>
-            Look around first
+            Take a look around
           </Link>
         </>
       }

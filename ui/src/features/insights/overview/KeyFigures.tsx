@@ -12,8 +12,9 @@ import { Link } from "@/parts/Link";
 import { Skeleton } from "@/parts/Skeleton";
 import { duration, number, percent } from "@/time/moment";
 
-const GOOD = ["success", "partial"] as const;
 const BAD = ["failed", "dead_letter"] as const;
+/** Runs that finished; only `success` counts as one. */
+const JUDGED = ["success", "partial", ...BAD] as const;
 
 const sum = (counts: Partial<Record<string, number>>, names: readonly string[]): number =>
   names.reduce((total, name) => total + (counts[name] ?? 0), 0);
@@ -27,8 +28,9 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
     placeholderData: (before) => before,
   });
   const counts = total.data?.by_state ?? {};
-  const good = sum(counts, GOOD);
   const bad = sum(counts, BAD);
+  const partial = counts.partial ?? 0;
+  const short = [bad ? `${number(bad)} failed` : "", partial ? `${number(partial)} partial` : ""].filter(Boolean);
   const items = series?.items ?? [];
   const slow = items.map((item) => item.p95_ms);
   const known = slow.filter((one): one is number => one !== null);
@@ -42,10 +44,10 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
       </Figure>
       <Figure
         title="Success"
-        to={`/runs?q=${encodeURIComponent(`${bad ? "state:failed,dead_letter " : ""}${q}`)}`}
+        to={`/runs?q=${encodeURIComponent(`${short.length ? "state:partial,failed,dead_letter " : ""}${q}`)}`}
         missing={missing}
-        value={total.data && (good + bad ? percent(good / (good + bad)) : "–")}
-        note={bad ? `${number(bad)} failed` : undefined}
+        value={total.data && percent(ratio(counts))}
+        note={short.join(", ") || undefined}
       >
         <Sparkline
           values={items.map((item) => ratio(item.counts))}
@@ -54,13 +56,13 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
         />
       </Figure>
       <Figure
-        title="Duration now, 95th percentile"
+        title="p95 duration"
         to={`${list}&chart=durations`}
         missing={missing}
         value={series && duration(known.at(-1))}
         note={peak ? `peak ${duration(peak)}` : undefined}
       >
-        <Sparkline values={slow} tone="running" label={`95th percentile of durations, over the last ${range}`} />
+        <Sparkline values={slow} tone="running" label={`p95 duration over the last ${range}`} />
       </Figure>
       <Capacity />
     </div>
@@ -68,8 +70,8 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
 }
 
 function ratio(counts: Partial<Record<string, number>>): number | null {
-  const [good, bad] = [sum(counts, GOOD), sum(counts, BAD)];
-  return good + bad ? good / (good + bad) : null;
+  const judged = sum(counts, JUDGED);
+  return judged ? (counts.success ?? 0) / judged : null;
 }
 
 function Capacity() {
@@ -145,7 +147,7 @@ function Figure({
             {value}
           </Link>
         ) : missing ? (
-          <span className="text-hero text-muted" title="It could not be read">
+          <span className="text-hero text-muted" title="Could not load">
             –
           </span>
         ) : (

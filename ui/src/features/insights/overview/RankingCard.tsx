@@ -26,7 +26,7 @@ export function RankingCard() {
   });
   const choice = (
     <Segments
-      label="How far back"
+      label="Period"
       value={over === "7d" ? "7d" : "24h"}
       onChange={setOver}
       choices={[
@@ -42,7 +42,7 @@ export function RankingCard() {
       </Card>
     );
   }
-  const partly = data && !data.whole ? `from the newest ${number(data.runs)} runs` : null;
+  const partly = data && !data.whole ? `newest ${number(data.runs)} runs` : null;
   return (
     <div className="grid gap-4 lg:grid-cols-2">
       <Card
@@ -50,40 +50,40 @@ export function RankingCard() {
         title="Slowest"
         aside={
           <>
-            {partly ?? "95 of 100 runs took no longer"}
+            {partly ?? "p95 duration"}
             {choice}
           </>
         }
       >
         <List
           items={data?.slowest}
-          empty="No run has ended in this time."
+          empty="No runs finished in this period."
           bar={(entry) => (entry.p95_ms ?? 0) / Math.max(data?.slowest[0]?.p95_ms ?? 1, 1)}
           tone="bg-accent/70"
           figure={(entry) => (
             <>
-              <Figure to={runs(entry.q.slow)} title="The runs that took this long or longer">
+              <Figure to={runs(entry.q.slow)} title="Runs at or above this duration">
                 {duration(entry.p95_ms)}
               </Figure>
-              <Figure quiet to={runs(entry.q.runs)} title="All of its runs in this time">
+              <Figure quiet to={runs(entry.q.runs)} title="All runs in this period">
                 {number(entry.runs)} {entry.runs === 1 ? "run" : "runs"}
               </Figure>
             </>
           )}
         />
       </Card>
-      <Card flush title="Flakiest" aside={partly ?? "share of runs that failed"}>
+      <Card flush title="Flakiest" aside={partly ?? "failure rate"}>
         <List
           items={data?.flakiest}
-          empty="No schedule failed in this time, of those with three runs or more."
+          empty="No flaky schedules: none with three or more runs both passed and failed."
           bar={(entry) => entry.failure_ratio}
           tone="bg-failed"
           figure={(entry) => (
             <>
-              <Figure to={runs(entry.q.failed)} title="The runs that failed">
+              <Figure to={runs(entry.q.failed)} title="Failed runs">
                 {percent(entry.failure_ratio)}
               </Figure>
-              <Figure quiet to={runs(entry.q.runs)} title="All of its runs in this time">
+              <Figure quiet to={runs(entry.q.runs)} title="All runs in this period">
                 {number(entry.failed)} of {number(entry.runs)}
               </Figure>
             </>

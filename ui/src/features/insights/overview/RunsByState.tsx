@@ -59,7 +59,7 @@ export function RunsByState({
       }
     >
       {error && !series ? (
-        <ErrorCard error={error} what="The counts could not be read" onRetry={onRetry} />
+        <ErrorCard error={error} what="Could not load counts" onRetry={onRetry} />
       ) : !series ? (
         <Skeleton className="h-[160px] w-full" />
       ) : (

@@ -62,12 +62,12 @@ export function TimelineCard() {
       rows={() => (data?.groups ?? []).map((group) => [group.name, number(group.runs), number(group.planned)])}
     >
       {error && !data ? (
-        <ErrorCard error={error} what="The time ruler could not be read" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not load the timeline" onRetry={() => void refetch()} />
       ) : !data ? (
         <Skeleton className="h-56 w-full" />
       ) : data.groups.length === 0 ? (
         <p className="py-6 text-center text-muted">
-          Nothing ran in the last 24 hours, and nothing is planned for the next.
+          Nothing ran in the last 24 hours and nothing is scheduled for the next 24.
         </p>
       ) : (
         <>
@@ -76,13 +76,11 @@ export function TimelineCard() {
             <span>▮ ran ┆ planned ▨ many, grouped</span>
             {peak && peak.count > 1 ? (
               <span>
-                {short(peak.at, zone, now)} – {number(peak.count)} start at once
+                {short(peak.at, zone, now)} – {number(peak.count)} start together
               </span>
             ) : null}
-            {data.dropped_groups ? (
-              <span>{number(data.dropped_groups)} more had no room: narrow it in the calendar</span>
-            ) : null}
-            {data.complete ? null : <span>of what was missed or skipped, only the newest</span>}
+            {data.dropped_groups ? <span>{number(data.dropped_groups)} more – filter in the calendar</span> : null}
+            {data.complete ? null : <span>only the newest missed and skipped times</span>}
             {data.groups.length > FEW ? (
               <Button size="small" kind="quiet" className="ml-auto" onClick={() => setAll(!all)}>
                 {all ? "Show fewer" : `Show all ${number(data.groups.length)}`}
@@ -174,7 +172,7 @@ function Strip({ data, groups, zone, now }: { data: Timeline; groups: TimelineRo
                     setHover({
                       x: x(millis(collision.at)),
                       y: height - ROW,
-                      lines: [short(collision.at, zone, now), `${number(collision.count)} start at once`],
+                      lines: [short(collision.at, zone, now), `${number(collision.count)} start together`],
                     })
                   }
                 />
@@ -198,7 +196,7 @@ function Strip({ data, groups, zone, now }: { data: Timeline; groups: TimelineRo
                     {group.name}
                   </Link>
                 ) : (
-                  <span className="truncate">{group.name || "on request"}</span>
+                  <span className="truncate">{group.name || "manual"}</span>
                 )}
               </li>
             ))}
@@ -364,5 +362,5 @@ function tooltipOf(group: TimelineRow, item: TimelineMark, zone: string, now: nu
   const what = item.count > 1 ? `${number(item.count)} × ${lookOf(item.state).label}` : lookOf(item.state).label;
   const span = item.until && item.count === 1 ? ` · ${duration(millis(item.until) - millis(item.at))}` : "";
   const until = item.until && item.count > 1 ? `–${clock(item.until, zone)}` : "";
-  return [`${group.name || "on request"}: ${what}`, `${absolute(item.at, zone, now)}${until}${span}`];
+  return [`${group.name || "manual"}: ${what}`, `${absolute(item.at, zone, now)}${until}${span}`];
 }

@@ -60,7 +60,7 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
           "POST",
           "/api/schedules/{schedule_id}/run-now",
           { params: { schedule_id: schedule?.id ?? "" }, body: { payload: payload ?? {} } },
-          "Replayed with what you wrote",
+          "Replayed with your changes",
         );
     if (!made) return;
     onClose();
@@ -76,11 +76,11 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
     >
       <p className="text-sm text-muted">
         What {run.schedule_name ?? schedule?.name ?? "it"} does, for one run more.{" "}
-        {letter ? "The letter is settled when that run succeeds. " : ""}
+        {letter ? "The dead letter is resolved when that run succeeds. " : ""}
         {schedule ? "The schedule stays as it is; secrets" : "Secrets"} are filled in by the server.
       </p>
       <textarea
-        aria-label="Parameters, as JSON"
+        aria-label="Parameters (JSON)"
         value={text}
         onChange={(event) => setText(event.target.value)}
         rows={14}
@@ -90,12 +90,12 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
       />
       {payload === null ? (
         <p role="alert" className="text-sm text-failed-ink">
-          This is not an object in JSON yet.
+          Not a valid JSON object yet.
         </p>
       ) : null}
       <div className="flex justify-end gap-2">
         <CopyAs call={{ method: "POST", ...call }} />
-        <Button onClick={onClose}>Leave as it is</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button acts type="submit" kind="primary" disabled={payload === null} busy={busy}>
           Replay
         </Button>

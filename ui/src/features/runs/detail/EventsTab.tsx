@@ -37,7 +37,7 @@ export function EventsTab({ run }: { run: Run }) {
     },
     {
       id: "what",
-      header: "What",
+      header: "Event",
       width: "140px",
       card: "lead",
       cell: (event) => (event.state ? <StateBadge state={event.state} still /> : event.type),
@@ -52,7 +52,7 @@ export function EventsTab({ run }: { run: Run }) {
     },
     {
       id: "message",
-      header: "Told",
+      header: "Details",
       width: "minmax(200px, 1fr)",
       cell: (event) => (
         <span title={event.message}>{event.message || (event.data ? JSON.stringify(event.data) : "")}</span>
@@ -69,7 +69,7 @@ export function EventsTab({ run }: { run: Run }) {
       loading={isPending}
       error={error}
       onRetry={() => void refetch()}
-      empty={<Empty title="Nothing has happened yet" />}
+      empty={<Empty title="No events yet" />}
     />
   );
 }

@@ -34,17 +34,23 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
         </p>
         <p className="text-sm text-muted">
           <code className="font-mono text-xs">{run.error.code}</code>
+          {run.error.cause && run.error.cause !== run.error.code ? (
+            <>
+              {" · "}
+              <code className="font-mono text-xs">{run.error.cause}</code>
+            </>
+          ) : null}
           {data && q && data.count > 1 ? (
             <>
               {" · "}
               <Link to={`/runs?q=${encodeURIComponent(q)}`} className="underline">
-                same error in {number(data.count)} runs of the last 7 days
+                same error in {number(data.count)} runs in the last 7 days
               </Link>
             </>
           ) : null}
           {run.resolved_by ? (
             <>
-              {" · "}settled by{" "}
+              {" · "}resolved by{" "}
               {run.resolved_by.startsWith("run_") ? (
                 <Link to={`/runs/${run.resolved_by}`} className="underline">
                   a replay
@@ -58,14 +64,14 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
       </div>
       <div className="flex flex-wrap gap-2">
         <Button size="small" onClick={onJump}>
-          Jump to the error
+          Jump to error
         </Button>
         {dead && run.fingerprint ? (
           <Link
             to={`/dead-letters?q=${encodeURIComponent(`fingerprint:${run.fingerprint}`)}`}
             className="inline-flex h-6 items-center rounded border bg-raised px-2 text-xs font-medium hover:bg-surface"
           >
-            See the group
+            View group
           </Link>
         ) : null}
         {onEdit ? (

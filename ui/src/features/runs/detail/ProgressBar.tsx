@@ -38,7 +38,7 @@ export function ProgressBar({ run }: { run: Run }) {
           <span>{Math.floor(ratio * 100)} %</span>
         </>
       ) : null}
-      {left ? <span className="text-muted">about {duration(Math.ceil(left / 1000) * 1000)} to go</span> : null}
+      {left ? <span className="text-muted">about {duration(Math.ceil(left / 1000) * 1000)} left</span> : null}
       {facts.slice(0, 6).map(([name, value]) => (
         <span key={name} className="text-muted">
           {name.replaceAll("_", " ")}{" "}

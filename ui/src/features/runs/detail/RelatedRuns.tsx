@@ -43,11 +43,7 @@ export function RelatedRuns({ run }: { run: Run }) {
       loading={isPending}
       error={error}
       onRetry={() => void refetch()}
-      empty={
-        <Empty title="No other run is related to this one">
-          Repeats of it, and runs that failed alike, are listed here.
-        </Empty>
-      }
+      empty={<Empty title="No related runs">Retries, replays and runs with the same error are listed here.</Empty>}
     />
   );
 }

@@ -15,7 +15,7 @@ export function RunFacts({ run }: { run: Run }) {
   return (
     <div className="flex flex-wrap items-center gap-x-5 gap-y-1.5">
       <StateBadge state={run.state} />
-      {run.cancel_requested && open ? <span className="text-attention-ink">asked to stop</span> : null}
+      {run.cancel_requested && open ? <span className="text-attention-ink">cancelling</span> : null}
       {run.attempt ? (
         <Fact name="attempt">
           {run.attempt} of {run.max_attempts}
@@ -26,7 +26,7 @@ export function RunFacts({ run }: { run: Run }) {
           <Instant at={run.scheduled_for} as="short" precision="second" />
         </Fact>
       ) : (
-        <Fact name="asked for">
+        <Fact name="requested">
           <Instant at={run.created_at} as="short" precision="second" />
         </Fact>
       )}
@@ -47,7 +47,7 @@ export function RunFacts({ run }: { run: Run }) {
         </Fact>
       ) : null}
       {run.started_at ? (
-        <Fact name={open ? "elapsed" : "took"}>
+        <Fact name={open ? "elapsed" : "duration"}>
           {open ? <Duration since={run.started_at} /> : <Duration ms={run.duration_ms} />}
         </Fact>
       ) : null}
@@ -57,7 +57,7 @@ export function RunFacts({ run }: { run: Run }) {
         </Fact>
       ) : null}
       {run.waiting ? (
-        <Fact name="waits">
+        <Fact name="waiting">
           <span className="text-attention-ink">{run.waiting.message}</span>
         </Fact>
       ) : null}
@@ -75,9 +75,9 @@ export function RunFacts({ run }: { run: Run }) {
         </Fact>
       ) : null}
       {run.parent_id ? (
-        <Fact name="repeats">
+        <Fact name="replay of">
           <Link to={`/runs/${run.parent_id}`} className="underline">
-            the original
+            original run
           </Link>
         </Fact>
       ) : null}

@@ -18,5 +18,5 @@ export async function repeat(
 /** A note on the settings of the new run, where they differ from those of the old one. */
 export function settingsNote(old: Run, made: Run): string {
   if (made.schedule_version === null || made.schedule_version === old.schedule_version) return "";
-  return `, with the settings of now: version ${made.schedule_version}; it failed under version ${old.schedule_version}`;
+  return `, with the current settings: version ${made.schedule_version}; it failed with version ${old.schedule_version}`;
 }

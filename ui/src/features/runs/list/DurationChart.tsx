@@ -9,7 +9,7 @@ import { duration, millis, short } from "@/time/moment";
 const LEFT = 52;
 const BELOW = 18;
 
-/** Durations of runs over time, median to slowest, on a logarithmic axis: a second and an hour both matter. */
+/** Run durations over time, median to slowest, on a logarithmic axis: a second and an hour both matter. */
 export function DurationChart({
   items,
   bucketMs,
@@ -41,7 +41,7 @@ export function DurationChart({
   return (
     <div ref={ref}>
       {width > 0 ? (
-        <svg width={width} height={height} role="img" aria-label="Durations of runs over time" className="block">
+        <svg width={width} height={height} role="img" aria-label="Run durations over time" className="block">
           {steps.map((bucket) => (
             <g key={bucket} className="text-[11px]">
               <line x1={LEFT} x2={width} y1={y(bucket)} y2={y(bucket)} stroke="var(--line)" />
@@ -68,7 +68,7 @@ export function DurationChart({
             const slow = y(Math.max(bucket.p95_ms ?? 1, low / 1.5));
             return (
               <g key={bucket.at}>
-                <title>{`${short(bucket.at, zone, Date.now())}: median ${duration(bucket.p50_ms)}, 95 % within ${duration(bucket.p95_ms)}`}</title>
+                <title>{`${short(bucket.at, zone, Date.now())}: median ${duration(bucket.p50_ms)}, p95 ${duration(bucket.p95_ms)}`}</title>
                 <line
                   x1={at}
                   x2={at}
@@ -88,7 +88,7 @@ export function DurationChart({
       ) : (
         <div style={{ height }} />
       )}
-      <p className="text-xs text-muted">● median ○ 95th percentile</p>
+      <p className="text-xs text-muted">● median ○ p95</p>
     </div>
   );
 }

@@ -139,7 +139,7 @@ export function RunScatter({
   if (!points.id.length) {
     return (
       <div ref={ref} className="flex items-center justify-center text-muted" style={{ height }}>
-        {points.not_begun ? "None of these runs has begun" : "No data in this range"}
+        {points.not_begun ? "None of these runs has started" : "No data in this range"}
       </div>
     );
   }
@@ -149,7 +149,7 @@ export function RunScatter({
       <div
         ref={ref}
         role="application"
-        aria-label={`${number(points.id.length)} runs by time and duration. Arrow keys walk through them, Enter opens one.`}
+        aria-label={`${number(points.id.length)} runs by time and duration. Use the arrow keys to move between them and Enter to open one.`}
         tabIndex={0}
         style={{ height }}
         onKeyDown={step}
@@ -223,7 +223,7 @@ export function RunScatter({
                 {absolute(from + (points.at_ms[over] as number), zone, Date.now(), "second")} ·{" "}
                 {shortId(points.id[over] as string)}
               </p>
-              {finger ? <p className="text-muted">Tap again to open it</p> : null}
+              {finger ? <p className="text-muted">Tap again to open</p> : null}
             </div>
           </>
         )}
@@ -240,7 +240,7 @@ function Legend({ points }: { points: RunPoints }) {
   const known = legendOf(points);
   const sampled = known.some((entry) => entry.shown < entry.count);
   return (
-    <ul aria-label="What is drawn" className="flex flex-wrap gap-x-3 gap-y-1 text-xs text-muted">
+    <ul aria-label="Legend" className="flex flex-wrap gap-x-3 gap-y-1 text-xs text-muted">
       {known.map((entry) => (
         <li key={entry.state} className="flex items-center gap-1">
           <Marker state={entry.state} />
@@ -248,8 +248,8 @@ function Legend({ points }: { points: RunPoints }) {
           {entry.shown < entry.count ? `${number(entry.shown)} of ${number(entry.count)}` : number(entry.count)}
         </li>
       ))}
-      {sampled ? <li>Very many: the common states are a random sample, the rare ones are whole.</li> : null}
-      {points.not_begun ? <li>{number(points.not_begun)} not begun, so without a point</li> : null}
+      {sampled ? <li>Common states are sampled; rare states are complete.</li> : null}
+      {points.not_begun ? <li>{number(points.not_begun)} not started, so not shown</li> : null}
     </ul>
   );
 }

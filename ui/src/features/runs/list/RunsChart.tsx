@@ -63,7 +63,7 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
     ? "Duration of each run"
     : picture === "bars"
       ? `Runs per ${unit} by state`
-      : `Duration per ${unit}: median and 95th percentile`;
+      : `Duration per ${unit}: median and p95`;
   const zoomed = valueOf(q, "until") !== null;
   return (
     <Chart
@@ -81,7 +81,7 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
           ) : null}
           <span className="max-lg:hidden">{mark(Date.now(), zone)} · drag to zoom</span>
           <Segments
-            label="Picture"
+            label="Chart"
             value={picture}
             onChange={setPicture}
             choices={[
@@ -92,13 +92,13 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
           />
         </>
       }
-      head={single ? ["Made", "Run", "State", "Took"] : ["From", "Runs", "Failed", "Median", "95th percentile", "Late"]}
+      head={single ? ["Created", "Run", "State", "Duration"] : ["From", "Runs", "Failed", "Median", "p95", "Late"]}
       rows={() => (single ? rowsOf(points, zone) : bucketsOf(data, zone))}
     >
       {/* The same height while loading as afterwards, legend included: the list below must not move. */}
       <div className="min-h-[160px]">
         {error && !(single ? points : data) ? (
-          <ErrorCard error={error} what="The picture could not be drawn" onRetry={() => void refetch()} />
+          <ErrorCard error={error} what="Could not load the chart" onRetry={() => void refetch()} />
         ) : single ? (
           points ? (
             <RunScatter points={points} height={HEIGHT} onOpen={(id) => go(`/runs/${id}`)} onBrush={narrow} />
@@ -124,8 +124,7 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
             <DurationChart items={data.items} bucketMs={bucket} height={HEIGHT} />
             {data.timed < 1 ? (
               <p className="text-xs text-muted">
-                There are so many runs that the durations are those of one in {number(Math.round(1 / data.timed))}, by
-                chance.
+                Sampled: durations of one run in {number(Math.round(1 / data.timed))}, chosen at random.
               </p>
             ) : null}
           </>

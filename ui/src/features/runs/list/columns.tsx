@@ -45,17 +45,17 @@ export const runColumns = (zone: string): Column<Run>[] => [
   },
   {
     id: "duration",
-    header: "Took",
+    header: "Duration",
     width: "68px",
     right: true,
     cell: (run) =>
       FINAL.has(run.state) || !run.started_at ? <Duration ms={run.duration_ms} /> : <Duration since={run.started_at} />,
   },
-  { id: "lag", header: "Lag", width: "62px", right: true, card: "none", cell: (run) => <Lag run={run} /> },
+  { id: "lag", header: "Start delay", width: "68px", right: true, card: "none", cell: (run) => <Lag run={run} /> },
   {
     id: "attempt",
-    header: "Try",
-    width: "34px",
+    header: "Attempt",
+    width: "52px",
     right: true,
     card: "none",
     cell: (run) => (run.attempt ? `${run.attempt}/${run.max_attempts}` : "–"),
@@ -64,7 +64,7 @@ export const runColumns = (zone: string): Column<Run>[] => [
 ];
 
 function ScheduleCell({ run }: { run: Run }) {
-  if (!run.schedule_id) return <span className="text-muted">on request</span>;
+  if (!run.schedule_id) return <span className="text-muted">manual</span>;
   return (
     <Link to={`/schedules/${run.schedule_id}`} className="hover:underline" title={run.schedule_name ?? run.schedule_id}>
       {run.schedule_name ?? run.schedule_id}
@@ -78,7 +78,7 @@ function Lag({ run }: { run: Run }) {
   return (
     <span
       className={late ? "inline-flex items-center gap-1 text-attention-ink" : undefined}
-      title="Started this long after it was due"
+      title="How long after its scheduled time it started"
     >
       {late ? <StateIcon state="late" size={12} /> : null}
       {duration(run.lateness_ms)}

@@ -68,7 +68,7 @@ export function LineInspector({
         <CopyButton size="small" text={line.message} label="Copy" />
         <CopyButton size="small" text={link} label="Copy link" />
         {text ? (
-          <Button size="small" onClick={() => onSimilar(text)} title={`Lines that say “${text}”`}>
+          <Button size="small" onClick={() => onSimilar(text)} title={`Lines containing “${text}”`}>
             Show similar{alike === undefined ? "" : ` ${number(alike)}`}
           </Button>
         ) : null}

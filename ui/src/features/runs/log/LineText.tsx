@@ -30,7 +30,7 @@ export const LineText = memo(function LineText({ text, find }: { text: string; f
       {text.length > SHOWN ? (
         <span className="text-muted">
           {" "}
-          … {(text.length - SHOWN).toLocaleString("en-US")} more characters: choose the line
+          … {(text.length - SHOWN).toLocaleString("en-US")} more characters – select the line to see them
         </span>
       ) : null}
     </>

@@ -13,16 +13,16 @@ import { number } from "@/time/moment";
 
 /** Shown for an empty log: why there are no lines yet, or no longer. */
 export function LogEmpty({ run, pruned, narrowed }: { run: Run; pruned: boolean; narrowed: boolean }) {
-  if (narrowed) return <Empty title="No line matches">Lower the level, or show all lines again.</Empty>;
+  if (narrowed) return <Empty title="No matching lines">Lower the level or show all lines.</Empty>;
   if (pruned)
     return (
       <Empty icon={ScrollText} title="The log was removed by retention">
-        What the run did and how it ended is still known.
+        The run's attempts and outcome are still available.
       </Empty>
     );
   if (run.waiting)
     return (
-      <Empty icon={ScrollText} title="Waiting for its target">
+      <Empty icon={ScrollText} title="Waiting for the target">
         <p>{run.waiting.message}</p>
         <Instant at={run.ready_at} as="relative" />
       </Empty>
@@ -30,23 +30,21 @@ export function LogEmpty({ run, pruned, narrowed }: { run: Run; pruned: boolean;
   if (run.state === "queued") return <Waiting run={run} />;
   if (run.state === "retrying") {
     return (
-      <Empty icon={ScrollText} title={`Attempt ${run.attempt + 1} of ${run.max_attempts} begins soon`}>
+      <Empty icon={ScrollText} title={`Attempt ${run.attempt + 1} of ${run.max_attempts} starts soon`}>
         <Instant at={run.ready_at} as="relative" />
       </Empty>
     );
   }
   if (FINAL.has(run.state)) {
     return (
-      <Empty icon={ScrollText} title="This run wrote no log lines">
-        {run.kind === "webhook"
-          ? "What was sent and what came back is under Attempts."
-          : "How it ended is shown above, and under Result."}
+      <Empty icon={ScrollText} title="No log output">
+        {run.kind === "webhook" ? "See Attempts for the request and response." : "See Result for the outcome."}
       </Empty>
     );
   }
   return (
-    <Empty icon={ScrollText} title="Nothing was written yet">
-      Lines appear here as the run writes them.
+    <Empty icon={ScrollText} title="No log output yet">
+      Lines appear here as they are written.
     </Empty>
   );
 }
@@ -72,7 +70,7 @@ function Waiting({ run }: { run: Run }) {
         </p>
       ) : null}
       {queue?.paused_at ? (
-        <p>The queue is paused{queue.reason ? `: ${queue.reason}` : ""}. It continues when the queue is resumed.</p>
+        <p>The queue is paused{queue.reason ? `: ${queue.reason}` : ""}. Runs start when the queue is resumed.</p>
       ) : null}
       {queue?.workers?.length === 0 ? (
         <p className="mt-2 flex items-center justify-center gap-2">

@@ -53,14 +53,14 @@ export function LogToolbar({
             }
           }}
           aria-label="Search the log"
-          placeholder={`Search ${number(total)} lines`}
+          placeholder={`Search ${number(total)} ${total === 1 ? "line" : "lines"}`}
           spellCheck={false}
           className="min-w-0 flex-1 bg-transparent font-mono text-xs outline-none"
         />
         {text && matches.count !== null ? (
           <span role="status" className="text-xs whitespace-nowrap text-muted">
             {matches.count === 0
-              ? "no match"
+              ? "no matches"
               : matches.index
                 ? `${number(matches.index)} of ${number(matches.count)}`
                 : `${number(matches.count)} ${matches.count === 1 ? "match" : "matches"}`}
@@ -70,7 +70,7 @@ export function LogToolbar({
       <Button
         size="small"
         kind="quiet"
-        aria-label="Match before"
+        aria-label="Previous match"
         icon={<ArrowUp size={14} />}
         disabled={!matches.count}
         onClick={() => onStep(-1)}
@@ -90,7 +90,7 @@ export function LogToolbar({
           onChange={(event) => onOnly(event.target.checked)}
           className="accent-accent"
         />
-        Only matches
+        Matches only
       </label>
       <select
         aria-label="Level"

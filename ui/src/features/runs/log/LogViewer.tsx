@@ -159,7 +159,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
       }).catch(() => null);
       const found = page?.items[0]?.seq;
       if (found !== undefined) goTo(found);
-      else toast(from ? "No error after this line" : "No line of level error");
+      else toast(from ? "No errors after this line" : "No errors in this log");
     },
     [run.id, goTo],
   );
@@ -232,7 +232,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
       />
       <LogFacets counts={counts} filter={view} onAttempt={setAttempt} onCategories={setCategory} />
       {log.error && rows.length ? (
-        <ErrorCard bar error={log.error} what="The log could not be read on" onRetry={() => void openTail()} />
+        <ErrorCard bar error={log.error} what="Could not load more of the log" onRetry={() => void openTail()} />
       ) : null}
       <div className="flex min-h-0 flex-1 flex-col lg:flex-row">
         <div className="relative min-h-0 min-w-0 flex-1">
@@ -279,7 +279,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
               <LogSkeleton />
             ) : log.error ? (
               <div className="p-4 font-sans">
-                <ErrorCard error={log.error} what="The log could not be read" onRetry={() => void openTail()} />
+                <ErrorCard error={log.error} what="Could not load the log" onRetry={() => void openTail()} />
               </div>
             ) : (
               <LogEmpty run={run} pruned={held.pruned} narrowed={isNarrowed(view)} />
@@ -316,7 +316,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
               ? `▼ following · ${number(log.pace)} lines/s`
               : "not following"
             : log.gone
-              ? "the run is gone from the server"
+              ? "the run was deleted"
               : "ended"}
         </span>
         {live ? (
@@ -324,7 +324,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
             {follow ? "Stop" : "Follow"}
           </Button>
         ) : null}
-        {held.pruned ? <span className="text-attention-ink">the beginning was removed by retention</span> : null}
+        {held.pruned ? <span className="text-attention-ink">older lines were removed by retention</span> : null}
         <span className="ml-auto">times in {mark(Date.now(), zone)}</span>
         <Button size="small" kind="quiet" hotkey="." onClick={() => void nextError(chosen ?? 0)}>
           Next error

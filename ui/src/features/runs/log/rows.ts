@@ -14,8 +14,7 @@ const SHORT_ERROR = 24;
 /**
  * Why line numbers have gaps: links, streams and the API all use the numbers of events, so they are shown unchanged.
  */
-export const NUMBERED =
-  "It has its number among all events of the run: its start, its progress and its retries have the ones between.";
+export const NUMBERED = "Numbers count all events of the run, so starts, progress and retries leave gaps.";
 
 export const LEVELS = ["debug", "info", "warning", "error", "critical"] as const;
 export type Level = (typeof LEVELS)[number];

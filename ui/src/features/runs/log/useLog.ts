@@ -109,7 +109,7 @@ export function useLog(id: string, filter: LogFilter): LogView {
     const missed = gap.current;
     if (missed && now < missed.until) {
       missed.count += all.length;
-      const text = `${duration(missed.away)} without connection, ${number(missed.count)} lines recovered`;
+      const text = `Disconnected for ${duration(missed.away)}, ${number(missed.count)} lines recovered`;
       setGaps((before) => new Map(before).set(missed.after, text));
     }
   }, [filter]);

@@ -61,11 +61,11 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
   const items: MenuItem[] = [
     schedule.skips
       ? {
-          label: "Do not skip the next after all",
+          label: "Undo skip",
           onSelect: () => void acts.unskip(schedule).catch(quiet),
           disabled: !skippable,
         }
-      : { label: "Skip next", onSelect: () => void acts.skip(schedule).catch(quiet), disabled: !skippable },
+      : { label: "Skip next run", onSelect: () => void acts.skip(schedule).catch(quiet), disabled: !skippable },
     { label: "Backfill…", onSelect: () => setFilling(true), disabled: !mayRun || !mayBulk || gone },
     { label: "Run with changes…", onSelect: () => setChanging(true), disabled: !mayRun || gone },
     { label: "Duplicate", onSelect: () => go(`/schedules/new?from=${schedule.id}`), disabled: !mayWrite },
@@ -123,7 +123,7 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
         danger
         type={schedule.name}
       >
-        It fires no more, and its waiting runs are cancelled; running ones go on. What it did stays on record.
+        It stops firing and its queued runs are cancelled. Runs in progress continue, and history is kept.
       </Confirm>
     </>
   );

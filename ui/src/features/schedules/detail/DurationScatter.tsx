@@ -52,7 +52,7 @@ export function DurationScatter({
   if (!dots.length) {
     return (
       <div ref={ref} className="flex items-center justify-center text-muted" style={{ height: HEIGHT }}>
-        No run has ended yet
+        No finished runs yet
       </div>
     );
   }
@@ -173,7 +173,7 @@ export function DurationScatter({
             {lookOf(over.run.state).label} · {duration(over.ms)}
           </p>
           <p className="text-muted">{absolute(over.at, zone, Date.now(), "second")}</p>
-          {finger ? <p className="text-muted">Tap again to open it</p> : null}
+          {finger ? <p className="text-muted">Tap again to open</p> : null}
         </div>
       ) : null}
     </div>

@@ -26,13 +26,15 @@ export function NextFires({ schedule }: { schedule: Schedule }) {
   const over = schedule.status === "completed" || schedule.status === "deleted";
   const next = data?.next.filter((fire) => Date.parse(fire.at) > Date.now() - 1000) ?? [];
   return (
-    <Card title={schedule.status === "paused" ? "Would fire next" : "Next fires"}>
+    <Card title={schedule.status === "paused" ? "Next runs if resumed" : "Next runs"}>
       {over ? (
         <p className="text-muted">
-          {schedule.status === "deleted" ? "It is deleted and fires no more." : "It has fired all its instants."}
+          {schedule.status === "deleted"
+            ? "This schedule is deleted and will not run again."
+            : "All scheduled times have passed."}
         </p>
       ) : error ? (
-        <ErrorCard error={error} what="The next fires could not be computed" onRetry={() => void refetch()} />
+        <ErrorCard error={error} what="Could not compute the next runs" onRetry={() => void refetch()} />
       ) : data ? (
         <div className="flex flex-col gap-3">
           <FireTable fires={next.slice(0, count)} zone={schedule.timezone} skips={schedule.skips} />

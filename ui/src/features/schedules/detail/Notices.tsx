@@ -18,17 +18,17 @@ export function Notices({ schedule }: { schedule: Schedule }) {
       {schedule.skips && schedule.status === "active" ? <Skips schedule={schedule} skips={schedule.skips} /> : null}
       {schedule.fault ? (
         <Notice tone="failed" icon={<TriangleAlert size={16} aria-hidden />}>
-          Silent although active: its record was damaged ({schedule.fault}). Resume or save it to mend it.
+          Not firing: its record is damaged ({schedule.fault}). Resume or save it to repair it.
         </Notice>
       ) : null}
       {schedule.managed_by === "file" ? (
         <Notice tone="neutral" icon={<FileText size={16} aria-hidden />}>
-          Made from a pipelines file and edited there. Here it can be paused, resumed and run.
+          Defined in a pipelines file; edit it there. You can pause, resume and run it here.
         </Notice>
       ) : null}
       {schedule.status === "deleted" ? (
         <Notice tone="neutral" icon={<TriangleAlert size={16} aria-hidden />}>
-          Deleted. It fires no more; what it did stays on record.
+          Deleted. It will not run again; its history is kept.
         </Notice>
       ) : null}
     </>
@@ -40,8 +40,8 @@ function Skips({ schedule, skips }: { schedule: Schedule; skips: NonNullable<Sch
   const may = usePermission("write:schedule");
   return (
     <Notice tone="neutral" icon={<CircleSlash size={16} aria-hidden />}>
-      The instant <Instant at={skips.at} zone={schedule.timezone} /> makes no run: skipped on request of{" "}
-      {skips.by ?? "a user"}.{" "}
+      The run at <Instant at={skips.at} zone={schedule.timezone} /> will be skipped (requested by {skips.by ?? "a user"}
+      ).{" "}
       {may ? (
         <Button size="small" acts className="ml-1" onClick={() => void acts.unskip(schedule).catch(() => undefined)}>
           Undo
@@ -61,7 +61,7 @@ function Paused({ schedule }: { schedule: Schedule }) {
           by {schedule.paused_by ?? "a user"}, <Instant at={schedule.paused_at} />
         </>
       ) : null}
-      {schedule.paused_reason ? <> – “{schedule.paused_reason}”</> : null}. No instant fires until it is resumed.
+      {schedule.paused_reason ? <> – “{schedule.paused_reason}”</> : null}. Nothing will run until you resume.
     </Notice>
   );
 }

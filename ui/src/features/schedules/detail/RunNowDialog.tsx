@@ -55,8 +55,7 @@ function Body({
       }}
     >
       <p className="text-sm text-muted">
-        These values replace those of the schedule for this run only; the schedule stays as it is. The run goes to the
-        queue “manual”.
+        These values apply to this run only; the schedule is not changed. The run goes to the queue “manual”.
       </p>
       <JsonInput label="What this run does" value={text} onChange={setText} error={read.error} rows={14} />
       {complaints.map((complaint) => (

@@ -50,7 +50,7 @@ const columnsOf = (zoneMark: string): Column<Run>[] => [
   },
   {
     id: "lag",
-    header: "Lag",
+    header: "Start delay",
     width: "80px",
     right: true,
     card: "none",
@@ -59,7 +59,7 @@ const columnsOf = (zoneMark: string): Column<Run>[] => [
   },
   {
     id: "took",
-    header: "Took",
+    header: "Duration",
     width: "90px",
     right: true,
     card: "side",
@@ -112,9 +112,9 @@ export function RunsTab({
   return (
     <div className="flex flex-col gap-4">
       <Chart
-        title={`Duration of each run, by start (${mark(Date.now(), zone)})`}
-        aside={<span className="hidden sm:inline">drag to choose a stretch</span>}
-        head={["Started", "State", "Took"]}
+        title={`Run duration by start time (${mark(Date.now(), zone)})`}
+        aside={<span className="hidden sm:inline">drag to select a period</span>}
+        head={["Started", "State", "Duration"]}
         rows={() =>
           dotsOf(runs).map((dot) => [absolute(dot.at, zone, Date.now(), "second"), dot.run.state, duration(dot.ms)])
         }
@@ -144,11 +144,11 @@ export function RunsTab({
         loading={loading}
         error={error}
         onRetry={onRetry}
-        empty={<Empty title={span ? "No run in this stretch" : "It has not run yet"} />}
+        empty={<Empty title={span ? "No runs in this period" : "Never run"} />}
       />
       {more ? (
         <Link to={`/runs?q=${encodeURIComponent(`schedule:${id}`)}`} className="self-start text-accent hover:underline">
-          All its runs
+          View all runs
         </Link>
       ) : null}
     </div>

@@ -51,7 +51,7 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
       }
       actions={<ActionButtons schedule={schedule} />}
     >
-      {error ? <ErrorCard bar error={error} what="This could not be renewed; it may be old." /> : null}
+      {error ? <ErrorCard bar error={error} what="Could not refresh; this may be out of date." /> : null}
       <Notices schedule={schedule} />
       <div className="-mt-1 flex flex-wrap items-center gap-x-4 gap-y-1">
         <span className="text-base font-medium">{schedule.summary}</span>
@@ -69,7 +69,13 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
           </Link>
         ))}
         <span className="text-muted">
-          last run <Instant at={schedule.last_run_at} none="never" />
+          {schedule.last_run_at ? (
+            <>
+              Last run <Instant at={schedule.last_run_at} />
+            </>
+          ) : (
+            "Never run"
+          )}
         </span>
       </div>
       {schedule.description ? (
@@ -79,12 +85,11 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
         <NextFires schedule={schedule} />
         <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
       </div>
-      <YearHeatmap id={schedule.id} />
       <Tabs
         tabs={[
           {
             id: "instants",
-            label: "Instants",
+            label: "Scheduled times",
             content: (
               <InstantsTab schedule={schedule} next={preview.data?.next.map((fire) => fire.at) ?? []} runs={items} />
             ),
@@ -113,10 +118,11 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
               />
             ),
           },
-          { id: "settings", label: "Payload & rules", content: <SettingsTab schedule={schedule} /> },
-          { id: "activity", label: "Activity", content: <ScheduleAuditLog id={schedule.id} /> },
+          { id: "settings", label: "Settings", content: <SettingsTab schedule={schedule} /> },
+          { id: "audit-log", label: "Audit log", content: <ScheduleAuditLog id={schedule.id} /> },
         ]}
       />
+      <YearHeatmap id={schedule.id} />
     </Page>
   );
 }

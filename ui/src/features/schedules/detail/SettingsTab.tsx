@@ -3,11 +3,13 @@ import type { ReactNode } from "react";
 import type { Schedule } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { CopyButton } from "@/parts/copy/CopyButton";
+import { Glossary } from "@/parts/Glossary";
 import { Id } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
 import { Kind } from "@/parts/state/Kind";
 import { duration } from "@/time/moment";
 
+import { LIMITS } from "../limits";
 import { CATCHUPS, OVERLAPS } from "../policies";
 import { RetryTimeline } from "../RetryTimeline";
 
@@ -31,20 +33,27 @@ export function SettingsTab({ schedule }: { schedule: Schedule }) {
           {text}
         </pre>
       </Card>
-      <Card title="Rules">
+      <Card title="Policies">
         <dl className="grid grid-cols-[minmax(110px,auto)_1fr] gap-x-4 gap-y-2">
-          <Row name="If still running">{overlap ? `${overlap.label}: ${overlap.says}` : schedule.overlap}</Row>
-          <Row name="If we were down">
+          <Row name="Overlap">
+            {overlap ? `${overlap.label}: ${overlap.says}` : schedule.overlap} <Glossary term="overlap" />
+          </Row>
+          <Row name="Catch-up">
             {catchup ? catchup.says : schedule.catchup.mode}
-            {schedule.catchup.mode === "none" ? "" : `, back to ${duration(schedule.catchup.window_seconds * 1000)}`}
+            {schedule.catchup.mode === "none" ? "" : `, up to ${duration(schedule.catchup.window_seconds * 1000)}`}
           </Row>
           <Row name="Queue">
             {schedule.queue} · priority {schedule.priority}
           </Row>
-          <Row name="Time limit">
-            {schedule.timeout_seconds ? duration(schedule.timeout_seconds * 1000) : "that of its kind"}
-          </Row>
-          {schedule.jitter_seconds ? <Row name="Spread">over {duration(schedule.jitter_seconds * 1000)}</Row> : null}
+          {LIMITS.map(({ name, title, shown, unset }) => {
+            const value = schedule[name];
+            const says = value ? shown(value) : unset;
+            return says ? (
+              <Row key={name} name={title}>
+                {says}
+              </Row>
+            ) : null;
+          })}
           {schedule.start_at ? (
             <Row name="From">
               <Instant at={schedule.start_at} zone={schedule.timezone} />
@@ -55,12 +64,11 @@ export function SettingsTab({ schedule }: { schedule: Schedule }) {
               <Instant at={schedule.end_at} zone={schedule.timezone} />
             </Row>
           ) : null}
-          {schedule.max_runs ? <Row name="At most">{schedule.max_runs} runs</Row> : null}
           <Row name="Id">
             <Id id={schedule.id} />
           </Row>
           <Row name="Version">
-            {schedule.version}, by {schedule.user_id || "an unknown user"}, changed <Instant at={schedule.updated_at} />
+            {schedule.version}, by {schedule.user_id || "unknown user"}, changed <Instant at={schedule.updated_at} />
           </Row>
         </dl>
       </Card>

@@ -40,7 +40,7 @@ export function StatsCard({
       title="Health"
       aside={
         runs.length
-          ? `from its ${more ? "last " : ""}${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}`
+          ? `${more ? "last " : ""}${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}`
           : "no runs yet"
       }
     >
@@ -48,23 +48,18 @@ export function StatsCard({
         <Figure
           label="Success"
           value={percent(stats.ratio)}
-          to={list(" state:failed,dead_letter")}
+          to={list(" state:partial,failed,dead_letter")}
           note={`${number(stats.fine)} of ${number(stats.judged)}`}
         />
+        <Figure label="Median duration" value={duration(stats.p50)} to={list("")} note={`p95 ${duration(stats.p95)}`} />
         <Figure
-          label="Median duration"
-          value={duration(stats.p50)}
-          to={list("")}
-          note={`95 % within ${duration(stats.p95)}`}
-        />
-        <Figure
-          label="Median lag"
+          label="Median start delay"
           value={duration(stats.lag)}
           to={list(" late:true")}
           note={stats.late ? `${number(stats.late)} over a minute` : "none over a minute"}
         />
         <div>
-          <p className="text-xs text-muted">Last 20</p>
+          <p className="text-xs text-muted">Last 20 runs</p>
           <div className="mt-2">
             <OutcomeStrip outcomes={health?.outcomes} />
           </div>
@@ -74,7 +69,7 @@ export function StatsCard({
         </div>
       </div>
       <div className="mt-4">
-        <p className="text-xs text-muted">Lag: started after its instant by</p>
+        <p className="text-xs text-muted">Start delay</p>
         <ul className="mt-1 grid grid-cols-5 gap-2">
           {classes.map((lagClass) => (
             <li key={lagClass.label} className="text-xs">

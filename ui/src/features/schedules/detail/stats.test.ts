@@ -11,7 +11,7 @@ describe("stats", () => {
     expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5);
     expect(quantile([], 0.5)).toBeNull();
   });
-  it("does not count cancelled runs for or against", () => {
+  it("counts partial runs as judged but not as fine, and cancelled runs as neither", () => {
     const stats = statsOf([
       run("success", 100, 5),
       run("partial", 300, 5),
@@ -19,7 +19,7 @@ describe("stats", () => {
       run("cancelled", 1, null),
       run("running", null, 5),
     ]);
-    expect([stats.judged, stats.fine, stats.ratio, stats.p50, stats.late]).toEqual([3, 2, 2 / 3, 200, 1]);
+    expect([stats.judged, stats.fine, stats.ratio, stats.p50, stats.late]).toEqual([3, 1, 1 / 3, 200, 1]);
   });
   it("sorts lag into classes without a gap", () => {
     expect(

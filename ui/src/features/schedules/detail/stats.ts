@@ -11,8 +11,9 @@ export function quantile(values: readonly number[], share: number): number | nul
 }
 
 export interface Stats {
-  /** Runs that succeeded or failed; a cancelled run is neither. */
+  /** Runs that finished; a cancelled run does not count. */
   judged: number;
+  /** Those that succeeded in full; a partial run did not. */
   fine: number;
   ratio: number | null;
   p50: number | null;
@@ -23,9 +24,12 @@ export interface Stats {
 
 export function statsOf(runs: readonly Run[]): Stats {
   const ended = runs.filter((run) => FINAL.has(run.state));
-  const fine = ended.filter((run) => run.state === "success" || run.state === "partial");
+  const fine = ended.filter((run) => run.state === "success");
   const judged = ended.filter((run) => run.state !== "cancelled");
-  const durations = fine.map((run) => run.duration_ms).filter((ms) => ms !== null);
+  const durations = ended
+    .filter((run) => run.state === "success" || run.state === "partial")
+    .map((run) => run.duration_ms)
+    .filter((ms) => ms !== null);
   const lags = runs.map((run) => run.lateness_ms).filter((ms) => ms !== null);
   return {
     judged: judged.length,

@@ -36,7 +36,7 @@ export function ActionSection({
             disabled={locked && action.kind !== kind}
             title={
               locked && action.kind !== kind
-                ? "The kind of action cannot be changed; duplicate the schedule instead"
+                ? "The action type cannot be changed. Duplicate the schedule instead."
                 : says
             }
             onClick={() => action.kind !== kind && onKind(others[kind] ?? blankAction(kind, echoUrl))}

@@ -20,6 +20,7 @@ import { FieldErrors, FieldErrorsContext } from "@/parts/form/fieldErrors";
 import { type Crumb, Page } from "@/parts/Page";
 import { useNavigateTo } from "@/parts/useUrl";
 
+import { LIMITS } from "../limits";
 import { PreviewPanel } from "../preview/PreviewPanel";
 import { usePreview } from "../preview/usePreview";
 import { ActionSection } from "./ActionSection";
@@ -45,11 +46,9 @@ const SHOWN = [
   "retry_policy",
   "queue",
   "priority",
-  "timeout_seconds",
-  "jitter_seconds",
+  ...LIMITS.map(({ name }) => name),
   "start_at",
   "end_at",
-  "max_runs",
 ];
 
 /** The editor of a new or existing schedule. */
@@ -152,7 +151,7 @@ export function Editor({
       // It was paused only for the test run.
       if (draft && kept.status === "paused") kept = await resume(kept);
       queries.setQueryData(["schedules", "one", kept.id], kept);
-      toast.success(existing ? `${kept.name} is saved` : `${kept.name} is scheduled`);
+      toast.success(existing ? `Saved ${kept.name}` : `Scheduled ${kept.name}`);
       leave(kept);
     });
   const submitPaused = (): Promise<void> =>
@@ -160,7 +159,7 @@ export function Editor({
       const kept = await keep();
       const paused = kept.status === "paused" ? kept : await pause(kept, "saved paused");
       queries.setQueryData(["schedules", "one", kept.id], paused);
-      toast.success(`${kept.name} is saved, paused`);
+      toast.success(`Saved ${kept.name} (paused)`);
       leave(kept);
     });
   const test = (): Promise<void> =>
@@ -171,7 +170,7 @@ export function Editor({
         subject = await pause(kept, "being tested in the editor");
         setDraft(subject);
         setClean(form);
-        toast(`${kept.name} is saved, paused, so that it can be tried`);
+        toast(`Saved ${kept.name} (paused) for testing`);
       }
       const run = await testRun(form, subject);
       setTested(run.id);
@@ -228,7 +227,7 @@ export function Editor({
                         rows={2}
                         value={form.description}
                         onChange={(event) => patch({ description: event.target.value })}
-                        placeholder="What it is for, and whom to ask"
+                        placeholder="What it is for and who owns it"
                         className="w-full resize-y rounded border bg-bg px-2 py-1.5"
                       />
                     )}
@@ -244,20 +243,20 @@ export function Editor({
                 onZone={(timezone) => patch({ timezone })}
               />
             </Card>
-            <Card title="Rules">
+            <Card title="Policies">
               <PolicySection form={form} onChange={patch} />
             </Card>
             <div className="sticky bottom-0 z-10 -mx-4 flex flex-col gap-2 border-t bg-bg px-4 py-3 md:mx-0 md:rounded-lg md:border">
               {stale ? (
                 <div role="alert" className="rounded-lg bg-attention-tint px-3 py-2 text-attention-ink">
-                  This schedule was changed in the meantime. Nothing was saved.{" "}
+                  Someone else changed this schedule. Nothing was saved.{" "}
                   <button type="button" className="underline" onClick={() => anew()}>
                     Load the current version
                   </button>
-                  , then make your changes again.
+                  and make your changes again.
                 </div>
               ) : fieldErrors.other ? (
-                <ErrorCard error={fieldErrors.other} what="It was not saved" />
+                <ErrorCard error={fieldErrors.other} what="Could not save" />
               ) : null}
               {fieldErrors.beyond(SHOWN).map((complaint) => (
                 <p key={complaint.field + complaint.message} role="alert" className="text-failed-ink">
@@ -271,16 +270,14 @@ export function Editor({
                   disabled={busy !== ""}
                   onClick={() => void test()}
                   title={
-                    schedule
-                      ? "One run of what the form says now; nothing is saved"
-                      : "Saves it paused, then runs it once"
+                    schedule ? "Runs the form as it is now; nothing is saved" : "Saves it as paused, then runs it once"
                   }
                 >
-                  Test run now
+                  Test run
                 </Button>
                 {fieldErrors.any ? (
                   <span role="status" className="text-xs text-failed-ink">
-                    Not saved: see the fields in red.
+                    Not saved: fix the fields in red.
                   </span>
                 ) : null}
                 <span className="ml-auto flex gap-2">
@@ -304,12 +301,12 @@ export function Editor({
         open={blocker.status === "blocked"}
         onClose={() => blocker.reset?.()}
         onConfirm={() => blocker.proceed?.()}
-        title="Leave without saving"
-        action="Leave"
+        title="Discard changes"
+        action="Discard"
         danger
         acts={false}
       >
-        What you have changed here is lost.
+        Your changes will be lost.
       </Confirm>
     </Page>
   );

@@ -10,6 +10,7 @@ import { Field, INPUT } from "@/parts/form/Field";
 import { FieldErrorsContext } from "@/parts/form/fieldErrors";
 import { duration } from "@/time/moment";
 
+import { LIMITS } from "../limits";
 import { CATCHUPS, type Choice, OVERLAPS } from "../policies";
 import { RetryTimeline } from "../RetryTimeline";
 import type { Form } from "./form";
@@ -22,7 +23,7 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
     <div className="flex flex-col gap-4">
       <Radios
         name="overlap"
-        label="If the one before still runs"
+        label="If the previous run is still active"
         choices={OVERLAPS}
         value={form.overlap}
         onChange={(overlap) => onChange({ overlap: overlap as Form["overlap"] })}
@@ -39,7 +40,7 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
           <Retry policy={form.retry} onChange={(retry) => onChange({ retry })} />
         </Fold>
         <Fold
-          title="Queue & priority"
+          title="Queue and priority"
           says={`${form.queue} · ${form.priority} (${band(form.priority)})`}
           fields={["queue", "priority"]}
         >
@@ -48,7 +49,7 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
         <Fold
           title="Limits"
           says={limitSays(form)}
-          fields={["timeout_seconds", "jitter_seconds", "start_at", "end_at", "max_runs", "catchup.window_seconds"]}
+          fields={[...LIMITS.map(({ name }) => name), "start_at", "end_at", "catchup.window_seconds"]}
         >
           <Limits form={form} onChange={onChange} />
         </Fold>
@@ -62,15 +63,13 @@ const band = (priority: number): string => (priority <= 3 ? "high" : priority <=
 const retrySays = (policy: RetrySettings): string =>
   policy.max_retries
     ? `${policy.max_retries + 1} attempts, ${policy.strategy} from ${duration(policy.delay_seconds * 1000)}`
-    : "one attempt only";
+    : "one attempt";
 
 function limitSays(form: Form): string {
   const parts = [
-    form.timeout && `${form.timeout} s at most`,
-    form.jitter && `spread over ${form.jitter} s`,
-    form.startAt && "from a day on",
-    form.endAt && "until a day",
-    form.maxRuns && `${form.maxRuns} runs at most`,
+    ...LIMITS.map(({ name, summary }) => form.limits[name] && summary(form.limits[name])),
+    form.startAt && "with a start date",
+    form.endAt && "with an end date",
   ];
   return parts.filter(Boolean).join(" · ") || "none";
 }
@@ -90,7 +89,11 @@ function Radios({
 }) {
   const chosen = choices.find((choice) => choice.value === value);
   return (
-    <Field name={name} label={label} hint={chosen ? `Then ${chosen.says}.` : undefined}>
+    <Field
+      name={name}
+      label={label}
+      hint={chosen ? `${chosen.says.charAt(0).toUpperCase()}${chosen.says.slice(1)}.` : undefined}
+    >
       {(wired) => (
         <div
           id={wired.id}
@@ -158,7 +161,7 @@ function Retry({ policy, onChange }: { policy: RetrySettings; onChange: (policy:
           max={100}
           onChange={(max_retries) => set({ max_retries })}
         />
-        <Field name="retry_policy.strategy" label="Growth">
+        <Field name="retry_policy.strategy" label="Backoff">
           {(wired) => (
             <select
               {...wired}
@@ -174,14 +177,14 @@ function Retry({ policy, onChange }: { policy: RetrySettings; onChange: (policy:
         </Field>
         <Number
           name="retry_policy.delay_seconds"
-          label="First delay, s"
+          label="First delay (s)"
           value={policy.delay_seconds}
           min={0}
           onChange={(delay_seconds) => set({ delay_seconds })}
         />
         <Number
           name="retry_policy.max_delay_seconds"
-          label="Longest delay, s"
+          label="Maximum delay (s)"
           value={policy.max_delay_seconds}
           min={0}
           onChange={(max_delay_seconds) => set({ max_delay_seconds })}
@@ -194,7 +197,7 @@ function Retry({ policy, onChange }: { policy: RetrySettings; onChange: (policy:
           onChange={(event) => set({ dead_letter: event.target.checked })}
           className="size-3.5 accent-accent"
         />
-        Keep what gave up among the dead letters, so that it can be replayed
+        Keep failed runs as dead letters, so they can be replayed
       </label>
       <RetryTimeline policy={policy} />
     </>
@@ -210,7 +213,7 @@ function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
   });
   return (
     <div className="grid gap-3 sm:grid-cols-2">
-      <Field name="queue" label="Queue" hint="A worker must serve it.">
+      <Field name="queue" label="Queue" hint="Needs a worker that serves it.">
         {(wired) => (
           <>
             <input
@@ -229,7 +232,7 @@ function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
           </>
         )}
       </Field>
-      <Field name="priority" label="Priority" hint="1 is most urgent.">
+      <Field name="priority" label="Priority" hint="1 is the most urgent.">
         {(wired) => (
           <select
             {...wired}
@@ -250,14 +253,14 @@ function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
 }
 
 function Limits({ form, onChange }: { form: Form; onChange: Change }) {
-  const text = (name: string, key: "timeout" | "jitter" | "maxRuns", label: string, hint: string): ReactNode => (
-    <Field name={name} label={label} hint={hint}>
+  const text = ({ name, label, hint }: (typeof LIMITS)[number]): ReactNode => (
+    <Field key={name} name={name} label={label} hint={hint}>
       {(wired) => (
         <input
           {...wired}
           inputMode="numeric"
-          value={form[key]}
-          onChange={(event) => onChange({ [key]: event.target.value })}
+          value={form.limits[name]}
+          onChange={(event) => onChange({ limits: { ...form.limits, [name]: event.target.value } })}
           className={INPUT}
         />
       )}
@@ -278,14 +281,12 @@ function Limits({ form, onChange }: { form: Form; onChange: Change }) {
   );
   return (
     <div className="grid gap-3 sm:grid-cols-2">
-      {text("timeout_seconds", "timeout", "Time limit of an attempt, s", "Empty: that of its kind.")}
-      {text("jitter_seconds", "jitter", "Spread the starts over, s", "So that not all begin at once.")}
+      {LIMITS.map(text)}
       {moment("start_at", "startAt", "Not before")}
       {moment("end_at", "endAt", "Not after")}
-      {text("max_runs", "maxRuns", "Runs at most", "Then it is completed.")}
       <Number
         name="catchup.window_seconds"
-        label="Catch up, at most so far back, s"
+        label="Catch-up window (s)"
         value={form.catchup.window_seconds}
         min={0}
         onChange={(window_seconds) => onChange({ catchup: { ...form.catchup, window_seconds } })}

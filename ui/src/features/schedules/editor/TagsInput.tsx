@@ -49,7 +49,7 @@ export function TagsInput({
               {tag}
               <button
                 type="button"
-                aria-label={`Remove the tag ${tag}`}
+                aria-label={`Remove tag ${tag}`}
                 onClick={() => onChange(tags.filter((one) => one !== tag))}
                 className="text-muted hover:text-ink"
               >

@@ -28,7 +28,7 @@ export function TestRun({ id }: { id: string }) {
       title="Test run"
       aside={
         <Link to={`/runs/${id}`} className="text-accent hover:underline">
-          Open the run
+          View run
         </Link>
       }
     >
@@ -46,7 +46,7 @@ export function TestRun({ id }: { id: string }) {
               ) : data.started_at ? (
                 <Duration since={data.started_at} />
               ) : (
-                "waits for a worker"
+                "waiting for a worker"
               )}
             </span>
           </p>
@@ -61,7 +61,7 @@ export function TestRun({ id }: { id: string }) {
           ) : null}
         </div>
       ) : (
-        <p className="text-muted">It begins…</p>
+        <p className="text-muted">Starting…</p>
       )}
     </Card>
   );

@@ -10,8 +10,8 @@ import { type Form, type TriggerInputs, type Type } from "./form";
 import { ZoneField } from "./ZoneField";
 
 const TYPES: readonly { value: Type; label: string }[] = [
-  { value: "cron", label: "By the calendar" },
-  { value: "interval", label: "By interval" },
+  { value: "cron", label: "Calendar" },
+  { value: "interval", label: "Interval" },
   { value: "oneoff", label: "Once" },
 ];
 
@@ -43,7 +43,7 @@ export function TriggerSection({
     <div className="flex flex-col gap-4">
       <Field
         name="words"
-        label="Say it"
+        label="When (plain English)"
         value={when.words}
         onSuggest={setWords}
         more={when.by === "words" ? preview.complaints("words") : []}
@@ -62,7 +62,7 @@ export function TriggerSection({
           />
         )}
       </Field>
-      <div role="radiogroup" aria-label="Kind of time" className="flex self-start overflow-hidden rounded border">
+      <div role="radiogroup" aria-label="Trigger type" className="flex self-start overflow-hidden rounded border">
         {TYPES.map((choice) => (
           <button
             key={choice.value}
@@ -107,7 +107,7 @@ export function TriggerSection({
           name="interval_seconds"
           label="Every"
           more={preview.complaints("interval_seconds")}
-          hint="Counted from when it is saved, whatever the clock says."
+          hint="Counted from when you save, independent of clock time."
         >
           {(wired) => (
             <div className="flex gap-2">
@@ -138,7 +138,7 @@ export function TriggerSection({
         </Field>
       ) : null}
       {when.type === "oneoff" ? (
-        <Field name="run_at" label={`At, on the clock of ${timezone}`} more={preview.complaints("run_at")}>
+        <Field name="run_at" label={`At (${timezone})`} more={preview.complaints("run_at")}>
           {(wired) => (
             <input
               {...wired}

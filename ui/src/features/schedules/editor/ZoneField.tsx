@@ -69,7 +69,7 @@ export function ZoneField({
             <Popover.Content
               align="start"
               sideOffset={4}
-              aria-label="Time zone of the schedule"
+              aria-label="Schedule time zone"
               className="z-50 w-[min(380px,calc(100vw-32px))] animate-appear rounded-lg bg-raised shadow-overlay"
             >
               <Command label="Time zones" shouldFilter={false}>
@@ -80,7 +80,7 @@ export function ZoneField({
                   className="h-10 w-full border-b bg-transparent px-3 outline-none"
                 />
                 <Command.List className="max-h-72 overflow-auto p-1">
-                  {suggested.length || found.length ? null : <p className="p-3 text-muted">No zone of this name.</p>}
+                  {suggested.length || found.length ? null : <p className="p-3 text-muted">No matching time zone.</p>}
                   {near ? null : (
                     <>
                       <Item
@@ -89,7 +89,7 @@ export function ZoneField({
                         value="browser"
                         onSelect={choose}
                       />
-                      <Item zone="UTC" label="UTC – never changes its clock" value="utc" onSelect={choose} />
+                      <Item zone="UTC" label="UTC – no daylight saving" value="utc" onSelect={choose} />
                     </>
                   )}
                   {suggested.map((zone) => (
@@ -98,7 +98,7 @@ export function ZoneField({
                       zone={zone.value}
                       label={zone.label && zone.label !== zone.value ? `${zone.value} – ${zone.label}` : zone.value}
                       hint={zone.hint}
-                      value={`heard ${zone.value}`}
+                      value={`from “${zone.value}”`}
                       onSelect={choose}
                     />
                   ))}

@@ -22,7 +22,5 @@ export const UNKNOWN_KIND: ActionKind = {
   blank: () => ({ config: "" }),
   read: (config) => ({ config: JSON.stringify(config, null, 2) }),
   write: (reader) => reader.object("config") ?? {},
-  Form: (form) => (
-    <ActionTextarea form={form} name="config" label={`Configuration of ${form.kind}, as JSON`} rows={8} />
-  ),
+  Form: (form) => <ActionTextarea form={form} name="config" label={`${form.kind} configuration (JSON)`} rows={8} />,
 };

@@ -38,9 +38,9 @@ export const FREQUENCIES: readonly { value: Frequency; label: string }[] = [
   { value: "hourly", label: "Every hour" },
   { value: "hours", label: "Every few hours" },
   { value: "daily", label: "Every day" },
-  { value: "weekly", label: "On days of the week" },
-  { value: "monthly", label: "On a day of the month" },
-  { value: "nth", label: "On a weekday of the month" },
+  { value: "weekly", label: "Weekly" },
+  { value: "monthly", label: "Monthly, by date" },
+  { value: "nth", label: "Monthly, by weekday" },
   { value: "custom", label: "Custom cron" },
 ];
 

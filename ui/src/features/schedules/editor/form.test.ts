@@ -38,7 +38,7 @@ describe("actions", () => {
     const written = actionOf({ kind: "task", inputs: { task: "t", parameters: "{" }, rest: {} });
     expect(Object.keys(written.errors)).toEqual(["action.parameters"]);
     expect(actionOf({ kind: "webhook", inputs: { url: "u", body: "[1," }, rest: {} }).errors["action.body"]).toContain(
-      "not JSON",
+      "Invalid JSON",
     );
   });
   it("sends what is no number as it is, for the server to complain", () => {

@@ -2,6 +2,7 @@ import type { ActionConfig, CatchupSettings, Overlap, RetrySettings, Schedule, S
 import { shellQuoted } from "@/parts/copy/snippets";
 import { inputOf, instantOf } from "@/time/datetimeLocal";
 
+import { LIMITS, type LimitInputs, limitInputs } from "../limits";
 import { DEFAULT_RETRY } from "../policies";
 import { type ActionInputs, actionOf, blankAction, inputsOf } from "./action";
 import { fieldsOf, phraseOf } from "./cronFields";
@@ -36,11 +37,9 @@ export interface Form {
   retry: RetrySettings;
   queue: string;
   priority: number;
-  timeout: string;
-  jitter: string;
+  limits: LimitInputs;
   startAt: string;
   endAt: string;
-  maxRuns: string;
 }
 
 export const DEFAULT_CATCHUP: CatchupSettings = {
@@ -64,11 +63,9 @@ export function blankForm(kind: string, name: string, words: string, timezone: s
     retry: DEFAULT_RETRY,
     queue: kind === "crawl" ? "scraping" : "default",
     priority: 5,
-    timeout: "",
-    jitter: "",
+    limits: limitInputs(),
     startAt: "",
     endAt: "",
-    maxRuns: "",
   };
 }
 
@@ -94,11 +91,9 @@ export function formOf(schedule: Schedule): Form {
     retry: schedule.retry_policy,
     queue: schedule.queue,
     priority: schedule.priority,
-    timeout: schedule.timeout_seconds === null ? "" : String(schedule.timeout_seconds),
-    jitter: schedule.jitter_seconds ? String(schedule.jitter_seconds) : "",
+    limits: limitInputs(schedule),
     startAt: inputOf(schedule.start_at, schedule.timezone),
     endAt: inputOf(schedule.end_at, schedule.timezone),
-    maxRuns: schedule.max_runs === null ? "" : String(schedule.max_runs),
   };
 }
 
@@ -142,11 +137,9 @@ export function documentOf(form: Form): Document {
       catchup: form.catchup,
       queue: form.queue.trim() || undefined,
       priority: form.priority,
-      timeout_seconds: optional(form.timeout),
-      jitter_seconds: optional(form.jitter),
+      ...Object.fromEntries(LIMITS.map(({ name }) => [name, optional(form.limits[name])])),
       start_at: instantOf(form.startAt, form.timezone),
       end_at: instantOf(form.endAt, form.timezone),
-      max_runs: optional(form.maxRuns),
     },
   };
 }

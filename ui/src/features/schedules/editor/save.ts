@@ -8,7 +8,7 @@ import { type Document, documentOf, type Form, type TriggerInputs } from "./form
 /** Thrown for a form with inputs that cannot be sent. */
 export class Unsendable extends Error {
   constructor(readonly errors: Readonly<Record<string, string>>) {
-    super("The form has faults");
+    super("The form has errors");
   }
 }
 
@@ -26,7 +26,12 @@ async function settled(form: Form): Promise<Form> {
   const preview = await send("POST", "/api/schedules/preview", {
     body: { ...previewRequest(form.when, form.timezone), count: 1 },
   });
-  return { ...form, when: { ...form.when, ...triggerInputsOf(preview, form.timezone), by: "trigger" } };
+  return {
+    ...form,
+    // An interval such as "every other tuesday" counts from its first instant.
+    ...(preview.start_at ? { startAt: inputOf(preview.start_at, form.timezone) } : {}),
+    when: { ...form.when, ...triggerInputsOf(preview, form.timezone), by: "trigger" },
+  };
 }
 
 function sendable(form: Form): Document["body"] {

@@ -25,18 +25,22 @@ const WORDS: Record<ScheduleAction, { verb: string; title: (count: string) => st
   run: {
     verb: "Run",
     title: (count) => `Run ${count} now`,
-    means: "One run of each is made at once, besides its instants, at the rate given below.",
+    means: "Creates one extra run of each, at the rate given below.",
   },
   pause: {
     verb: "Pause",
     title: (count) => `Pause ${count}`,
-    means: "No later instant fires until they are resumed. Instants that pass in the meantime are not caught up.",
+    means: "Nothing will run until you resume them. Scheduled times that pass meanwhile are not caught up.",
   },
-  resume: { verb: "Resume", title: (count) => `Resume ${count}`, means: "Each fires again from its next instant on." },
+  resume: {
+    verb: "Resume",
+    title: (count) => `Resume ${count}`,
+    means: "Each runs again from its next scheduled time.",
+  },
   delete: {
     verb: "Delete",
     title: (count) => `Delete ${count}`,
-    means: "Their waiting runs are cancelled, running ones go on. What they did stays on record.",
+    means: "Queued runs are cancelled; runs in progress continue. History is kept.",
   },
 };
 
@@ -87,7 +91,7 @@ export function BulkActionBar({
       onStarted(bulk);
       onClear();
       toast.success(`Tag: ${counted(bulk.total)}`, {
-        action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+        action: { label: "View progress", onClick: () => go(`/bulk/${bulk.id}`) },
       });
     } catch (error) {
       toast.error(messageOf(error));
@@ -103,7 +107,7 @@ export function BulkActionBar({
       onStarted(bulk);
       onClear();
       toast.success(`${WORDS[act ?? "pause"].verb}: ${counted(bulk.total)}`, {
-        action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+        action: { label: "View progress", onClick: () => go(`/bulk/${bulk.id}`) },
       });
     } catch (error) {
       toast.error(messageOf(error));
@@ -197,7 +201,7 @@ export function BulkActionBar({
       >
         {act ? <p>{WORDS[act].means}</p> : null}
         {rehearsal ? <Told rehearsal={rehearsal} chosen={chosen.everything ? matching : chosen.ids.size} /> : null}
-        <p className="mt-2">It is done step by step, five each second, and can be watched, paused and stopped.</p>
+        <p className="mt-2">Processed at five per second. You can follow, pause or stop it.</p>
       </Confirm>
     </>
   );
@@ -219,8 +223,8 @@ function Told({ rehearsal, chosen }: { rehearsal: BulkDryRun; chosen: number | u
   return (
     <ul className="mt-2 list-disc pl-4">
       <li>
-        {counted(rehearsal.count)} would be touched
-        {left > 0 ? `; ${number(left)} of those chosen are so already or cannot be` : ""}.
+        {counted(rehearsal.count)} will change
+        {left > 0 ? `; ${number(left)} already are, or cannot be changed` : ""}.
       </li>
       {rehearsal.warnings.map((warning) => (
         <li key={warning}>{warning}</li>

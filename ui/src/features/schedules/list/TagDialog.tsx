@@ -54,15 +54,11 @@ function Body({
       }}
     >
       <TagsInput name="add_tags" label="Add" tags={add} onChange={setAdd} />
-      <TagsInput name="remove_tags" label="Take away" placeholder="" tags={remove} onChange={setRemove} />
-      {both.length ? (
-        <p className="text-sm text-failed-ink">{both[0]} cannot be added and taken away at once.</p>
-      ) : null}
-      <p className="text-sm text-muted">
-        It is done step by step, five each second, and can be watched, paused and stopped.
-      </p>
+      <TagsInput name="remove_tags" label="Remove" placeholder="" tags={remove} onChange={setRemove} />
+      {both.length ? <p className="text-sm text-failed-ink">{both[0]} cannot be both added and removed.</p> : null}
+      <p className="text-sm text-muted">Processed at five per second. You can follow, pause or stop it.</p>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave as they are</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
           {action}
         </Button>

@@ -10,8 +10,8 @@ import { TEMPLATES } from "../templates";
 export function TemplateCards() {
   const command = `foliot schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`;
   return (
-    <Empty icon={CalendarClock} title="Nothing scheduled yet">
-      <p>Choose what it should do. Everything else is filled in, and nothing fires before you save.</p>
+    <Empty icon={CalendarClock} title="No schedules yet">
+      <p>Choose a template. Everything else is filled in, and nothing runs until you save.</p>
       <div className="mt-4 grid gap-2 text-left sm:grid-cols-2">
         {TEMPLATES.map(({ kind, label, says, icon: Icon }) => (
           <Link

@@ -15,7 +15,7 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
     },
     {
       id: "when",
-      header: "Fires",
+      header: "When",
       width: "minmax(200px, 1.4fr)",
       card: "meta",
       cell: (row) => <WhenCell schedule={row} />,
@@ -29,7 +29,7 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
       sort: (row) =>
         row.status === "active" && row.next_run_at ? Date.parse(row.next_run_at) : Number.MAX_SAFE_INTEGER,
     },
-    { id: "last", header: "Last 20", width: "124px", card: "meta", cell: (row) => <StripCell schedule={row} /> },
+    { id: "last", header: "Last 20 runs", width: "124px", card: "meta", cell: (row) => <StripCell schedule={row} /> },
     { id: "ok", header: "OK", width: "60px", right: true, card: "none", cell: (row) => <RatioCell schedule={row} /> },
     {
       id: "avg",
@@ -41,7 +41,7 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
     },
     {
       id: "queue",
-      header: "Queue, owner",
+      header: "Queue / owner",
       width: "112px",
       card: "none",
       cell: (row) => (

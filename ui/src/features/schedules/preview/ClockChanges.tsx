@@ -8,7 +8,7 @@ export function ClockChanges({ notes, onUtc }: { notes: readonly string[]; onUtc
   return (
     <div className="rounded border border-attention/40 bg-attention-tint px-3 py-2 text-attention-ink">
       <p className="flex items-center gap-1.5 text-xs font-medium">
-        <Clock size={13} aria-hidden /> Clock changes
+        <Clock size={13} aria-hidden /> Daylight saving changes
       </p>
       <ul className="mt-1 flex flex-col gap-1 text-xs">
         {notes.map((note) => (

@@ -20,7 +20,7 @@ export function FireTable({
   const now = useNow();
   const skipped = (fire: { at: string }): boolean =>
     skips !== null && skips !== undefined && millis(skips.at) === millis(fire.at);
-  if (!fires.length) return <p className="text-muted">No further fires.</p>;
+  if (!fires.length) return <p className="text-muted">No further runs.</p>;
   const seconds = fires.some((fire) => millis(fire.at) % 60_000);
   const precision = seconds ? "second" : "minute";
   const both = fires.some((fire) => clock(fire.at, zone) !== clock(fire.at, viewer));

@@ -31,7 +31,7 @@ export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUt
           {data.cron_expr && joinsDays(data.cron_expr) ? (
             <p className="flex gap-1.5 rounded bg-surface px-3 py-2 text-xs">
               <Info size={14} className="mt-0.5 shrink-0 text-muted" aria-hidden />
-              Cron joins the day of the month and the day of the week with “or”: it fires on each of them.
+              Cron combines day of month and day of week with “or”: it runs on both.
             </p>
           ) : null}
           <div>
@@ -51,7 +51,7 @@ export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUt
           ) : null}
         </div>
       ) : refused ? (
-        <p className="text-muted">When it fires will stand here as soon as the time is understood.</p>
+        <p className="text-muted">The next runs appear here once the timing is valid.</p>
       ) : (
         <div className="flex flex-col gap-3">
           {[0, 1, 2, 3, 4, 5].map((row) => (

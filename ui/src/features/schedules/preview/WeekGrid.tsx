@@ -70,10 +70,10 @@ export function WeekGrid({ trigger, zone }: { trigger: PreviewRequest; zone: str
   const { days, most } = weekOf(data?.at ?? [], Date.now(), zone);
   return (
     <div>
-      <p className="mb-1 text-xs font-medium text-muted">This week, by the hour</p>
+      <p className="mb-1 text-xs font-medium text-muted">Next 7 days by hour</p>
       <div
         role="img"
-        aria-label={`Fires in the next seven days: ${number(data?.at.length ?? 0)}${data?.partly ? " or more" : ""}`}
+        aria-label={`Runs in the next 7 days: ${number(data?.at.length ?? 0)}${data?.partly ? " or more" : ""}`}
         className="grid grid-cols-[32px_repeat(24,1fr)] gap-px text-[10px] text-muted"
       >
         <span />
@@ -87,9 +87,7 @@ export function WeekGrid({ trigger, zone }: { trigger: PreviewRequest; zone: str
         ))}
       </div>
       {data?.partly ? (
-        <p className="mt-1 text-xs text-muted">
-          It fires too often for all of it to be drawn: an empty hour may not be empty.
-        </p>
+        <p className="mt-1 text-xs text-muted">Too frequent to draw completely; empty hours may not be empty.</p>
       ) : null}
     </div>
   );

@@ -12,7 +12,7 @@ class Shout(Transform):
 
 from foliot.features.pipelines.chain.fetch import Fetched, FetchFailed
 from foliot.features.pipelines.chain.transform import Confidential, Item, SecretRef, StepContext, StepFailed, Transform
-from foliot.features.pipelines.model.ports import Unreadable
+from foliot.features.pipelines.model import Unreadable
 
 __all__ = [
     "Confidential",

@@ -32,8 +32,8 @@ from foliot.engine.ticker import Ticker
 from foliot.features.pipelines.chain.context import StepContext, StepCounts
 from foliot.features.pipelines.chain.run import ChainRun
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.model.definition import Item, OnError
-from foliot.wakeups.memory import MemoryFeed
+from foliot.features.pipelines.model import Item, OnError
+from foliot.wakeups.feed import MemoryFeed
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 MASTER = "the master key of a test, and of nothing else"

@@ -16,7 +16,7 @@ from foliot.app import servers, transport
 from foliot.app.guard import ProcessWatchdog
 from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
-from foliot.auth.lazy_keyring import LazyKeyring, keyring_of
+from foliot.auth.keyring import LazyKeyring, keyring_of
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.config import process_secrets
@@ -35,7 +35,10 @@ from foliot.engine.model.node import NodeRequest, NodeRole
 from foliot.engine.pace import EnginePace
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
+from foliot.engine.sql.endings import EndingHooks
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits
+from foliot.features.alerts.endings import judge_endings
+from foliot.features.alerts.wiring import AlertParts, alert_actors, build_alerts
 from foliot.features.api_keys.wiring import Authentication, build_authentication
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
@@ -47,9 +50,9 @@ from foliot.features.demo.wiring import build_installer, site_of
 from foliot.features.discord import wiring as discord_wiring
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases import KnownStandstills
-from foliot.features.pipelines.file_wiring import build_reconciler
-from foliot.features.pipelines.wiring import PipelineParts, build_pipelines
-from foliot.features.presets.documents import all_presets
+from foliot.features.monitors.wiring import monitor_actors
+from foliot.features.pipelines.wiring import PipelineParts, build_pipelines, build_reconciler
+from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import Presets
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import SecretCache
@@ -58,8 +61,7 @@ from foliot.features.tasks.wiring import TaskParts, build_tasks
 from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
-from foliot.wakeups.feed import Feed, LivingFeed
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import Feed, LivingFeed, MemoryFeed
 
 if TYPE_CHECKING:
     from foliot.features.demo.install import DemoInstaller
@@ -104,6 +106,7 @@ class App:
     discord: DiscordConnection | None = None
     discord_missing: str | None = None
     """Why the Discord bot is not running although it is configured."""
+    alerts: AlertParts | None = None
     articles: ArticleParts | None = None
     mongo: MongoCopy | None = None
     """Copies articles and jobs to MongoDB; only in processes that fire schedules, because one copier is enough."""
@@ -123,7 +126,7 @@ class App:
         close(self.calls.close)
         close(self.egress.close)
         close(self.crawl_egress.close)
-        for part in (self.mongo, self.articles, self.pipelines, self.tasks, self.authentication):
+        for part in (self.mongo, self.articles, self.alerts, self.pipelines, self.tasks, self.authentication):
             if part is not None:
                 close(part.close)
         if self.engine is not None:
@@ -139,6 +142,8 @@ class App:
         await self.tasks.start()
         await self.crawl_egress.start()
         await self.feed.start()
+        if self.alerts is not None:
+            await self.alerts.start()
         if self.demo is not None:
             # Before anything fires: the ticker must not catch up on the past that the demo is writing.
             await self.demo.install()
@@ -163,7 +168,7 @@ class App:
         await engine.stop(self.settings.shutdown_seconds if self._grace is None else self._grace)
 
 
-def build(  # noqa: PLR0913 -- as many as there are things to choose
+def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose and to build
     settings: Settings,
     *,
     http: bool,
@@ -179,7 +184,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
     caps = ConcurrencyLimits(limits.concurrent_runs)
-    store = Database(settings.database_url, sealer=Sealer(vault), caches={ConcurrencyLimits: caps})
+    caches = {ConcurrencyLimits: caps, EndingHooks: EndingHooks(judge_endings)}
+    store = Database(settings.database_url, sealer=Sealer(vault), caches=caches)
     clock, feed = StoreClock(), transport.feed(settings) if serves or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
@@ -203,6 +209,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     pipelines = build_pipelines(settings, store, egress, wallet)
     tasks = build_tasks(settings, store, clock, egress, grpc, calls, pipelines.outside.apart)
     articles = build_articles(settings, egress, clock) if engine else None
+    alerts = build_alerts(settings, egress)
     fetch = ArticlesAction(targets=egress)
     webhook = WebhookAction(egress=egress, secrets=wallet)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
@@ -210,6 +217,9 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     authentication = build_authentication(settings, store, clock, vault) if serves and not settings.local else None
     missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
     guard = ProcessWatchdog(store, clock)
+    knowledge = KnownStandstills(
+        store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=serves
+    )
     usecases = use_cases(
         store,
         clock,
@@ -238,16 +248,18 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         crawlers=crawl.seen,
         site=site_of(demo),
         signs_by_setting=standing is not None,
-        knowledge=KnownStandstills(
-            store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=serves
-        ),
+        knowledge=knowledge,
         keys_live_longer=timedelta(days=settings.max_key_days),
+        channels=alerts.sender,
     )
     fires = engine and role is not NodeRole.WORKER
     mongo = build_mongo_copy(settings, store, clock) if fires else None
     declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases[Presets].declaring) if fires else None
     file = build_reconciler(settings, store, usecases[Presets].declaring, pipelines.catalogue) if fires else None
     runner = build_bulk_runner(store, clock, feed, usecases) if fires else None
+    if fires:
+        alerts.actors = alert_actors(settings, alerts, store, clock, vault=vault, cases=usecases)
+    watchers = monitor_actors(settings, store, clock, feed, egress, knowledge) if fires else []
     pepper = None if settings.local else vault
 
     registered = [*actions.kinds(), *tasks.catalogue.names()]
@@ -278,7 +290,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         pipelines=pipelines,
         articles=articles,
         mongo=mongo,
-        actors=[actor for actor in (declarer, file, runner) if actor is not None],
+        alerts=alerts,
+        actors=[*(actor for actor in (declarer, file, runner) if actor is not None), *alerts.actors, *watchers],
         demo=build_installer(settings, store, clock, usecases[Schedules], demo),
         discord=bot,
         discord_missing=missing,
@@ -367,6 +380,15 @@ async def has_row_level_security(settings: Settings) -> bool:
     store = Database(settings.database_url)
     try:
         return await store.has_row_level_security()
+    finally:
+        await store.close()
+
+
+async def connections(settings: Settings) -> tuple[int, int | None]:
+    """How many connections one process opens at most, and how many the database accepts in all."""
+    store = Database(settings.database_url)
+    try:
+        return store.most_connections, await store.allowed_connections()
     finally:
         await store.close()
 

@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from foliot.auth.digest import Pepper
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Unauthenticated
+from foliot.features.alerts import rest as alerts
 from foliot.features.api_keys import rest as api_keys
 from foliot.features.articles import rest as articles
 from foliot.features.audit_log import rest as audit_log
@@ -27,6 +28,7 @@ from foliot.features.insights.rest import attention, timeline
 from foliot.features.jobs.rest import jobs
 from foliot.features.jobs.rest import socket as job_sockets
 from foliot.features.live.rest import socket as live
+from foliot.features.monitors import rest as monitors
 from foliot.features.pipelines import rest as pipelines
 from foliot.features.presets import rest as presets
 from foliot.features.queues import rest as queues
@@ -41,8 +43,7 @@ from foliot.features.schedules.rest import schedules
 from foliot.features.search import rest as search
 from foliot.features.secrets import rest as secrets
 from foliot.features.sessions.rest import session, tickets
-from foliot.features.sessions.usecases.sessions import Sessions, session_caller
-from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.features.sessions.usecases.sessions import Sessions, Tickets, session_caller
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
 from foliot.features.webhooks import rest as webhooks
@@ -76,6 +77,8 @@ ROUTERS = tuple(
         queues,
         endpoints,
         workers,
+        alerts,
+        monitors,
         api_keys,
         tickets,
         session,

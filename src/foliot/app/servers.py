@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from foliot.auth.digest import Pepper
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.use_cases import UseCases
 from foliot.config.settings import Settings
 

@@ -8,10 +8,12 @@ from foliot.commands.idempotency_sql import SqlIdempotencyKeys
 from foliot.db.transaction import Transaction
 from foliot.engine.extension import Upkeep
 from foliot.engine.model.views import KEYS_KEPT
+from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.api_keys.sql import SqlKeys
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.crawls.sql import forget_expired
+from foliot.features.monitors.sql import SqlPings
 
 BATCH = 500
 
@@ -29,10 +31,12 @@ async def sessions(tx: Transaction, now: datetime, _retention: timedelta | None)
 
 
 async def history(tx: Transaction, now: datetime, retention: timedelta | None) -> None:
-    """Articles that no job refers to any more, and bulk actions, as long as runs are kept."""
+    """Articles that no job refers to any more, bulk actions, resolved alerts and pings, as long as runs are kept."""
     if retention is not None:
+        await SqlAlerts(tx).prune(now - retention, BATCH)
         await SqlArticles(tx).prune(now - retention, BATCH)
         await SqlBulks(tx).prune(now - retention, 1)
+        await SqlPings(tx).prune(now - retention, BATCH)
 
 
 UPKEEP: tuple[Upkeep, ...] = (requests, sessions, history)

@@ -12,16 +12,19 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
-from foliot.core.vault import Vault
+from foliot.core.secrets import Vault
 from foliot.db.database import Database
 from foliot.engine.ports import Actions
+from foliot.features.alerts.channels.send import ChannelSender
+from foliot.features.alerts.usecases.alerts import Alerts
+from foliot.features.alerts.usecases.channels import Channels
+from foliot.features.alerts.usecases.rules import AlertRules
 from foliot.features.api_keys.usecases import ApiKeys
 from foliot.features.articles.usecases import FRESH, Articles
 from foliot.features.audit_log.chain import ChainVerifier
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.backfills.usecases import Backfills
-from foliot.features.bulk.usecases.bulk import Bulks
-from foliot.features.bulk.usecases.item_actions import BulkItemActions
+from foliot.features.bulk.usecases import BulkItemActions, Bulks
 from foliot.features.crawls.usecases import CACHED_FOR, Crawls
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
@@ -34,6 +37,7 @@ from foliot.features.insights.usecases.timeline import Timelines
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.live.usecases import ChangeMarkers
+from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.presets.model import PresetDefinition
@@ -41,6 +45,7 @@ from foliot.features.presets.usecases import Presets
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.batch import ScheduleBatches
 from foliot.features.schedules.usecases.declared import Declarations
 from foliot.features.schedules.usecases.health import Rankings, ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
@@ -49,11 +54,10 @@ from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
-from foliot.features.search.usecases import Suggester
+from foliot.features.search.usecases import ReferenceResolver, Suggester
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases.members import Members
-from foliot.features.sessions.usecases.sessions import Sessions
-from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.features.sessions.usecases.sessions import Sessions, Tickets
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
@@ -85,6 +89,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     signs_by_setting: bool = False,
     knowledge: KnownStandstills | None = None,
     keys_live_longer: timedelta = LONGER,
+    channels: ChannelSender | None = None,
 ) -> UseCases:
     """The use cases, by their type."""
     catalogue = TaskCatalogue() if tasks is None else tasks
@@ -109,6 +114,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         feed,
         [
             schedules,
+            ScheduleBatches(schedules=schedules),
             Instants(store=store, clock=clock),
             Previews(store=store, clock=clock, feed=feed, default_zone=default_zone),
             ScheduleHealthReader(store=store),
@@ -119,7 +125,8 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Calendars(store=store, clock=clock, default_zone=default_zone),
             runs,
             searching,
-            Suggester(store=store, actions=actions),
+            Suggester(store=store, clock=clock, actions=actions),
+            ReferenceResolver(store=store),
             Logs(store=store),
             Bulks(
                 store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
@@ -169,6 +176,13 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters,
             Mutes(store=store, clock=clock, feed=feed),
+            Channels(store=store, clock=clock, feed=feed, vault=vault, new_id=new_id, sender=channels),
+            AlertRules(
+                store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, default_zone=default_zone
+            ),
+            Alerts(store=store, clock=clock, feed=feed, vault=vault),
+            Monitors(store=store, clock=clock, feed=feed, vault=vault, new_id=new_id, default_zone=default_zone),
+            Pings(store=store, clock=clock, feed=feed, new_id=new_id),
             ApiKeys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),
             Tickets(store=store, clock=clock, feed=feed, pepper=pepper),
             Sessions(store=store, clock=clock, feed=feed, pepper=pepper),

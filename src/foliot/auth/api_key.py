@@ -9,14 +9,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
+
+from annotated_types import MinLen
 
 from foliot.core.access import SCOPES, Caller, Role, grants, scopes_of
-from foliot.core.document import Complaints, Fields, read_name, rfc3339
+from foliot.core.declaration import Described, Missing, Name, Parsed, declared, read
+from foliot.core.document import Complaints, rfc3339
 from foliot.core.errors import Forbidden, Invalid
 
 PREFIX = "flt_"
 SHAPE = re.compile(r"flt_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
-KNOWN = frozenset({"name", "role", "expires_at", "scopes"})
 LONGER = timedelta(days=365)
 """By how much a key may outlive the token that created it, unless the operator says otherwise."""
 
@@ -55,14 +58,29 @@ class KeyRecord:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class KeyDraft:
-    """A request for a new key."""
+def _scopes(path: str, got: object) -> list[str]:
+    if not isinstance(got, list) or not got:
+        raise Invalid(path, "must be a list of at least one scope; without it the role alone decides", got=got)
+    for place, one in enumerate(got):
+        if not isinstance(one, str) or one not in SCOPES:
+            raise Invalid(f"{path}[{place}]", f"must be one of {', '.join(sorted(SCOPES))}", got=one)
+    return got
 
-    name: str
-    role: Role
-    scopes: frozenset[str] | None
-    expires_at: datetime | None
+
+@declared(example={"name": "deploys", "role": "operator"})
+class ApiKeyRequest:
+    """The API key to create."""
+
+    name: Name
+    role: Annotated[Role, Missing(f"is required: one of {', '.join(Role)}")]
+    """Never above your own."""
+    scopes: Annotated[
+        Annotated[list[str], MinLen(1), Described({"examples": [["schedule:read", "run:read"]]})] | None,
+        Parsed(_scopes),
+    ] = None
+    """Narrows the role; without it, everything that the role allows."""
+    expires_at: datetime | None = None
+    """In the future; without it, the key is valid until it is revoked."""
 
 
 def spell(key_id: str, random: str) -> tuple[str, str]:
@@ -71,63 +89,44 @@ def spell(key_id: str, random: str) -> tuple[str, str]:
     return f"{hint}_{random}", hint
 
 
-def read_key(raw: object, caller: Caller, now: datetime, longer: timedelta = LONGER) -> KeyDraft:
+def read_key(raw: object, caller: Caller, now: datetime, longer: timedelta = LONGER) -> ApiKeyRequest:
     """Parses the request for a key; `Forbidden` when it asks for more than the caller has.
 
     A key that was created with a token may outlive it by at most `longer`; without an expiry of its own it gets that.
     """
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object", got=type(raw).__name__)
-    fields = Fields.of("", raw)
-    fields.asked |= KNOWN
+    asked = read(ApiKeyRequest, raw)
     wrong = Complaints()
-    name = wrong.attempt(lambda: read_name(fields))
-    role = wrong.attempt(lambda: _role(fields))
-    scopes = wrong.attempt(lambda: _scopes(fields, role))
-    expires_at = wrong.attempt(lambda: _expiry(fields, now))
-    wrong.attempt(fields.finish)
+    wrong.attempt(lambda: _check_scopes(asked))
+    wrong.attempt(lambda: _check_expiry(asked, now))
     wrong.speak()
     latest = None if caller.key_id is not None or caller.expires_at is None else caller.expires_at + longer
-    draft = KeyDraft(name, role, scopes, latest if expires_at is None else expires_at)
-    _within(draft, caller)
-    if latest is not None and draft.expires_at is not None and draft.expires_at > latest:
+    if asked.expires_at is None:
+        asked.expires_at = latest
+    _within(asked, caller)
+    if latest is not None and asked.expires_at is not None and asked.expires_at > latest:
         raise Forbidden(f"a key may outlive the token that makes it until {rfc3339(latest)} (FOLIOT_MAX_KEY_DAYS)")
-    return draft
+    return asked
 
 
-def _role(fields: Fields) -> Role:
-    if fields.value("role") is None:
-        raise Invalid("role", f"is required: one of {', '.join(Role)}")
-    return fields.choice("role", Role, Role.VIEWER)
-
-
-def _scopes(fields: Fields, role: Role | None) -> frozenset[str] | None:
-    got = fields.value("scopes")
-    if got is None:
-        return None
-    if not isinstance(got, list) or not got:
-        raise Invalid("scopes", "must be a list of at least one scope; without it the role alone decides", got=got)
-    allowed = SCOPES if role is None else scopes_of(role)
-    for place, one in enumerate(got):
-        if not isinstance(one, str) or one not in SCOPES:
-            raise Invalid(f"scopes[{place}]", f"must be one of {', '.join(sorted(SCOPES))}", got=one)
+def _check_scopes(asked: ApiKeyRequest) -> None:
+    allowed = scopes_of(asked.role)
+    for place, one in enumerate(asked.scopes or ()):
         if one not in allowed:
-            raise Invalid(f"scopes[{place}]", f"is nothing that the role {role} allows", got=one)
-    return frozenset(got)
+            raise Invalid(f"scopes[{place}]", f"is nothing that the role {asked.role} allows", got=one)
 
 
-def _expiry(fields: Fields, now: datetime) -> datetime | None:
-    expires_at = fields.moment("expires_at")
-    if expires_at is not None and expires_at <= now:
-        raise Invalid("expires_at", "must be in the future", got=rfc3339(expires_at))
-    return expires_at
+def _check_expiry(asked: ApiKeyRequest, now: datetime) -> None:
+    if asked.expires_at is not None and asked.expires_at <= now:
+        raise Invalid("expires_at", "must be in the future", got=rfc3339(asked.expires_at))
 
 
-def _within(draft: KeyDraft, caller: Caller) -> None:
+def _within(draft: ApiKeyRequest, caller: Caller) -> None:
     """No caller grants more than its own permissions."""
     if not grants(caller, draft.role):
         raise Forbidden(f"the role {caller.role.value} may not hand out the role {draft.role.value}")
-    if caller.scopes is not None and (draft.scopes is None or not draft.scopes <= caller.scopes):
+    if caller.scopes is not None and (draft.scopes is None or not caller.scopes.issuperset(draft.scopes)):
         own = ", ".join(sorted(caller.scopes))
         raise Forbidden(f"a key with scopes may only make keys whose scopes are among its own: {own}")
     lasting = draft.expires_at is None or (caller.expires_at is not None and draft.expires_at > caller.expires_at)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from foliot.auth.api_key import PREFIX
-from foliot.auth.identity_port import Identity
 from foliot.core.access import Caller
 from foliot.core.errors import Unauthenticated
+
+
+class Identity(Protocol):
+    """Authenticates requests, for every interface."""
+
+    async def caller(self, bearer: str) -> Caller:
+        """The caller of this token or API key; `Unauthenticated`, always in the same words, when it is not valid."""
+        ...
+
+    async def still(self, caller: Caller) -> bool:
+        """Whether the caller's credential is still valid: not expired, not revoked. Streams ask every few seconds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

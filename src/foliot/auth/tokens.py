@@ -1,4 +1,4 @@
-"""Verifies JWTs."""
+"""Signs and verifies JWTs, and maps the claims of a verified one to a caller."""
 
 from __future__ import annotations
 
@@ -7,20 +7,113 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jwt
 import structlog
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from foliot.auth.claims import LEEWAY, Expectations, TokenRefused, read_claims
-from foliot.auth.verification_keys import VerificationKey, VerificationKeys
-from foliot.core.access import Caller
-from foliot.core.errors import Unauthenticated
+from foliot.auth.verification_keys import BadKeys, VerificationKey, VerificationKeys, public_key
+from foliot.core.access import Caller, Role
+from foliot.core.errors import Invalid, Unauthenticated
 from foliot.core.ports import Clock
 
 if TYPE_CHECKING:
     from jwt.types import Options
+
+
+LEEWAY = timedelta(seconds=10)
+"""Allowed clock skew between issuer and Foliot."""
+LONGEST_TENANT = 64
+LONGEST_USER = 200
+RESERVED = ("key:", "discord:")
+"""Prefixes of callers without a token: the audit log must not confuse a token's subject with them."""
+_LAST_SECOND = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+
+
+class TokenRefused(Exception):
+    """Why a token is refused: for the log alone, so it never repeats the token's content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectations:
+    """The claims that every token must have."""
+
+    audience: str
+    issuer: str | None = None
+    longest: timedelta = timedelta(days=31)
+
+
+def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime) -> Caller:
+    """The caller; `TokenRefused` when a claim is missing, malformed or for another audience."""
+    _addressed(claims, expected)
+    expires_at = _current(claims, expected.longest, now)
+    user_id = _name(claims, "sub", LONGEST_USER)
+    if user_id.startswith(RESERVED):
+        raise TokenRefused("sub is a name that only API keys and Discord's members have")
+    return Caller(
+        tenant_id=_name(claims, "tenant_id" if "tenant_id" in claims else "sub", LONGEST_TENANT),
+        user_id=user_id,
+        role=_role(claims),
+        expires_at=expires_at,
+    )
+
+
+def _addressed(claims: Mapping[str, Any], expected: Expectations) -> None:
+    # With several audiences, each of them could use the token against us.
+    if claims.get("aud") not in (expected.audience, [expected.audience]):
+        raise TokenRefused("aud is missing, another, or not ours alone")
+    if expected.issuer is not None and claims.get("iss") != expected.issuer:
+        raise TokenRefused("iss is missing or another")
+
+
+def _current(claims: Mapping[str, Any], longest: timedelta, now: datetime) -> datetime:
+    """When it expires."""
+    expires_at = _moment(claims, "exp")
+    if expires_at is None:
+        raise TokenRefused("exp is missing")
+    if expires_at + LEEWAY <= now:
+        raise TokenRefused("expired")
+    not_before, issued_at = _moment(claims, "nbf"), _moment(claims, "iat")
+    if any(moment is not None and moment > now + LEEWAY for moment in (not_before, issued_at)):
+        raise TokenRefused("nbf or iat lies in the future")
+    begins = now if issued_at is None else min(now, issued_at)
+    if expires_at - begins > longest + LEEWAY:
+        raise TokenRefused("lives longer than FOLIOT_JWT_MAX_HOURS")
+    return expires_at
+
+
+def _moment(claims: Mapping[str, Any], name: str) -> datetime | None:
+    """A whole number of seconds since 1970; text, fractions and booleans are refused, whatever they look like."""
+    value = claims.get(name)
+    if value is None and name not in claims:
+        return None
+    if type(value) is not int or not 0 <= value <= _LAST_SECOND:
+        raise TokenRefused(f"{name} is not a whole number of seconds")
+    return datetime.fromtimestamp(value, UTC)
+
+
+def _role(claims: Mapping[str, Any]) -> Role:
+    role = claims.get("role", Role.VIEWER.value)
+    if not isinstance(role, str) or role not in set(Role):
+        raise TokenRefused("role is unknown")
+    return Role(role)
+
+
+def _name(claims: Mapping[str, Any], name: str, longest: int) -> str:
+    """Text without trailing spaces, which some databases ignore in comparisons."""
+    value = claims.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= longest:
+        raise TokenRefused(f"{name} must be a text of 1 to {longest} characters")
+    if not value.isprintable() or value != value.strip():
+        raise TokenRefused(f"{name} must have no control characters, and no spaces around it")
+    return value
+
 
 LARGEST = 8 * 1024
 REMEMBERED = 4096
@@ -124,3 +217,45 @@ def _header(token: str) -> tuple[object, str | None]:
     if not (kid is None or isinstance(kid, str)):
         raise TokenRefused("its key has no proper name")
     return header.get("alg"), kid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signer:
+    """The signing key. `kid` identifies it to servers that know several."""
+
+    key: VerificationKey
+    expected: Expectations
+    kid: str | None = None
+
+    def sign(self, *, tenant_id: str, user_id: str, role: Role, life: timedelta, now: datetime) -> str:
+        """A token that a server with these settings accepts; `Invalid` when it would not."""
+        begins = int(now.timestamp())
+        claims: dict[str, Any] = {
+            "sub": user_id,
+            "tenant_id": tenant_id,
+            "role": role.value,
+            "aud": self.expected.audience,
+            "iat": begins,
+            "exp": begins + int(life.total_seconds()),
+        }
+        if self.expected.issuer is not None:
+            claims["iss"] = self.expected.issuer
+        try:
+            read_claims(claims, self.expected, now)
+        except TokenRefused as why:
+            raise Invalid("token", f"no server would accept it: {why}") from None
+        return jwt.encode(
+            claims, self.key.material, algorithm=self.key.algorithm, headers={"kid": self.kid} if self.kid else None
+        )
+
+
+def private_key(path: Path) -> VerificationKey:
+    """A private key from a PEM file without a password; `Invalid` otherwise."""
+    try:
+        material: Any = load_pem_private_key(path.read_bytes(), password=None)
+        return VerificationKey(public_key(material.public_key()).algorithm, material)
+    except (OSError, ValueError, TypeError, AttributeError, UnsupportedAlgorithm, BadKeys) as wrong:
+        why = f": {wrong}" if isinstance(wrong, BadKeys) else ""
+        raise Invalid(
+            "--key-file", f"must be a private key in a PEM file without a password{why}", got=str(path)
+        ) from None

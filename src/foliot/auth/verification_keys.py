@@ -1,13 +1,15 @@
-"""Keys that verify tokens. The key determines the algorithm; what a token says about it is only compared."""
+"""Keys that verify tokens, and their periodic download from an identity provider (JWKS)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
+import structlog
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -16,7 +18,10 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from jwt.exceptions import PyJWTError
 
-from foliot.core.errors import Invalid
+from foliot import __version__
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
+from foliot.core.errors import Invalid, Unavailable
+from foliot.core.ports import Clock
 
 MOST_KEYS = 64
 LARGEST_FILE = 256 * 1024
@@ -170,3 +175,92 @@ def _jwk(jwk: Mapping[str, Any]) -> VerificationKey | None:
 
 def _same(one: VerificationKey, other: VerificationKey) -> bool:
     return one.algorithm == other.algorithm and bool(one.material == other.material)
+
+
+PERIOD = 60.0
+AGAIN = 5.0
+"""Seconds until the next try when one failed."""
+TIMEOUT = timedelta(seconds=3)
+
+log = structlog.get_logger("foliot.auth")
+
+
+@dataclass(frozen=True, slots=True)
+class KeysFetched:
+    """How many keys are known, and whether this round fetched them."""
+
+    keys: int
+    fresh: bool
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Jwks:
+    """The last valid answer stays in force until the next one."""
+
+    url: str
+    egress: Egress
+    clock: Clock
+    name: str = "jwks"
+    topics: Sequence[str] = ()
+    error: str | None = field(default=None, init=False)
+    fetched_at: datetime | None = field(default=None, init=False)
+    _keys: KeySet | None = field(default=None, init=False)
+
+    def find(self, kid: str | None) -> VerificationKey | None:
+        if self._keys is None:
+            raise Unavailable("the keys that tokens are checked by have not been fetched yet (FOLIOT_JWKS_URL)")
+        return self._keys.find(kid)
+
+    def problems(self) -> list[str]:
+        """Problems to show in the health report."""
+        if self.error is None:
+            return []
+        since = "never" if self.fetched_at is None else f"last at {self.fetched_at:%Y-%m-%d %H:%M:%S}Z"
+        return [f"the keys of FOLIOT_JWKS_URL cannot be fetched ({self.error}); {since}"]
+
+    async def run_once(self) -> KeysFetched:
+        try:
+            found = await self.fetch()
+        except (EgressRefused, EgressFailed, BadKeys) as failed:
+            self._tell(str(failed))
+            known = 0 if self._keys is None else len(self._keys.named)
+            return KeysFetched(known, fresh=False, rest=AGAIN)
+        if self.error is not None or self._keys is None or set(found.named) != set(self._keys.named):
+            log.info("keys were fetched", action="jwks_fetched", keys=len(found.named))
+        self._keys = found if self._keys is None else _kept(self._keys, found)
+        self.error, self.fetched_at = None, self.clock.now()
+        return KeysFetched(len(found.named), fresh=True, rest=PERIOD)
+
+    async def fetch(self) -> KeySet:
+        """The provider's current keys; raises when the answer cannot be used."""
+        reply = await self.egress.send(
+            OutgoingRequest(
+                method="GET",
+                url=self.url,
+                headers={"Accept": "application/json", "User-Agent": f"Foliot/{__version__}"},
+                timeout=TIMEOUT,
+                keep=LARGEST_FILE,
+                most=LARGEST_FILE,
+            )
+        )
+        if reply.status != 200:
+            raise BadKeys(f"it answered {reply.status}")
+        if reply.truncated:
+            raise BadKeys(f"it has more than {LARGEST_FILE // 1024} KiB")
+        return key_set(reply.body)
+
+    def _tell(self, error: str) -> None:
+        if error != self.error:
+            log.warning("keys could not be fetched", action="jwks_failed", error=error, known=self._keys is not None)
+        self.error = error
+
+
+def _kept(before: KeySet, after: KeySet) -> KeySet:
+    """An unchanged key stays the same object, so that tokens verified with it stay cached."""
+    return KeySet(
+        {
+            kid: before.named[kid] if kid in before.named and before.named[kid] == key else key
+            for kid, key in after.named.items()
+        }
+    )

@@ -93,7 +93,7 @@ def _database(settings: Settings, *, restoring: bool) -> Path:
 
 
 def _mind_the_key(settings: Settings, what: str) -> None:
-    from foliot.auth.keyfile import NAME
+    from foliot.auth.keyring import NAME
 
     where = f"{settings.home / NAME}" if settings.local and not settings.secret_key else "FOLIOT_SECRET_KEY"
     note(f"{what}: {where}.")

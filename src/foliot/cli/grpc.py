@@ -24,7 +24,7 @@ GrpcPort = Annotated[
 
 def chosen_port(settings: Settings) -> int | None:
     """The configured port; None when gRPC is off."""
-    from foliot.config.grpc import OFF, USUAL_PORT
+    from foliot.config.interfaces import OFF, USUAL_PORT
 
     if settings.grpc_port == OFF:
         return None
@@ -50,6 +50,17 @@ def open_port(settings: Settings) -> tuple[int | None, str]:
             raise
         return None, f"off: {taken}"
     return port, ""
+
+
+def fixed_port(settings: Settings) -> tuple[int | None, str]:
+    """The same for several processes: a free port is chosen now, so that it stays when the process restarts."""
+    from foliot.cli import process
+
+    port, remark = open_port(settings)
+    if port == 0:
+        with process.listen(settings.grpc_host or settings.host, 0, KEYS) as probe:
+            port = int(probe.getsockname()[1])
+    return port, remark
 
 
 def shown(server: GrpcServer | None, remark: str) -> str:

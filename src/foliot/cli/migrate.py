@@ -17,7 +17,7 @@ group = CommandGroup()
 @group.command()
 @needs(WRITE_INSTALLATION)
 def migrate(home: Home = None) -> None:
-    """Migrate the database to the newest revision. `foliot up` does it by itself."""
+    """Migrate the database to the newest revision. `foliot up` does this automatically."""
     import asyncio
 
     from foliot.config.settings import Settings

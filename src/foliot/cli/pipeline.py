@@ -19,7 +19,7 @@ from foliot.terminal.view import JsonObject, Table
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.features.pipelines.model.file import FileContents, FileFault
+    from foliot.features.pipelines.model import FileContents, FileFault
 
 group = CommandGroup("Check, run and show pipelines: chains of steps that a YAML file defines.")
 group.add_typer(pipelines.group)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from foliot.app.build import App
     from foliot.config.settings import Settings
-    from foliot.features.pipelines.model.definition import PipelineDefinition
-    from foliot.features.pipelines.model.file import FileContents
+    from foliot.features.pipelines.model import FileContents, PipelineDefinition
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 
@@ -47,8 +46,7 @@ def read_file(settings: Settings, path: Path) -> FileContents:
     """Parse a file, with the transforms that are installed here."""
     from foliot.db.clock import StoreClock
     from foliot.features.pipelines.file.parse import MAX_BYTES
-    from foliot.features.pipelines.file_wiring import reader
-    from foliot.features.pipelines.loader import load
+    from foliot.features.pipelines.wiring import load, reader
 
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():

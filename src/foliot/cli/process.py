@@ -107,6 +107,7 @@ class Stop:
         self.asked = asyncio.Event()
         self.wished = asyncio.Event()
         self.wish: NodeRequest | None = None
+        self._requests = 0
 
     def hear(self, wish: NodeRequest) -> None:
         """A drain can still become a restart; a restart stays one."""
@@ -126,11 +127,48 @@ class Stop:
                 loop.remove_signal_handler(number)
 
     def _signalled(self) -> None:
-        if self.asked.is_set():
+        self._requests += 1
+        if self._requests > 1:
             # No clean-up on purpose: what hangs must not delay the second request. Leases hand the runs over.
             os._exit(STOPPED_AT_ONCE)
-        self.asked.set()
-        leave_within(self.grace + MARGIN, 1)
+        self.ask()
+
+    def ask(self) -> None:
+        """Ask for the drain; asking again changes nothing."""
+        if not self.asked.is_set():
+            self.asked.set()
+            leave_within(self.grace + MARGIN, 1)
+
+
+class SupervisedStop(Stop):
+    """The supervisor asks through a pipe, once to drain and twice to end at once; if it dies, the process drains.
+
+    A SIGTERM may come from a service manager that signals every process of the service: it never counts as the second
+    request. SIGINT is the supervisor's.
+    """
+
+    def __init__(self, grace: float, control: int) -> None:
+        super().__init__(grace)
+        self.control = control
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.ask)
+        loop.add_reader(self.control, self._told)
+        try:
+            yield
+        finally:
+            loop.remove_reader(self.control)
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    def _told(self) -> None:
+        requests = os.read(self.control, 16)
+        if not requests:
+            asyncio.get_running_loop().remove_reader(self.control)
+            self.ask()
+        for _ in requests:
+            self._signalled()
 
 
 def calm_memory() -> None:
@@ -139,11 +177,17 @@ def calm_memory() -> None:
     gc.set_threshold(20_000, 20, 100)
 
 
-async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
-    """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
+async def live(
+    app: App, listener: socket.socket | None, announce: Callable[[], None], control: int | None = None
+) -> int:
+    """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code.
+
+    `control`: the pipe of the supervisor that started this process, if there is one.
+    """
     from foliot.features.health.health_file import health_file
 
-    stop = Stop(app.settings.shutdown_seconds)
+    grace = app.settings.shutdown_seconds
+    stop = Stop(grace) if control is None else SupervisedStop(grace, control)
     if app.engine is not None:
         app.engine.heard = stop.hear
     watched = health_file(app.settings, app.store)

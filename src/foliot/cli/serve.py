@@ -12,6 +12,7 @@ import typer
 import foliot
 from foliot.cli import discord as bot
 from foliot.cli import grpc as rpc
+from foliot.cli import several
 from foliot.cli.volatile import FORGETS, volatile
 from foliot.engine.model.node import NodeRole
 from foliot.terminal.access import READ_INSTALLATION, WRITE_INSTALLATION, needs
@@ -47,6 +48,13 @@ Concurrency = Annotated[
     int | None,
     typer.Option(help="How many runs may execute at the same time (FOLIOT_CONCURRENCY).", show_default="100"),
 ]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        help="How many processes share the work (FOLIOT_SERVER_PROCESSES); more than 1 needs PostgreSQL or MariaDB.",
+        show_default="1",
+    ),
+]
 LogLevel = Annotated[
     str | None, typer.Option(help="debug, info, warning, error or critical (LOG_LEVEL).", show_default="info")
 ]
@@ -60,6 +68,7 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     port: Port = None,
     home: Home = None,
     concurrency: Concurrency = None,
+    processes: Processes = None,
     log_level: LogLevel = None,
     grpc_port: rpc.GrpcPort = None,
     pipelines: Annotated[
@@ -69,17 +78,19 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
         bool, typer.Option("--demo", help="Add demo data, which the dashboard removes with one click.")
     ] = False,
 ) -> None:
-    """Run everything in one process: API, gRPC, scheduler and workers. Migrates the database by itself."""
+    """Run API, gRPC, scheduler and workers, in one process or several. Migrates the database automatically."""
     with one_line_errors():
         _refuse_unreadable(pipelines)
         _note_start(demo=demo)
         flags = {"concurrency": concurrency, "log_level": log_level, "grpc_port": grpc_port, "pipelines": pipelines}
-        settings = _settings("foliot", host=host, port=port, home=home, **flags)
+        settings = _settings("foliot", host=host, port=port, home=home, server_processes=processes, **flags)
+        if demo and settings.server_processes > 1:
+            raise Failure("--demo runs in one process: leave out --processes (FOLIOT_SERVER_PROCESSES)", Exit.USAGE)
         _leave_if_legacy(settings)
         if settings.broker_shown:
             note(f"{settings.broker_shown} is not used by foliot up, which executes its runs itself.")
         _prepare(settings)
-        raise typer.Exit(_up(settings, demo=demo))
+        raise typer.Exit(several.up(settings) if settings.server_processes > 1 else _up(settings, demo=demo))
 
 
 @group.command()
@@ -141,11 +152,16 @@ def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> No
         raise typer.Exit(_part(settings, NodeRole.SCHEDULER))
 
 
-def worker(queues: str | None, concurrency: int | None, max_runs: int | None, log_level: str | None) -> None:
+def worker(
+    queues: str | None, concurrency: int | None, processes: int | None, max_runs: int | None, log_level: str | None
+) -> None:
     """What bare `foliot worker` does."""
     with one_line_errors():
-        settings = _settings("worker", queues=queues, concurrency=concurrency, max_runs=max_runs, log_level=log_level)
+        flags = {"queues": queues, "concurrency": concurrency, "server_processes": processes, "max_runs": max_runs}
+        settings = _settings("worker", log_level=log_level, **flags)
         _refuse_sqlite(settings, "worker")
+        if settings.server_processes > 1:
+            raise typer.Exit(several.workers(settings))
         raise typer.Exit(_part(settings, NodeRole.WORKER))
 
 

@@ -27,12 +27,12 @@ NEXT = 20
 """How many ports above a taken one are tried for a demo."""
 
 
-def block(app: App, address: str, remark: str) -> str:
-    """The addresses, and the location of the data."""
+def block(app: App, address: str, remark: str, *, keys: bool = True) -> str:
+    """The addresses, and the location of the data. `keys`: whether this process reads the terminal."""
     settings = app.settings
-    keys = "press o to open the dashboard, Ctrl-C stops it" if _terminal() is not None else "Ctrl-C stops it"
+    hint = "press o to open the dashboard, " if keys and _terminal() is not None else ""
     lines = [
-        f"Foliot {foliot.__version__} is up; {keys}.",
+        f"Foliot {foliot.__version__} is up; {hint}Ctrl-C stops it.",
         f"  Dashboard  {address}/{_not_built()}",
         f"  API        {address}/api  (documentation: {address}/docs)",
         f"  gRPC       {rpc.shown(app.grpc, remark)}{bot.shown(app)}",

@@ -39,7 +39,7 @@ def token(
     kid: Annotated[str | None, typer.Option(help="Id of that key (kid), for servers that know several.")] = None,
 ) -> None:
     """Sign a token with FOLIOT_JWT_SECRET and print it; every server with the same settings accepts it."""
-    from foliot.auth.token_issuer import Signer
+    from foliot.auth.tokens import Signer
     from foliot.config.settings import Settings
     from foliot.db.clock import wall
     from foliot.features.api_keys import wiring
@@ -55,7 +55,7 @@ def token(
 
 
 def _key(settings: Settings, path: Path | None) -> VerificationKey:
-    from foliot.auth.token_issuer import private_key
+    from foliot.auth.tokens import private_key
     from foliot.auth.verification_keys import hs256
 
     if path is not None:

@@ -20,6 +20,7 @@ def worker(
     context: typer.Context,
     queues: serve.Queues = None,
     concurrency: serve.Concurrency = None,
+    processes: serve.Processes = None,
     max_runs: serve.MaxRuns = None,
     log_level: serve.LogLevel = None,
 ) -> None:
@@ -28,4 +29,4 @@ def worker(
     Without FOLIOT_BROKER_URL it takes its runs from the database.
     """
     if context.invoked_subcommand is None:
-        serve.worker(queues, concurrency, max_runs, log_level)
+        serve.worker(queues, concurrency, processes, max_runs, log_level)

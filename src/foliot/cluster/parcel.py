@@ -1,10 +1,11 @@
-"""A broker message: run ids of one queue. A hint; the row decides."""
+"""What a broker carries: messages with run ids of a queue (hints; the row decides), and runs as its tools see them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 PARCEL = 50
 """Maximum number of run ids per message."""
@@ -23,3 +24,25 @@ class BrokerMessage:
 
 
 Receive = Callable[[BrokerMessage], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitoredTask:
+    """One attempt of a run in this process."""
+
+    run_id: str
+    name: str
+    """Its kind and its schedule, in place of a task's name."""
+    queue: str
+    attempt: int
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitoredTaskEnd:
+    """How an attempt ended, as it was stored."""
+
+    state: str
+    at: datetime
+    result: object
+    error: Mapping[str, Any] | None

@@ -15,9 +15,10 @@ from typing import Any
 
 import structlog
 
+from foliot.cluster import page_reader
 from foliot.cluster.frames import LARGEST, BrokenFrame, pack, receive
+from foliot.cluster.machine import ChildLimits, ReaderCapacity, environment, hide_from_children
 from foliot.cluster.pool_port import CallResult, PoolCall, ProcessDied, ProgressSink
-from foliot.cluster.resource_limits import ChildLimits, environment, hide_from_children
 from foliot.core.ports import BackPressure, no_back_pressure
 
 START = timedelta(seconds=60)
@@ -245,3 +246,24 @@ def _death(child: Child, why: str = "") -> str:
     if why:
         return f"{said} could not be understood: {why}"
     return f"{said} ended by itself with code {code}, before the task did"
+
+
+READS_EACH = 2000
+"""Pages after which a reader is replaced."""
+READER_GRACE = 0.1
+"""Timeout in seconds; a page that takes longer will not be read by waiting."""
+FILES = 64
+SAMPLE = b"<html><body><article><p>It was a bright cold day in April, and the clocks were striking.</p></article>"
+"""The first page of a new reader, so that its imports are done."""
+
+
+def reader_pool(room: ReaderCapacity) -> ProcessPool:
+    """Nothing is started before the first page."""
+    about = {"content_type": "text/html", "url": "http://localhost/"}
+    return ProcessPool(
+        size=room.many,
+        most=READS_EACH,
+        grace=READER_GRACE,
+        bounds=ChildLimits(memory=room.memory, files=FILES, processes=0),
+        warm_up=page_reader.asked("foliot.pages.article", "extract", about, SAMPLE),
+    )

@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, Text, cast, func, select, text, type_coerce
 
 from foliot.commands.audit_entry import GENESIS, AuditEntry, ChainHead, ChainLink, seal
 from foliot.commands.audit_tables import trail, trail_heads
+from foliot.db.batch_statements import Change
 from foliot.db.columns import moment_out
 from foliot.db.dialects import Batch
 from foliot.db.transaction import Statements
@@ -173,6 +174,11 @@ def _text(value: Any) -> str | None:
     if isinstance(value, datetime):
         return str(moment_out("sqlite", value if value.tzinfo is not None else value.replace(tzinfo=UTC)))
     return None if value is None else str(value)
+
+
+def audit_change(entries: Sequence[AuditEntry]) -> tuple[Change, ...]:
+    """The same for `Dialect.change`; nothing without entries."""
+    return (Change(trail, {}, entry_columns(entries)),) if entries else ()
 
 
 def audit_rows(entries: Sequence[AuditEntry]) -> Batch | None:

@@ -14,7 +14,7 @@ from foliot.core.errors import Invalid
 
 PURPOSE = "cursor"
 _SIGNED = 24
-_PLACE = re.compile(r"[^\x00-\x1f\x7f]{1,64}")
+_PLACE = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
 
 
 @dataclass(frozen=True, slots=True)

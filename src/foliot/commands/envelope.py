@@ -15,13 +15,14 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, ca
 
 from foliot.commands.audit import AuditedChange, entry
 from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.audit_sql import SqlAuditLog, audit_change
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
+from foliot.db.batch_statements import Change
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.wakeups.feed import Feed
@@ -127,6 +128,11 @@ class CommandContext(QueryContext):
         """Entries of the audit log, written before the commit in one statement: they and the change, or neither."""
         moment = self.audit_time or at or self.now
         self._entries += [entry(self.caller, moment, change) for change in changes]
+
+    def take_audit(self) -> tuple[Change, ...]:
+        """The entries noted so far, for a statement that writes them with its rows; the envelope leaves them out."""
+        entries, self._entries = self._entries, []
+        return audit_change(entries)
 
     def wake(self, *topics: str) -> None:
         """Topics to wake after the commit; none when it is rolled back."""

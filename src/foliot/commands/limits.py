@@ -93,8 +93,18 @@ class Limiter:
         if limits.schedules is None:
             return
         if await SqlTenants(tx).count_schedules(caller.tenant_id, lock=True) > limits.schedules:
-            message = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
-            self._refuse("schedules", f"{message}: delete one first, or ask for a higher limit")
+            raise self.no_schedule_left(limits)
+
+    async def room(self, tx: Transaction, tenant_id: str, limits: TenantLimits) -> int | None:
+        """How many more schedules the tenant may have, locked as by `schedule`; None without a limit."""
+        if limits.schedules is None:
+            return None
+        return max(limits.schedules - await SqlTenants(tx).count_schedules(tenant_id, lock=True), 0)
+
+    def no_schedule_left(self, limits: TenantLimits) -> TooMany:
+        """The refusal of a schedule beyond the tenant's limit, counted."""
+        message = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
+        return self._refusal("schedules", f"{message}: delete one first, or ask for a higher limit")
 
     async def stored(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
         """Refuse what this transaction has written if the tenant then stores more bytes than its limit."""
@@ -124,8 +134,11 @@ class Limiter:
             self._refuse(name, f"your tenant may ask for {per_minute} {_SAID[name]} here", retry_after=wait)
 
     def _refuse(self, name: str, message: str, retry_after: float | None = None) -> None:
+        raise self._refusal(name, message, retry_after)
+
+    def _refusal(self, name: str, message: str, retry_after: float | None = None) -> TooMany:
         self.refused[name] += 1
-        raise TooMany(message, retry_after=retry_after)
+        return TooMany(message, retry_after=retry_after)
 
     def _keep(self, tenant_id: str) -> _KnownLimits:
         known = self._known.setdefault(tenant_id, _KnownLimits())

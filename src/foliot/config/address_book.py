@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from foliot.config import parse as reading
-from foliot.config.field import about
+from foliot.config.parse import about
 from foliot.core.access import TenantAllowList
 from foliot.core.address_book import AddressBook, Scheme, ServiceAddress, service_name
 from foliot.core.errors import Invalid

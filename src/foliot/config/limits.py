@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from foliot.config.field import about
+from foliot.config.parse import about
 from foliot.core.limits import LIMITS, UNLIMITED, TenantLimits, least, most
 
 NONE = "none"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import difflib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from foliot.core.errors import FoliotError, Invalid
@@ -202,6 +205,19 @@ def public_url(text: str) -> str:
     return f"{parts.scheme}://{named}" + (f":{port}" if port else "")
 
 
+def heartbeat_url(text: str) -> SecretValue:
+    """A secret: the address of such a service is its credential."""
+    rule = "must be an http or https URL without user or password, such as https://hc-ping.com/your-key"
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(rule) from None
+    if parts.scheme not in {"http", "https"} or not host or "@" in parts.netloc or not text.isprintable():
+        raise ValueError(rule)
+    return SecretValue(text)
+
+
 def entries(text: str) -> tuple[str, ...]:
     """A comma-separated list; surrounding spaces and empty entries are ignored."""
     return tuple(part for part in (part.strip() for part in text.split(",")) if part)
@@ -241,3 +257,79 @@ def signing_secret(text: str) -> SecretValue:
     if prefix or len(key) < _SHORTEST_KEY:
         raise ValueError(rule)
     return SecretValue(text)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """The first key is the setting's own name, the others are aliases."""
+
+    name: str
+    keys: tuple[str, ...]
+    read: Callable[[str], Any]
+    doc: str
+    default: Any
+    secret: bool
+    flag: str
+    """The flag of a command that sets it."""
+
+
+def about(doc: str, *names: str, read: Callable[[str], Any], secret: bool = False, flag: str = "") -> dict[str, Any]:
+    """The metadata in the form that a dataclass field takes. `flag`: where it differs from the field's name."""
+    return {"keys": names, "read": read, "doc": doc, "secret": secret, "flag": flag}
+
+
+TOKEN = "FOLIOT_TOKEN"  # noqa: S105 -- the name of a variable
+CLIENT = {
+    "FOLIOT_URL": "Which server the client commands talk to (default http://127.0.0.1:8000).",
+    TOKEN: "The token they present; none is needed by a server in local mode.",
+}
+"""Read by the command line as a client, not by the server."""
+
+SPIDERS = {
+    "FOLIOT_EGRESS_LOOPBACK": "Lets spiders visit this machine, for experiments; a server in local mode always may.",
+    "FOLIOT_CACHE_URL": "The Redis that spiders cache pages in.",
+    "FOLIOT_CACHE_COMPRESSION": "How cached pages are compressed.",
+    "FOLIOT_CACHE_LARGEST": "Bytes of the largest page that is cached.",
+    "FOLIOT_CACHE_PREFIX": "Prefix of the cache's keys in Redis.",
+    "FOLIOT_CACHE_SCOPE": "Which spiders share a cache.",
+    "FOLIOT_IGNORE_CACHE": "Lets a spider fetch every page anew.",
+}
+"""Read by spiders (`foliot.scrapy`) in their own process; a server accepts them, as both may share an environment."""
+
+TESTS = "FOLIOT_TEST_"
+"""Prefix of variables of the test suite."""
+
+LATER: dict[tuple[str, ...], str] = {
+    ("CELERY_RESULT_BACKEND",): "not needed: results are rows of the database",
+}
+"""Accepted and unused in this version: spellings of one key, and its purpose."""
+
+
+def unused(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Keys that are set and have no effect on a server: (key, purpose)."""
+    later = [(key, what) for keys, what in LATER.items() for key in keys if environ.get(key)]
+    return later + [(key, "read by spiders, in their own process") for key in SPIDERS if environ.get(key)]
+
+
+def unknown_keys(environ: Mapping[str, str], known: Iterable[str]) -> list[Invalid]:
+    """Errors about unknown keys. Their values are never shown: many hold passwords."""
+    errors = []
+    for keys in LATER:
+        given = [key for key in keys if environ.get(key)]
+        if len({environ[key] for key in given}) > 1:
+            errors.append(
+                Invalid(given[0], f"must not differ from {', '.join(given[1:])}, which means the same; keep one")
+            )
+    expected = {*known, *CLIENT, *SPIDERS, *(key for keys in LATER for key in keys)}
+    ours = [key for key in sorted(environ) if key.startswith("FOLIOT_")]
+    errors += [_unknown(key, expected) for key in ours if _stray(key, expected)]
+    return errors
+
+
+def _stray(key: str, expected: set[str]) -> bool:
+    return key not in expected and not key.startswith(TESTS)
+
+
+def _unknown(key: str, expected: set[str]) -> Invalid:
+    near = difflib.get_close_matches(key, expected, n=1, cutoff=0.6)
+    return Invalid(key, "is not a setting of Foliot" + (f"; did you mean {near[0]}?" if near else "; unset it"))

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from foliot.config.database import masked
-from foliot.config.parse import SecretValue
-from foliot.config.unknown_keys import LATER, TOKEN
+from foliot.config.connections import masked
+from foliot.config.parse import LATER, TOKEN, SecretValue
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from foliot.config import access, address_book, grpc, unknown_keys, wakeups
+from foliot.config import access, address_book, connections, interfaces, processes
 from foliot.config import parse as reading
 from foliot.config.access import AccessSettings
+from foliot.config.actions import (
+    ArticleSettings,
+    PipelineFileSettings,
+    ScrapydSettings,
+    SinkSettings,
+    TaskSettings,
+    TransformSettings,
+)
 from foliot.config.address_book import ServiceSettings
-from foliot.config.articles import ArticleSettings
-from foliot.config.broker import BrokerSettings
-from foliot.config.database import database_url, masked, sqlite_file, sqlite_path
-from foliot.config.discord import DiscordSettings
-from foliot.config.field import SettingField, about
-from foliot.config.grpc import GrpcSettings
+from foliot.config.connections import BrokerSettings, WakeupSettings, database_url, masked, sqlite_file, sqlite_path
+from foliot.config.interfaces import DiscordSettings, GrpcSettings
 from foliot.config.limits import LimitSettings
-from foliot.config.parse import SecretValue, SettingsError
-from foliot.config.pipelines import PipelineFileSettings, TransformSettings
-from foliot.config.scrapyd import ScrapydSettings
-from foliot.config.sinks import SinkSettings
-from foliot.config.tasks import TaskSettings
-from foliot.config.wakeups import WakeupSettings
+from foliot.config.parse import SecretValue, SettingField, SettingsError, about
+from foliot.config.processes import ProcessSettings
 from foliot.core.errors import Invalid
 
 
@@ -33,6 +33,7 @@ from foliot.core.errors import Invalid
 class Settings(
     AccessSettings,
     LimitSettings,
+    ProcessSettings,
     BrokerSettings,
     WakeupSettings,
     ServiceSettings,
@@ -277,12 +278,12 @@ class Settings(
         """
         layers = _Layers(environ, overrides)
         values = {declared.name: layers.value(declared) for declared in cls.declared()}
-        layers.complaints += unknown_keys.complaints(
-            environ, (key for declared in cls.declared() for key in declared.keys)
-        )
+        known = (key for declared in cls.declared() for key in declared.keys)
+        layers.complaints += reading.unknown_keys(environ, known)
         layers.complaints += access.complaints(values, layers.given, environ)
-        layers.complaints += wakeups.complaints(values, layers.given)
-        layers.complaints += grpc.complaints(values, layers.given)
+        layers.complaints += connections.complaints(values, layers.given)
+        layers.complaints += interfaces.complaints(values, layers.given)
+        layers.complaints += processes.complaints(values, layers.given)
         layers.complaints += address_book.complaints(values, environ)
         if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
             layers.complain(
@@ -292,7 +293,7 @@ class Settings(
             raise SettingsError(layers.complaints)
         values["home"] = values["home"] or _data_home(environ)
         values["database_url"] = values["database_url"] or sqlite_file(values["home"] / "foliot.db")
-        values["redis_url"] = wakeups.joined(values)
+        values["redis_url"] = connections.joined(values)
         values["services"] = address_book.joined(values, environ)
         return cls(**values)
 
@@ -373,7 +374,7 @@ class _Layers:
         flag = self.overrides.get(declared.name)
         if flag is not None:
             text = ",".join(str(part) for part in flag) if isinstance(flag, tuple | list) else str(flag)
-            return {f"--{declared.name.replace('_', '-')}": text}
+            return {declared.flag or f"--{declared.name.replace('_', '-')}": text}
         # An empty variable counts as unset: that is how compose files and shells leave things out.
         return {key: self.environ[key].strip() for key in declared.keys if self.environ.get(key, "").strip()}
 

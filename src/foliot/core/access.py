@@ -54,6 +54,12 @@ class Thing(StrEnum):
     """One action on many things; creating one also needs the permission for the action itself."""
     QUEUE = "queue"
     """Where runs wait: each tenant sees its own runs in it, and only the operator pauses it."""
+    CHANNEL = "channel"
+    """Where notifications are sent."""
+    ALERT_RULE = "alert rule"
+    ALERT = "alert"
+    MONITOR = "monitor"
+    """Jobs that run elsewhere and report by pings."""
     INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
@@ -138,6 +144,10 @@ _SEE = frozenset(
         (Verb.READ, Thing.BULK),
         (Verb.READ, Thing.QUEUE),
         (Verb.READ, Thing.TASK),
+        (Verb.READ, Thing.CHANNEL),
+        (Verb.READ, Thing.ALERT_RULE),
+        (Verb.READ, Thing.ALERT),
+        (Verb.READ, Thing.MONITOR),
         (Verb.WRITE, Thing.TICKET),
     }
 )
@@ -153,6 +163,10 @@ _OPERATE = _SEE | {
     (Verb.WRITE, Thing.BULK),
     (Verb.RUN, Thing.TASK),
     (Verb.READ, Thing.SECRET),
+    (Verb.WRITE, Thing.CHANNEL),
+    (Verb.WRITE, Thing.ALERT_RULE),
+    (Verb.WRITE, Thing.ALERT),
+    (Verb.WRITE, Thing.MONITOR),
 }
 _ADMINISTER = _OPERATE | {
     (Verb.READ, Thing.KEY),

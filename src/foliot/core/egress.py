@@ -33,6 +33,8 @@ class OutgoingResponse:
     body: bytes
     truncated: bool
     elapsed: timedelta
+    timing: Mapping[str, float | None] = field(default_factory=dict)
+    """Milliseconds per phase: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`, `total_ms`; None: no such phase."""
 
 
 class Egress(Protocol):
@@ -54,7 +56,12 @@ class EgressRefused(Exception):
 class EgressFailed(Exception):
     """The request left, or tried to, and no complete answer came back. `code` is one of a few uniform classes."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, cause: str | None = None, detail: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.cause = cause or code
+        """The phase that failed and how, as a word: `connect_refused`, `dns_failed`."""
+        self.detail = detail or message
+        """The cause in one line, as far as the tenant of the request may know it."""
+        self.timing: Mapping[str, float | None] = {}

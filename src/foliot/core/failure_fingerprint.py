@@ -18,6 +18,7 @@ _NAMED = re.compile(
 )
 # From the most specific to the most general: what an earlier pattern replaced, a later one does not see.
 _PARTICULARS = (
+    (re.compile(r", retry after \d+ s(?=\.)| to [\w.:-]+(?=; redirects are not followed)"), ""),
     (re.compile(r"\w[\w+.-]{0,30}://[^\s'\"<>]+"), "<url>"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
     (re.compile(r"\b[a-z]{2,5}_[0-9a-f]{32}\b"), "<id>"),
@@ -27,10 +28,20 @@ _PARTICULARS = (
     (re.compile(r"\s+"), " "),
 )
 
+_GENERAL = {
+    "target_unreachable": "The target could not be reached.",
+    "target_timeout": "The target did not answer in time.",
+    "tls_failed": "No secure connection to the target could be made.",
+}
+"""By code, where the message names a cause: a target that fails now by one, now by the other is one group."""
+
 
 def fingerprint(kind: str, error: Mapping[str, Any] | None, host: str | None = None) -> str:
     """The same short text for failures that a person would call the same. `host`: where the action was sent."""
     code, message = told(error)
+    if isinstance(error, Mapping) and "cause" in error and code in _GENERAL:
+        error = {"code": code, "message": _GENERAL[code]}
+        message = _GENERAL[code]
     alike = "\n".join((kind, code, host_of(error) or host or "", normalised(message)))
     return hashlib.blake2b(alike.encode("utf-8", "replace"), digest_size=DIGITS // 2).hexdigest()
 

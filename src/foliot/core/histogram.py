@@ -1,10 +1,12 @@
-"""A histogram with fixed buckets, so that those of many processes can be added up."""
+"""Counters in memory: a histogram with fixed buckets, and runs per minute in a ring of time slices."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 LATENESS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
@@ -51,3 +53,34 @@ class Histogram:
             running += count
             made.append((bound, running))
         return made
+
+
+SLICE = 5
+"""Length of a slice, in seconds."""
+SLICES = 60 // SLICE
+MOST_QUEUES = 100
+"""How many queues a slice distinguishes: tenants choose their names, and a report must stay bounded."""
+
+
+@dataclass(slots=True)
+class MinuteCounter:
+    """A ring buffer of slices; those older than a minute are dropped."""
+
+    _ring: deque[tuple[int, Counter[str]]] = field(default_factory=lambda: deque(maxlen=SLICES))
+
+    def beat(self, queue: str, at: datetime) -> None:
+        number = int(at.timestamp()) // SLICE
+        if not self._ring or self._ring[-1][0] < number:
+            self._ring.append((number, Counter()))
+        counts = self._ring[-1][1]
+        if queue in counts or len(counts) < MOST_QUEUES:
+            counts[queue] += 1
+
+    def per_minute(self, now: datetime) -> dict[str, int]:
+        """The busiest queues, by name."""
+        oldest = int(now.timestamp()) // SLICE - SLICES
+        total: Counter[str] = Counter()
+        for number, counts in self._ring:
+            if number > oldest:
+                total.update(counts)
+        return dict(sorted(total.most_common(MOST_QUEUES)))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Annotated
+
+from annotated_types import Interval
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
@@ -22,21 +25,26 @@ MOST_BYTES = 10**15
 _RATES = frozenset({"requests_per_minute", "run_now_per_minute"})
 
 
+Bytes = Annotated[int, Interval(ge=0, le=MOST_BYTES)]
+Count = Annotated[int, Interval(ge=0, le=MOST)]
+Rate = Annotated[int, Interval(ge=1, le=MOST)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantLimits:
     """What a tenant may use at most; None is no limit."""
 
-    requests_per_minute: int | None = None
+    requests_per_minute: Rate | None = None
     """Of one API process."""
-    schedules: int | None = None
+    schedules: Count | None = None
     """That are active or paused."""
-    concurrent_runs: int | None = None
+    concurrent_runs: Count | None = None
     """Over all workers; further runs wait."""
-    run_now_per_minute: int | None = None
+    run_now_per_minute: Rate | None = None
     """Manual runs: run now, retry, replay. Of one API process."""
-    streams: int | None = None
+    streams: Count | None = None
     """Open at once, of one API process."""
-    stored_bytes: int | None = None
+    stored_bytes: Bytes | None = None
     """Of schedules, their versions, and documents given to runs."""
 
     def but(self, own: Mapping[str, int | None]) -> TenantLimits:

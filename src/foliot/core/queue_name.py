@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
+from annotated_types import Interval, MaxLen
+
+from foliot.core.declaration import OR_NULL, Checked, Described, Parsed, declared
+from foliot.core.document import check_prose
 from foliot.core.errors import Invalid
 
 DEFAULT_QUEUE = "default"
@@ -37,3 +42,15 @@ def queue_name(value: object, field: str = "queue") -> str:
 
 PRIORITIES = range(1, 11)
 """1 is the most urgent."""
+
+Queue = Annotated[
+    str, Described({"pattern": f"^{_NAME.pattern}$"}), Parsed(lambda path, got: queue_name(got, path)), OR_NULL
+]
+Priority = Annotated[int, Interval(ge=PRIORITIES[0], le=PRIORITIES[-1]), OR_NULL]
+
+
+@declared
+class PauseRequest:
+    """Why the schedule is paused."""
+
+    reason: Annotated[str | None, MaxLen(MAX_REASON), Checked(check_prose)] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import BigInteger, Boolean, Integer, SmallInteger, Table
@@ -14,6 +14,16 @@ from foliot.db.columns import Document, Moment, moment_out
 
 Columns = Mapping[str, Any]
 """Values by column: a batch is passed column by column."""
+
+
+class Change(NamedTuple):
+    """A batch of rows to update, or without keys to insert; `conflict` is a name below and belongs to inserts."""
+
+    table: Table
+    keys: Columns
+    values: Columns
+    conflict: str = ""
+
 
 SMALL = 8
 """Smaller batches are sent as they are: fewer statement texts to plan."""
@@ -90,6 +100,8 @@ def _pg_parameters(
     return told, f"unnest({', '.join(arrays)}) AS d({', '.join(aliases)})"
 
 
+_NEWEST = ("state", "ended_at", "took_ms", "failing_at", "run_id")
+"""What a run that is newer than the one before leaves of itself; its id last, for MariaDB assigns left to right."""
 _PG_CONFLICT = {
     "": "",
     "ignore": " ON CONFLICT DO NOTHING",
@@ -98,10 +110,22 @@ _PG_CONFLICT = {
     " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
     "grow": " ON CONFLICT (tenant_id, slot) DO UPDATE SET bytes = stored.bytes + excluded.bytes",
     "sum": " ON CONFLICT (name, slot) DO UPDATE SET value = tallies.value + excluded.value",
+    "count": " ON CONFLICT (tenant_id, name, at, slot) DO UPDATE SET value = quarter_counts.value + excluded.value",
+    "newest": " ON CONFLICT (schedule_id) DO UPDATE SET "
+    + ", ".join(
+        f"{name} = CASE WHEN excluded.run_id > schedule_stats.run_id"
+        f" THEN excluded.{name} ELSE schedule_stats.{name} END"
+        for name in _NEWEST
+    )
+    + ", flaky = NULLIF(coalesce(schedule_stats.flaky, 0) * 9 / 10 + coalesce(excluded.flaky, 0), 0)"
+    ", slow = CASE WHEN excluded.slow >= schedule_stats.slow THEN excluded.slow ELSE schedule_stats.slow - 1 END",
+    "later": " ON CONFLICT (schedule_id) DO UPDATE"
+    " SET missed_at = CASE WHEN schedule_stats.missed_at > excluded.missed_at"
+    " THEN schedule_stats.missed_at ELSE excluded.missed_at END",
     "replace": " ON CONFLICT (id) DO UPDATE"
     " SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
 }
-MARIA_CONFLICT = {
+_MARIA_CONFLICT = {
     "": "",
     "ignore": " ON DUPLICATE KEY UPDATE tenant_id = tenant_id",
     # The same for a table without tenants.
@@ -110,6 +134,11 @@ MARIA_CONFLICT = {
     "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
     "grow": " ON DUPLICATE KEY UPDATE bytes = bytes + VALUES(bytes)",
     "sum": " ON DUPLICATE KEY UPDATE value = value + VALUES(value)",
+    "count": " ON DUPLICATE KEY UPDATE value = value + VALUES(value)",
+    "newest": " ON DUPLICATE KEY UPDATE flaky = NULLIF(coalesce(flaky, 0) * 9 DIV 10 + coalesce(VALUES(flaky), 0), 0)"
+    ", slow = IF(VALUES(slow) >= slow, VALUES(slow), slow - 1), "
+    + ", ".join(f"{name} = IF(VALUES(run_id) > run_id, VALUES({name}), {name})" for name in _NEWEST),
+    "later": " ON DUPLICATE KEY UPDATE missed_at = IF(missed_at > VALUES(missed_at), missed_at, VALUES(missed_at))",
     "replace": " ON DUPLICATE KEY UPDATE role = VALUES(role), seen_at = VALUES(seen_at), report = VALUES(report)",
 }
 
@@ -128,14 +157,15 @@ def pg_insert_new(table: Table, names: tuple[str, ...], mark: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def pg_insert_both(table: Table, names: tuple[str, ...], other: Table, more: tuple[str, ...]) -> str:
-    """Two batches in one statement."""
-    told, rows_here = _pg_parameters(table, names, (False,) * len(names))
-    told_there, rows_there = _pg_parameters(other, more, (False,) * len(more), len(names) + 1)
-    return (
-        f"WITH made AS (INSERT INTO {table.name} ({joined(names)}) SELECT {', '.join(told)} FROM {rows_here}) "  # noqa: S608 -- names are ours
-        f"INSERT INTO {other.name} ({joined(more)}) SELECT {', '.join(told_there)} FROM {rows_there}"
-    )
+def pg_insert_all(shapes: tuple[tuple[Table, tuple[str, ...], tuple[bool, ...], str], ...]) -> str:
+    """Several batches in one statement, each with its own conflict rule; they are executed in one fixed order."""
+    parts, first = [], 1
+    for table, names, same, conflict in shapes:
+        told, rows_here = _pg_parameters(table, names, same, first)
+        first += len(told)
+        made = f"SELECT {', '.join(told)} FROM {rows_here}"  # noqa: S608 -- names are ours
+        parts.append(f"INSERT INTO {table.name} ({joined(names)}) {made}{_PG_CONFLICT[conflict]}")
+    return f"WITH {', '.join(f'w{at} AS ({part})' for at, part in enumerate(parts))} SELECT 1"
 
 
 def _pg_moved(table: Table, keys: Sequence[str], values: Sequence[str], told: Sequence[str]) -> tuple[str, str]:
@@ -177,32 +207,36 @@ def pg_update_and_insert(moved: Shape, made: Shape) -> str:
 
 
 @lru_cache(maxsize=256)
-def _pg_changes(shapes: tuple[Shape, ...]) -> str:
+def _pg_changes(shapes: tuple[Shape, ...], conflicts: tuple[str, ...]) -> str:
     """All of these in one statement; a shape without keys is an insert."""
-    parts, first = [], 1
-    for table, keys, values, same in shapes:
+    parts, first, updates = [], 1, dict[str, int]()
+    for at, ((table, keys, values, same), conflict) in enumerate(zip(shapes, conflicts, strict=True)):
         told, rows_here = _pg_parameters(table, keys + values, same, first)
         first += len(told)
         if keys:
             assign, where = _pg_moved(table, keys, values, told)
-            parts.append(f"UPDATE {table.name} t SET {assign} FROM {rows_here} WHERE {where}")  # noqa: S608 -- names are ours
+            parts.append(f"UPDATE {table.name} t SET {assign} FROM {rows_here} WHERE {where} RETURNING 1")  # noqa: S608 -- names are ours
+            updates[table.name] = at
         else:
-            parts.append(f"INSERT INTO {table.name} ({joined(values)}) SELECT {', '.join(told)} FROM {rows_here}")  # noqa: S608 -- names are ours
+            # Parts run in no particular order unless one reads another: a row that an update frees is inserted after.
+            after = f" WHERE (SELECT count(*) FROM w{updates[table.name]}) >= 0" if table.name in updates else ""  # noqa: S608 -- names are ours
+            made = f"SELECT {', '.join(told)} FROM {rows_here}{after}"  # noqa: S608 -- names are ours
+            parts.append(f"INSERT INTO {table.name} ({joined(values)}) {made}{_PG_CONFLICT[conflict]}")
     before = ", ".join(f"w{at} AS ({part})" for at, part in enumerate(parts[:-1]))
     return f"WITH {before} {parts[-1]}" if before else parts[-1]
 
 
-def pg_changes(changes: Sequence[tuple[Table, Columns, Columns]]) -> tuple[str, tuple[Any, ...]]:
-    """One statement for all of these, table, keys and values each, and its parameters."""
+def pg_changes(changes: Sequence[Change]) -> tuple[str, tuple[Any, ...]]:
+    """One statement for all of these, and its parameters."""
     shapes: list[Shape] = []
     parameters: list[Any] = []
-    for table, keys, values in changes:
+    for table, keys, values, _ in changes:
         found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
         # Keys stay arrays, as in an update alone.
         same = (False,) * len(found) + alike(lists)
         shapes.append((table, tuple(keys), tuple(values), same))
         parameters += sent(found + lists, same)
-    return _pg_changes(tuple(shapes)), tuple(parameters)
+    return _pg_changes(tuple(shapes), tuple(change.conflict for change in changes)), tuple(parameters)
 
 
 @lru_cache(maxsize=256)
@@ -220,8 +254,30 @@ def lite_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) ->
     return f"UPDATE {table.name} SET {assign} WHERE {where}"  # noqa: S608 -- names are ours
 
 
+def maria_insert(
+    table: Table, names: tuple[str, ...], made: Sequence[Sequence[Any]], conflict: str
+) -> tuple[str, tuple[Any, ...]]:
+    """One statement with all rows: the driver would split a large executemany."""
+    marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
+    sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{_MARIA_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+    return sql, tuple(value for row in made for value in row)
+
+
+def maria_updated(table: Table, keys: Columns, values: Columns) -> tuple[str, tuple[Any, ...]]:
+    """The batch is one parameter."""
+    made = zip(*converted("json", table, keys), *converted("json", table, values), strict=True)
+    return _maria_update(table, tuple(keys), tuple(values)), (orjson.dumps(list(made)).decode(),)
+
+
+def maria_change(change: Change) -> tuple[str, tuple[Any, ...]]:
+    table, keys, values, conflict = change
+    if keys:
+        return maria_updated(table, keys, values)
+    return maria_insert(table, tuple(values), rows("mysql", table, values), conflict)
+
+
 @lru_cache(maxsize=256)
-def maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+def _maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
     parts = [*((f"k{at}", name) for at, name in enumerate(keys)), *((f"v{at}", name) for at, name in enumerate(values))]
     made = ", ".join(f"{alias} {_maria_type(table, name)} PATH '$[{at}]'" for at, (alias, name) in enumerate(parts))
     where = " AND ".join(f"t.{name} = d.k{at}{_maria_collate(table, name)}" for at, name in enumerate(keys))

@@ -90,6 +90,18 @@ class Database:
             await _leave_transactions(conn)
             yield self._transaction(conn)
 
+    @property
+    def most_connections(self) -> int:
+        """How many connections it may open: each of its two pools may double; wake-ups take one more."""
+        return 2 * 2 * self.pool + 1
+
+    async def allowed_connections(self) -> int | None:
+        """How many the server accepts from all its clients together; None on SQLite."""
+        if not (query := self.dialect.connection_limit):
+            return None
+        async with _translated(), self.engines.read.connect() as conn:
+            return int((await conn.exec_driver_sql(query)).scalar_one())
+
     def refusal(self) -> StoreRefusal | None:
         """What the database refuses this process now, from memory."""
         return self._refusals.standing(time.monotonic())

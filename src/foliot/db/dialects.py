@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-import orjson
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -31,17 +30,18 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql import literal_column
 
 from foliot.db.batch_statements import (
-    MARIA_CONFLICT,
+    Change,
     Columns,
     alike,
     converted,
-    joined,
     lite_insert,
     lite_update,
-    maria_update,
+    maria_change,
+    maria_insert,
+    maria_updated,
     pg_changes,
     pg_insert,
-    pg_insert_both,
+    pg_insert_all,
     pg_insert_new,
     pg_update,
     pg_update_and_insert,
@@ -50,11 +50,10 @@ from foliot.db.batch_statements import (
 )
 from foliot.db.columns import Moment
 from foliot.db.pg_compression import pack_fast
+from foliot.db.several_statements import in_one_block, in_one_hop
+from foliot.db.sqlite_connection import READER_CACHE, WRITER_CACHE, prepare_sqlite
 
 S = TypeVar("S", bound=Select[Any])
-
-Change = tuple[Table, Columns, Columns]
-"""A batch update: table, keys, values. Without keys it is an insert."""
 
 Batch = tuple[Table, Columns]
 """A batch to insert."""
@@ -88,6 +87,8 @@ class Dialect(ABC):
     name = ""
     partial = True
     """Whether partial indexes are supported."""
+    connection_limit = ""
+    """Asks how many connections the server accepts; "" without a server."""
 
     @abstractmethod
     def engines(self, url: str, pool: int) -> Engines: ...
@@ -130,16 +131,18 @@ class Dialect(ABC):
 
     async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
         """Update one batch and, when all of its rows matched, insert another; returns how many matched."""
-        table, keys, values = moved
+        table, keys, values, _ = moved
         found = await self.update(conn, table, keys, values)
         if found == len(next(iter(keys.values()))):
             await self.insert(conn, *made)
         return found
 
-    async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
-        """Two batches, in one statement where the database can."""
-        await self.insert(conn, *one)
-        await self.insert(conn, *other)
+    async def insert_all(self, conn: AsyncConnection, batches: Sequence[tuple[Table, Columns, str]]) -> None:
+        """Several batches, each with its conflict rule, in one statement where the database can; always in this order
+        or always in the reverse, so that concurrent writers cannot deadlock.
+        """
+        for table, columns, conflict in batches:
+            await self.insert(conn, table, columns, conflict=conflict)
 
     async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
         """Insert rows with new keys; returns their values of the column `mark`, which is unique per row.
@@ -151,10 +154,12 @@ class Dialect(ABC):
         query = select(table.c[mark]).where(*found, self.among(table.c[mark], columns[mark]))
         return set((await conn.execute(query)).scalars())
 
+    @abstractmethod
     async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
-        """Several batches of rows that are locked already and do not depend on each other."""
-        for table, keys, values in changes:
-            await (self.update(conn, table, keys, values) if keys else self.insert(conn, table, values))
+        """Several batches in one round trip, where updates concern rows that are locked already.
+
+        An insert may depend on an update of the same table before it, and on nothing else.
+        """
 
     def earlier(self, one: ColumnElement[datetime], other: ColumnElement[datetime]) -> ColumnElement[datetime]:
         return func.least(one, other, type_=Moment())
@@ -175,6 +180,7 @@ class PostgreSQL(Dialect):
     """Arrays in, `unnest` on the server: one statement whatever the size of the batch."""
 
     name = "postgresql"
+    connection_limit = "SHOW max_connections"
 
     def engines(self, url: str, pool: int) -> Engines:
         def engine(isolation: str, idle: int) -> AsyncEngine:
@@ -231,7 +237,7 @@ class PostgreSQL(Dialect):
         return (await conn.exec_driver_sql(sql, sent(found + lists, same))).rowcount
 
     async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
-        (table, keys, values), (other, columns) = moved, made
+        (table, keys, values, _), (other, columns) = moved, made
         found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
         there = converted("postgresql", other, columns)
         same, same_there = (False,) * len(found) + alike(lists), alike(there)
@@ -239,12 +245,15 @@ class PostgreSQL(Dialect):
         told = await conn.exec_driver_sql(sql, (*sent(found + lists, same), *sent(there, same_there), len(found[0])))
         return int(told.scalar_one())
 
-    async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
-        (table, columns), (second, more) = one, other
-        sql = pg_insert_both(table, tuple(columns), second, tuple(more))
-        await conn.exec_driver_sql(
-            sql, (*converted("postgresql", table, columns), *converted("postgresql", second, more))
-        )
+    async def insert_all(self, conn: AsyncConnection, batches: Sequence[tuple[Table, Columns, str]]) -> None:
+        shapes, parameters = [], list[Any]()
+        for table, columns, conflict in batches:
+            lists = converted("postgresql", table, columns)
+            same = alike(lists)
+            shapes.append((table, tuple(columns), same, conflict))
+            parameters += sent(lists, same)
+        if shapes:
+            await conn.exec_driver_sql(pg_insert_all(tuple(shapes)), tuple(parameters))
 
     async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
         sql = pg_insert_new(table, tuple(columns), mark)
@@ -266,11 +275,11 @@ class SQLite(Dialect):
         memory = ":memory:" in url or url.endswith("://")
         options: dict[str, Any] = {"poolclass": StaticPool} if memory else {"pool_size": 1, "max_overflow": 0}
         write = create_async_engine(url, **options, **DISCREET)
-        _prepare_sqlite(write, "BEGIN IMMEDIATE")
+        prepare_sqlite(write, "BEGIN IMMEDIATE", WRITER_CACHE)
         if memory:
             return Engines(write, write, single_writer=True)
         read = create_async_engine(url, pool_size=pool, max_overflow=0, **DISCREET)
-        _prepare_sqlite(read, "BEGIN")
+        prepare_sqlite(read, "BEGIN", READER_CACHE)
         return Engines(write, read, single_writer=True)
 
     def now(self) -> None:
@@ -286,9 +295,20 @@ class SQLite(Dialect):
         await conn.exec_driver_sql(lite_insert(table, tuple(columns), conflict), rows(self.name, table, columns))
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
-        sql = lite_update(table, tuple(keys), tuple(values))
+        return (await conn.exec_driver_sql(*self._updated(table, keys, values))).rowcount
+
+    async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
+        await in_one_hop(conn, [self._changed(change) for change in changes])
+
+    def _changed(self, change: Change) -> tuple[str, list[tuple[Any, ...]]]:
+        table, keys, values, conflict = change
+        if keys:
+            return self._updated(table, keys, values)
+        return lite_insert(table, tuple(values), conflict), rows(self.name, table, values)
+
+    def _updated(self, table: Table, keys: Columns, values: Columns) -> tuple[str, list[tuple[Any, ...]]]:
         made = zip(*converted(self.name, table, values), *converted(self.name, table, keys), strict=True)
-        return (await conn.exec_driver_sql(sql, list(made))).rowcount
+        return lite_update(table, tuple(keys), tuple(values)), list(made)
 
 
 class MariaDB(Dialect):
@@ -296,6 +316,7 @@ class MariaDB(Dialect):
 
     name = "mysql"
     partial = False
+    connection_limit = "SELECT @@max_connections"
 
     def engines(self, url: str, pool: int) -> Engines:
         write = self._engine(url, pool, "READ COMMITTED", IDLE_WRITER)
@@ -335,20 +356,13 @@ class MariaDB(Dialect):
         names = tuple(columns)
         every = rows(self.name, table, columns)
         for start in range(0, len(every), MARIA_ROWS):
-            await self._insert(conn, table, names, every[start : start + MARIA_ROWS], MARIA_CONFLICT[conflict])
-
-    async def _insert(
-        self, conn: AsyncConnection, table: Table, names: tuple[str, ...], made: list[Any], conflict: str
-    ) -> None:
-        # The driver would split a large executemany; one statement with all rows is wanted.
-        marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
-        sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{conflict}"  # noqa: S608 -- names are ours
-        await conn.exec_driver_sql(sql, tuple(value for row in made for value in row))
+            await conn.exec_driver_sql(*maria_insert(table, names, every[start : start + MARIA_ROWS], conflict))
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
-        made = zip(*converted("json", table, keys), *converted("json", table, values), strict=True)
-        batch = orjson.dumps(list(made)).decode()
-        return (await conn.exec_driver_sql(maria_update(table, tuple(keys), tuple(values)), (batch,))).rowcount
+        return (await conn.exec_driver_sql(*maria_updated(table, keys, values))).rowcount
+
+    async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
+        await in_one_block(conn, [maria_change(change) for change in changes])
 
 
 DIALECTS: dict[str, Dialect] = {
@@ -362,30 +376,3 @@ DIALECTS: dict[str, Dialect] = {
 def _pooled(pool: int) -> dict[str, Any]:
     waits = {"pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600}
     return {"pool_size": pool, "max_overflow": pool, **waits, **DISCREET}
-
-
-def _lower(text: Any) -> Any:
-    return text.lower() if isinstance(text, str) else text
-
-
-def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
-    @event.listens_for(engine.sync_engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        # The driver's own implicit BEGIN is deferred, and would let two writers deadlock.
-        connection.isolation_level = None
-        # SQLite's own knows ASCII only, and would not find `Ä` by `ä`.
-        connection.create_function("lower", 1, _lower, deterministic=True)
-        cursor = connection.cursor()
-        for pragma in (
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "busy_timeout=5000",
-            "foreign_keys=ON",
-            "cache_size=-65536",
-        ):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-
-    @event.listens_for(engine.sync_engine, "begin")
-    def start(connection: Any) -> None:
-        connection.exec_driver_sql(begin)

@@ -14,7 +14,7 @@ from typing import Any
 from foliot.core.credential import SEALED, hideable
 from foliot.core.errors import Conflict, Invalid
 from foliot.core.mask import HIDDEN, CredentialSpot, rewritten
-from foliot.core.vault import CannotUnseal, Vault
+from foliot.core.secrets import CannotUnseal, Vault
 
 PURPOSE = "credential"
 

@@ -1,4 +1,4 @@
-"""Admission: which of the runs about to be claimed get a slot now, and which wait without one.
+"""Admission: which of the runs about to be claimed get a slot now, which are claimed ahead, and which wait unclaimed.
 
 No target holds more than its share of the slots, no tenant more than its own while others wait, and nothing goes to a
 target whose breaker is open. A run that is turned away is not an attempt.
@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foliot.core.document import rfc3339
+from foliot.engine.claimed_ahead import MOST, ClaimedAhead
 from foliot.engine.model.breaker import Breaker, BreakerState
 from foliot.engine.model.run import is_test
 from foliot.engine.model.views import ClaimedRun, PostponedRun
 from foliot.engine.ports import AttemptTarget
-from foliot.engine.slots import Slots
+from foliot.engine.slots import Slots, pace_name
 
 QUICK = 0.25
 """Seconds: to a target whose oldest attempt has waited shorter, others follow so soon that they need not be put off."""
@@ -52,13 +53,22 @@ class Admission:
     crowded: frozenset[str] = frozenset()
     """Tenants that want slots, where more are wanted than there are."""
     now: float = field(init=False)
+    starts: bool = False
+    """Whether it asks for runs that were claimed ahead: those are not put off."""
+    ahead_room: int = 0
+    """How many may be claimed ahead."""
+    waiting: ClaimedAhead = field(default_factory=ClaimedAhead)
+    """Those that were claimed ahead before."""
     turned: dict[str, PostponedRun | None] = field(default_factory=dict)
+    later: dict[str, str] = field(default_factory=dict)
+    """Admitted ahead of a slot: the name of their pace by run."""
     _stalled: set[str] = field(init=False)
     _untried: int = field(init=False)
     _by_tenant: Counter[str] = field(init=False)
     _to: Counter[str] = field(default_factory=Counter)
     _of: Counter[tuple[str, str]] = field(default_factory=Counter)
     _trying: set[tuple[str, str]] = field(default_factory=set)
+    _ahead_of: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         slots = self.slots
@@ -70,7 +80,16 @@ class Admission:
         self._by_tenant = Counter(held.tenant for held in slots.held.values()) if others else Counter()
 
     def ask(self, claimed: ClaimedRun, target: AttemptTarget | None) -> None:
-        """Admit it, or note why not."""
+        """Admit it, now or ahead of a slot, or note why not."""
+        turned = self._ask(claimed, target)
+        if turned is not None and not self._ask_ahead(claimed, target, turned):
+            self.turned[claimed.fence.run_id] = turned.wait
+
+    def admits(self, claimed: ClaimedRun, target: AttemptTarget | None) -> bool:
+        """Whether one that was claimed ahead may start now."""
+        return self._ask(claimed, target) is None
+
+    def _ask(self, claimed: ClaimedRun, target: AttemptTarget | None) -> NotAdmitted | None:
         try:
             self._ask_room()
             if target is not None:
@@ -78,8 +97,7 @@ class Admission:
                 self._ask_target(claimed.tenant_id, target)
             self._ask_tenant(claimed.tenant_id)
         except NotAdmitted as turned:
-            self.turned[claimed.fence.run_id] = turned.wait
-            return
+            return turned
         self.room -= 1
         self._by_tenant[claimed.tenant_id] += 1
         if target is not None:
@@ -87,6 +105,24 @@ class Admission:
             self._untried += target.remote and target.name not in self.slots.known
             self._of[claimed.tenant_id, target.name] += 1
             self._trying.add((claimed.tenant_id, target.name))
+        return None
+
+    def _ask_ahead(self, claimed: ClaimedRun, target: AttemptTarget | None, turned: NotAdmitted) -> bool:
+        """Whether it is expected to start soon enough to be claimed now."""
+        # A crash must not use up the last attempt of a run that has not started.
+        if not self.ahead_room or turned.wait is not None or claimed.attempt >= claimed.max_attempts:
+            return False
+        name, tenant, waiting = pace_name(claimed.kind, target), claimed.tenant_id, self.waiting
+        if waiting.by_target[name] + self._ahead_of[name] >= self.slots.ahead(name):
+            return False
+        share = MOST // max(len(self.crowded), 2 if self.slots.has_others(tenant, self.now) else 1)
+        if waiting.by_tenant[tenant] + self._ahead_of[tenant] >= share:
+            return False
+        self.ahead_room -= 1
+        self._ahead_of[name] += 1
+        self._ahead_of[tenant] += 1
+        self.later[claimed.fence.run_id] = name
+        return True
 
     def _ask_room(self) -> None:
         if self.room <= 0:
@@ -153,5 +189,5 @@ class Admission:
 
     def _later(self, tenant: str, seconds: float) -> datetime:
         """Each tenant's runs come back one after the other, whatever is put off for other tenants."""
-        back_at = self.slots.put_off(tenant, self.now, EACH)
+        back_at = self.now if self.starts else self.slots.put_off(tenant, self.now, EACH)
         return self.at + timedelta(seconds=max(seconds, min(back_at - self.now, LONGEST)))

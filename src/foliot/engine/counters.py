@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.core.throughput import MinuteCounter
+from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram, MinuteCounter
 
 
 @dataclass(slots=True)
@@ -18,8 +17,6 @@ class EngineCounters:
     duration: Histogram = field(default_factory=lambda: Histogram(DURATION_BUCKETS))
     fired: int = 0
     finished: dict[str, int] = field(default_factory=dict)
-    replaced: int = 0
-    """Runs that a later instant ended: the one end that is not counted in the database, to keep ticks cheap."""
     stale_writes: int = 0
     pulse: MinuteCounter = field(default_factory=MinuteCounter)
 
@@ -34,6 +31,5 @@ class EngineCounters:
             "duration": self.duration.as_dict(),
             "fired": self.fired,
             "finished": dict(self.finished),
-            "replaced": self.replaced,
             "stale_writes": self.stale_writes,
         }

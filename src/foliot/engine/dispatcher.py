@@ -65,7 +65,7 @@ class Dispatcher:
     async def run_once(self) -> Dispatched:
         if early := self._spacing.early(self.gather):
             return Dispatched(0, 0, early)
-        free = self.workers.free()
+        free = self.workers.room()
         if free <= 0:
             # A worker that becomes free wakes us; an attempt that gives its slot up does not.
             return Dispatched(0, 0, min(self.longest_rest, LOOK))

@@ -150,7 +150,7 @@ class Engine:
         self.loop.start([*self._sources, *self._finishing()])
         if self.intake is not None and self._receiver is not None:
             await self.intake.open(self._receiver.receive)
-        log.info("the engine runs", action="engine_started", node=self.node_id, role=self.role.value)
+        log.info("engine started", action="engine_started", node=self.node_id, role=self.role.value)
 
     async def stop(self, grace: float) -> None:
         """Take nothing new, let running attempts finish or hand them back, and write every ending."""
@@ -188,8 +188,7 @@ class Engine:
         await self.loop.stop(TAKING)
         for each in self._extended:
             await each.drain(None)
-        while tasks := [flight.task for flight in self.executor.flights.values() if flight.task is not None]:
-            await asyncio.wait(tasks)
+        await self.executor.finish()
 
     def hear(self, wish: NodeRequest) -> None:
         """Passes on an operator's request to this process."""

@@ -18,8 +18,9 @@ from foliot.engine.admission import Admission
 from foliot.engine.attempts.attempt import RunningAttempt, StopReason
 from foliot.engine.attempts.attempt_log import AttemptLog, HandleWriter
 from foliot.engine.attempts.conclusion import announce, conclude, task_view
-from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, unanswered
+from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, told_to_stop, unanswered
 from foliot.engine.broker.ports import Monitor
+from foliot.engine.claimed_ahead import LATE, MOST, ClaimedAhead
 from foliot.engine.counters import EngineCounters
 from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import ParkedUpdate
@@ -61,23 +62,41 @@ class Executor:
     """Whether a dispatcher looked for a free slot and found none."""
     passed_over: int = 0
     """How many runs of the last claim were not admitted."""
+    ahead: ClaimedAhead = field(default_factory=ClaimedAhead)
+    _later: Mapping[str, str] = field(default_factory=dict)
+    """Runs of the claim under way that are claimed ahead of a slot."""
+    _filling: bool = False
+    """Whether free slots are about to be given to those that wait."""
+    _returning: bool = False
 
-    async def take(self, run_ids: Sequence[str], room: int | None = None) -> int:
-        """Claim these runs, as far as no other worker has and there are slots for them, and start them."""
+    async def take(self, run_ids: Sequence[str], room: int | None = None, ahead: int = 0) -> int:
+        """Claim these runs, as far as no other worker has and there are slots for them, and start them.
+
+        Up to `ahead` more are claimed that will have a slot in a moment.
+        """
         loop = asyncio.get_running_loop()
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at, now = loop.time(), self.clock.now()
-        claimed = await self._claim(run_ids, now, self.slots.free if room is None else room)
+        claimed = await self._claim(run_ids, now, self.slots.free if room is None else room, ahead)
         for one in claimed:
-            self._start(one, asked_at)
-        self.meter.start_lateness.observe_all((now - one.ready_at).total_seconds() for one in claimed)
+            flight = self._lease(one, asked_at)
+            pace = self._later.get(flight.run_id)
+            if pace is None:
+                self._start(flight, now)
+            else:
+                flight.waiting, flight.performing = True, False
+                self.ahead.put(flight, pace)
+        self._later = {}
+        if self.ahead.count:
+            self._fill_soon()
+            self._return_soon()
         return len(claimed)
 
-    async def _claim(self, run_ids: Sequence[str], now: datetime, room: int) -> Sequence[ClaimedRun]:
+    async def _claim(self, run_ids: Sequence[str], now: datetime, room: int, ahead: int) -> Sequence[ClaimedRun]:
         token = new_id("tok")
 
         def admit(asked: Sequence[ClaimedRun]) -> Mapping[str, PostponedRun | None]:
-            return self._admit(asked, room)
+            return self._admit(asked, room, ahead)
 
         self.passed_over = 0
         try:
@@ -91,34 +110,92 @@ class Executor:
                 raise
             return claimed
 
-    def _admit(self, asked: Sequence[ClaimedRun], room: int) -> Mapping[str, PostponedRun | None]:
+    def _admit(self, asked: Sequence[ClaimedRun], room: int, ahead: int) -> Mapping[str, PostponedRun | None]:
         tenants = frozenset(one.tenant_id for one in asked) if len(asked) >= room else frozenset()
-        admission = Admission(self.slots, room, self.clock.now(), tenants)
+        admission = Admission(self.slots, room, self.clock.now(), tenants, ahead_room=ahead, waiting=self.ahead)
         for one in asked:
             admission.ask(one, self._target(one))
         self.passed_over = sum(wait is None for wait in admission.turned.values())
         self.wanted = self.wanted or self.passed_over > 0
+        self._later = admission.later
         return admission.turned
 
     def _target(self, claimed: ClaimedRun) -> AttemptTarget | None:
         return None if claimed.fault is not None else target_of(self.actions.get(claimed.kind), claimed.config)
 
-    def _start(self, claimed: ClaimedRun, asked_at: float) -> None:
-        action = self.actions.get(claimed.kind)
-        limit = _limit(claimed, action)
-        hard_at = asyncio.get_running_loop().time() + limit
+    def _lease(self, claimed: ClaimedRun, asked_at: float) -> RunningAttempt:
+        limit = _limit(claimed, self.actions.get(claimed.kind))
         flight = RunningAttempt(
-            claimed=claimed, clock=self.clock, base=self.secrets, leased_at=asked_at, hard_at=hard_at, limit=limit
+            claimed=claimed, clock=self.clock, base=self.secrets, claimed_at=asked_at, leased_at=asked_at, limit=limit
         )
         flight.crowded = self._crowded
         self.flights[flight.run_id] = flight
-        self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
+        self.renew(flight, asked_at)
+        return flight
+
+    def _start(self, flight: RunningAttempt, now: datetime) -> None:
+        claimed = flight.claimed
+        flight.waiting, flight.performing = False, True
+        flight.hard_at = asyncio.get_running_loop().time() + flight.limit
+        self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed), claimed.kind)
+        self.meter.start_lateness.observe((now - claimed.ready_at).total_seconds())
         if self.monitor is not None:
             self.monitor.began(task_view(claimed))
-        flight.task = asyncio.create_task(self._run_attempt(flight, action, limit))
+        self._spawn(flight)
+
+    def _spawn(self, flight: RunningAttempt) -> None:
+        flight.task = asyncio.create_task(self._run_attempt(flight, self.actions.get(flight.claimed.kind)))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
-        self.renew(flight, asked_at)
+
+    def _fill_soon(self) -> None:
+        """Once for all slots that become free in this turn of the loop."""
+        if not self._filling:
+            self._filling = True
+            asyncio.get_running_loop().call_soon(self._fill)
+
+    def _fill(self) -> None:
+        """Give free slots to those that were claimed ahead."""
+        self._filling = False
+        now = self.clock.now()
+        admission = Admission(self.slots, self.slots.free, now, starts=True)
+        for flight in self.ahead.begin(lambda one: self._may_start(one, admission)):
+            if flight.stop is None:
+                self._start(flight, now)
+            else:
+                self._give_up(flight, flight.stop)
+        self._freed()
+
+    def _may_start(self, flight: RunningAttempt, admission: Admission) -> bool:
+        """A slot for it; and one that is not to start at all goes too."""
+        claimed, target = flight.claimed, self._target(flight.claimed)
+        if target is not None and self.slots.shut(claimed.tenant_id, target.name):
+            flight.halt(StopReason.UNSTARTED)
+        return flight.stop is not None or admission.admits(claimed, target)
+
+    def _return_soon(self) -> None:
+        if not self._returning:
+            self._returning = True
+            asyncio.get_running_loop().call_later(LATE / 2, self._return_late)
+
+    def _return_late(self) -> None:
+        """What had no slot in time is handed back: another process may have one."""
+        self._returning = False
+        for flight in self.ahead.before(asyncio.get_running_loop().time() - LATE):
+            self._give_up(flight, StopReason.UNSTARTED)
+        if self.ahead.count:
+            self._return_soon()
+
+    def _give_up(self, flight: RunningAttempt, reason: StopReason) -> None:
+        """End one that has not started, without a slot."""
+        flight.halt(reason)
+        flight.waiting = False
+        self._spawn(flight)
+
+    def hand_back(self) -> None:
+        """Hand back what was claimed ahead and has not started."""
+        for flight in self.ahead.before(float("inf")):
+            self._give_up(flight, StopReason.SHUTDOWN)
 
     def renew(self, flight: RunningAttempt, asked_at: float) -> None:
         """The lease holds from `asked_at`; before it ends, the effect is stopped."""
@@ -128,9 +205,9 @@ class Executor:
         until = asked_at + self.lease.total_seconds() * (1 - MARGIN)
         flight.timer = asyncio.get_running_loop().call_at(until, flight.halt, StopReason.LEASE)
 
-    async def _run_attempt(self, flight: RunningAttempt, action: Action | None, limit: float) -> None:
+    async def _run_attempt(self, flight: RunningAttempt, action: Action | None) -> None:
         try:
-            outcome = await self._perform(flight, action, limit)
+            outcome = await self._perform(flight, action) if flight.performing else told_to_stop(flight)
             self._performed(flight, outcome)
             if flight.stop is StopReason.LEASE or outcome is None:
                 log.warning("lost its lease and stopped", action="lease_lost", run_id=flight.run_id)
@@ -140,9 +217,10 @@ class Executor:
         finally:
             self._land(flight)
 
-    async def _perform(self, flight: RunningAttempt, action: Action | None, limit: float) -> Outcome | None:
+    async def _perform(self, flight: RunningAttempt, action: Action | None) -> Outcome | None:
         if flight.claimed.fault is not None or flight.claimed.locked or action is None:
             return hopeless(flight.claimed)
+        limit = flight.limit
         patience = asyncio.timeout(limit * SOFT)
         context = flight.context(timedelta(seconds=limit * SOFT), HandleWriter(self.store, flight))
         ended: Ended | None
@@ -186,11 +264,14 @@ class Executor:
         if flight.performing:
             flight.performing = False
             self.slots.leave(flight.run_id, outcome, self.clock.now())
-            self._freed()
+            if self.ahead.count:
+                self._fill_soon()
+            else:
+                self._freed()
 
     def _freed(self) -> None:
-        """A slot became free: wakes the dispatcher, if it found none before."""
-        if self.wanted:
+        """A slot became free: wakes the dispatcher, if it found none before, unless enough wait for slots."""
+        if self.wanted and self.ahead.count <= MOST // 2:
             self.wanted = False
             self.feed.wake(SLOTS_TOPIC)
 
@@ -217,8 +298,15 @@ class Executor:
         if outcome is not None:
             await self._put(flight, outcome)
 
+    async def finish(self) -> None:
+        """Wait until every attempt has ended, however long it takes."""
+        self.hand_back()
+        while tasks := [flight.task for flight in self.flights.values() if flight.task is not None]:
+            await asyncio.wait(tasks)
+
     async def drain(self, grace: float) -> int:
         """Let running attempts finish; hand back those that do not. Returns how many were handed back."""
+        self.hand_back()
         tasks = [flight.task for flight in self.flights.values() if flight.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=grace)

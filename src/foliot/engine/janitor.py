@@ -12,6 +12,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.extension import Upkeep
+from foliot.engine.model.quarter_counts import QUARTER
 from foliot.engine.model.run import AttemptError, Failed, Lost
 from foliot.engine.model.views import AttemptEnding, ClaimedRun, EndingsResult
 from foliot.engine.ready_times import ReadyTimes
@@ -130,6 +131,7 @@ class Janitor:
             return 0
         async with self.store.begin() as tx:
             pruned, place = await SqlRetention(tx).prune(now - self.retention, PRUNE_BATCH, self._place)
+            await SqlRetention(tx).forget_counts(now - self.retention - QUARTER, PRUNE_BATCH)
         self._place = place or ""
         return pruned
 

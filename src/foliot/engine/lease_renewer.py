@@ -56,7 +56,7 @@ class LeaseRenewer:
         for flight in flights:
             if flight.run_id in ours:
                 executor.renew(flight, asked_at)
-            elif executor.flights.get(flight.run_id) is flight and flight.performing:
+            elif executor.flights.get(flight.run_id) is flight and (flight.performing or flight.waiting):
                 flight.halt(StopReason.LEASE)
                 lost += 1
         return lost
@@ -64,7 +64,8 @@ class LeaseRenewer:
     async def _cancel(self, flights: Sequence[RunningAttempt]) -> int:
         async with self.store.read() as tx:
             ids = await SqlClaims(tx).cancels([flight.run_id for flight in flights])
-        chosen = [flight for flight in flights if flight.run_id in ids and flight.stop is None and flight.performing]
+        open_ = [flight for flight in flights if flight.performing or flight.waiting]
+        chosen = [flight for flight in open_ if flight.run_id in ids and flight.stop is None]
         for flight in chosen:
             flight.halt(StopReason.CANCEL)
         return len(chosen)

@@ -176,7 +176,11 @@ class WorkerPool(Protocol):
         ...
 
     def free(self) -> int:
-        """How many more runs could be taken now. After a zero, a wake-up follows when there is one again."""
+        """How many slots are free. After a zero, a wake-up follows when there is one again."""
+        ...
+
+    def room(self) -> int:
+        """How many runs could be taken now: also those that will have a slot in a moment."""
         ...
 
     @property

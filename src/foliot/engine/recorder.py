@@ -25,7 +25,7 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.parked import SqlParked
 from foliot.wakeups.feed import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
-CROWD = 32
+CROWD = 250
 """So many endings are written at once, however long ago the last group was."""
 
 Entry = AttemptEnding | ParkedUpdate
@@ -86,15 +86,15 @@ class Recorder:
         for entry, done in group:
             if not done.done():
                 done.set_result(finished.states.get(entry.fence.run_id))
-        self._tell(entries, finished.released)
+        self._tell(entries, finished)
         return EndingsWritten(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
 
-    def _tell(self, entries: Sequence[Entry], released: int) -> None:
+    def _tell(self, entries: Sequence[Entry], finished: EndingsResult) -> None:
         self.alarm.set(
             entry.ready_at for entry in entries if isinstance(entry, AttemptEnding) and entry.ready_at is not None
         )
-        self.feed.wake(*(run_topic(entry.fence.run_id) for entry in entries))
-        if released:
+        self.feed.wake(*(run_topic(entry.fence.run_id) for entry in entries), *finished.topics)
+        if finished.released:
             self.feed.wake(RUNS_TOPIC)
         # What is due later is found by the regular poll.
         soon = self.clock.now() + timedelta(seconds=self.longest_rest)
@@ -120,7 +120,8 @@ def joined(entries: Sequence[Entry], parts: Sequence[EndingsResult]) -> EndingsR
     """The result of all of them; those that could not be stored count as stale."""
     states = {run_id: state for part in parts for run_id, state in part.states.items()}
     stale = frozenset(entry.fence.run_id for entry in entries) - states.keys()
-    return EndingsResult(states, stale, sum(part.released for part in parts))
+    topics = frozenset(topic for part in parts for topic in part.topics)
+    return EndingsResult(states, stale, sum(part.released for part in parts), topics=topics)
 
 
 async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> EndingsResult:
@@ -132,7 +133,7 @@ async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> 
     finished = await SqlClaims(tx).finish(endings, now) if endings else EndingsResult({}, frozenset())
     stale = {parking.fence.run_id for parking in parkings} - parked
     states = {**finished.states, **dict.fromkeys(parked, RunState.RUNNING)}
-    return EndingsResult(states, finished.stale | stale, finished.released)
+    return EndingsResult(states, finished.stale | stale, finished.released, topics=finished.topics)
 
 
 def weight(entry: Entry) -> int:

@@ -14,6 +14,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
+from foliot.engine.claimed_ahead import Pace
 from foliot.engine.model.breaker import FAILURES, WAIT, Breaker, OpenBreakerReport, shown
 from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome
 from foliot.engine.ports import AttemptTarget
@@ -39,6 +40,11 @@ class HeldSlot(NamedTuple):
     target: str | None
     since: float
     """By the monotonic clock."""
+    pace: str = ""
+
+
+def pace_name(kind: str, target: AttemptTarget | None) -> str:
+    return f"{kind} without a target" if target is None else target.name
 
 
 @dataclass(slots=True)
@@ -89,7 +95,11 @@ class Slots:
     """Targets that answered their last request."""
     back_at: dict[str, float] = field(default_factory=dict)
     """When the last deferred run of a tenant comes back."""
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """By what attempts have in common: their target, or their kind where they have none."""
     _targets: dict[str, AttemptTarget] = field(default_factory=dict)
+    _last: str = ""
+    """The pace of the attempt that ended last."""
     _seen: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -122,12 +132,15 @@ class Slots:
             return True
         return line is not None and line.silent(now) > self.stall
 
-    def hold(self, run_id: str, tenant: str, target: AttemptTarget | None) -> None:
+    def hold(self, run_id: str, tenant: str, target: AttemptTarget | None, kind: str = "") -> None:
         """An attempt begins."""
         now = self.clock()
         self._seen.pop(tenant, None)
         self._seen[tenant] = now
-        self.performing[run_id] = HeldSlot(tenant, None if target is None else target.name, now)
+        name = pace_name(kind, target)
+        self.performing[run_id] = HeldSlot(tenant, None if target is None else target.name, now, name)
+        if name in self.paces:
+            self.paces[name].begin(now)
         if target is None:
             return
         self._targets[run_id] = target
@@ -141,7 +154,11 @@ class Slots:
     def leave(self, run_id: str, outcome: Outcome | None, at: datetime) -> None:
         """It has ended, like this; None where that says nothing about its target."""
         held, target = self.performing.pop(run_id, None), self._targets.pop(run_id, None)
-        if held is None or target is None:
+        if held is None:
+            return
+        self._clocked(held)
+        self._last = held.pace
+        if target is None:
             return
         line = self.lines[target.name]
         del line.since[run_id]
@@ -152,6 +169,26 @@ class Slots:
             del self.lines[target.name]
         if self._learn(run_id, held, target, outcome, at):
             line.answered = self.clock()
+
+    def _clocked(self, held: HeldSlot) -> None:
+        """How quickly attempts end is how quickly the next ones are expected to start."""
+        now = self.clock()
+        pace = self.paces.get(held.pace)
+        if pace is None:
+            if len(self.paces) >= MOST_KNOWN:
+                del self.paces[next(iter(self.paces))]
+            others = sum(one.pace == held.pace for one in self.performing.values())
+            pace = self.paces[held.pace] = Pace(held.since, under_way=others + 1)
+        pace.end(now)
+
+    def ahead(self, name: str) -> int:
+        """How many attempts of this pace may be claimed ahead of the slots that they will have."""
+        pace = self.paces.get(name)
+        return 0 if pace is None or self.brought else pace.ahead(self.clock())
+
+    def quickest(self) -> int:
+        """How many could be claimed ahead of the pace of the attempt that ended last."""
+        return self.ahead(self._last)
 
     def _learn(self, run_id: str, held: HeldSlot, target: AttemptTarget, outcome: Outcome | None, at: datetime) -> bool:
         """What an attempt's end says about its target; whether that has answered."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -14,7 +14,6 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.counters import EngineCounters
-from foliot.engine.model.run import RunState
 from foliot.engine.model.settle import DueSchedule, OpenRun, SchedulePlan, judges_overlap, settle
 from foliot.engine.model.views import PlansRecorded
 from foliot.engine.pace import rest_until
@@ -104,7 +103,7 @@ class Ticker:
             open_runs = await SqlFiring(tx).open_runs([one.id for one in due if judges_overlap(one)])
             plans = self._settle(due, now, open_runs)
             recorded = await SqlFiring(tx).record(plans, now)
-        self._tell(recorded, replaced(plans, open_runs))
+        self._tell(recorded)
         if len(due) == self.batch or len(plans) < len(due):
             return Ticked(len(plans), recorded.runs, 0.0)
         if due:
@@ -144,7 +143,7 @@ class Ticker:
             open_runs = await SqlFiring(tx).open_runs([schedule_id])
             plan = settle(due, now, open_runs.get(schedule_id, ()))
             recorded = await SqlFiring(tx).record([plan], now)
-        self._tell(recorded, replaced([plan], open_runs))
+        self._tell(recorded)
         return recorded.runs
 
     async def _silence(self, schedule_id: str, fault: str) -> None:
@@ -161,9 +160,7 @@ class Ticker:
             # The other schedules of the batch fire all the same, one by one, until it is repaired.
             log.exception("not even a fault can be written", action="schedule_faulty", schedule_id=schedule_id)
 
-    def _tell(self, recorded: PlansRecorded, cancelled: int) -> None:
-        if cancelled:
-            self.meter.replaced += cancelled
+    def _tell(self, recorded: PlansRecorded) -> None:
         if recorded.runs:
             self.feed.wake(RUNS_TOPIC)
             self.alarm.set(recorded.later)
@@ -182,9 +179,3 @@ class Ticker:
 
     def _rest(self) -> float:
         return rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST)
-
-
-def replaced(plans: Sequence[SchedulePlan], open_runs: Mapping[str, Sequence[OpenRun]]) -> int:
-    """How many runs these plans end at once; one that runs is asked to stop, and ends by itself."""
-    waiting = {run.id for runs in open_runs.values() for run in runs if run.state is not RunState.RUNNING}
-    return sum(len(plan.terminate) + len(waiting.intersection(plan.cancel)) for plan in plans)

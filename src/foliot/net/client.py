@@ -7,46 +7,37 @@ import ssl
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
 from types import TracebackType
 from typing import Protocol, Self
 
 import aiohttp
 import structlog
+from aiohttp.http_exceptions import HttpProcessingError
 
-from foliot.core.egress import OutgoingRequest, OutgoingResponse
+from foliot.core.egress import EgressFailed, OutgoingRequest, OutgoingResponse
 from foliot.net.addresses import Address
-from foliot.net.allow import DEFAULT_PORTS, EgressRules
-from foliot.net.connector import PinnedConnector, PinnedRequest
-from foliot.net.decompress import ACCEPTED
-from foliot.net.failures import Unreachable, late, uniform
+from foliot.net.allow import DEFAULT_PORTS, EgressRules, TenantTargets
+from foliot.net.connection_pool import PinnedConnections
+from foliot.net.failures import NotConnected, TlsFailed, Unreachable, hidden, late, uniform
 from foliot.net.guard import EgressGuard
-from foliot.net.pinned_address import PIN, Pin, WrongPeer
+from foliot.net.pinned_address import Pin, WrongPeer
 from foliot.net.resolver import Lookups
-from foliot.net.response import BoundedResponse, read_answer
+from foliot.net.response import BoundedResponse
 from foliot.net.slots import FairSlots
-from foliot.net.tenant_allow import TenantTargets
 from foliot.net.url import UrlTarget
 
 log = structlog.get_logger("foliot.net")
 
 PER_HOST = 64
 CONNECT = timedelta(seconds=10)
+_INSPECT = 2.0
+"""Seconds for a second look at a certificate that was not accepted."""
 _ADDRESSES_TRIED = 4
-_HEADER_BYTES = 8 * 1024
-_HEADERS = 128
-_BUFFER = 64 * 1024
-"""Buffered bytes per answer; also how much is parsed before other tasks get the loop."""
 _LOOKUP = timedelta(seconds=10)
 _QUIET = timedelta(milliseconds=250)
 """Minimum time before a target is reported unreachable: an unknown name, one that resolves to an internal address and
 a closed port nearby would otherwise differ by milliseconds.
 """
-
-
-@lru_cache(maxsize=64)
-def _patience(seconds: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=None, sock_connect=seconds)
 
 
 class Resolver(Protocol):
@@ -74,7 +65,7 @@ class HttpEgress:
     _guard: EgressGuard = field(init=False, repr=False)
     _turns: FairSlots = field(init=False, repr=False)
     _lookups: Lookups | None = field(default=None, init=False, repr=False)
-    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+    _connections: PinnedConnections | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         rules = EgressRules.read(loopback=self.loopback, allow=self.allow, ports=self.ports)
@@ -84,25 +75,15 @@ class HttpEgress:
     async def start(self) -> None:
         """Open the connection pool; `send` needs it."""
         self._lookups = Lookups()
-        self._session = aiohttp.ClientSession(
-            connector=PinnedConnector(self.tls),
-            request_class=PinnedRequest,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            read_bufsize=_BUFFER,
-            trust_env=False,
-            max_line_size=_HEADER_BYTES,
-            max_field_size=_HEADER_BYTES,
-            max_headers=_HEADERS,
-        )
+        self._connections = PinnedConnections(self.tls)
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
+        if self._connections is not None:
+            self._connections.close()
         if self._lookups is not None:
             self._lookups.close()
-        self._session = self._lookups = None
+        self._connections = self._lookups = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -134,55 +115,93 @@ class HttpEgress:
             async with asyncio.timeout(timeout.total_seconds()):
                 limits = await self._guard.limits_of(tenant_id, target)
                 await self._guard.addresses(target, tenant_id, limits, self._resolve)
-        except (TimeoutError, Unreachable):
+        except (TimeoutError, Unreachable) as failure:
             if not self.loopback:
                 await asyncio.sleep(began + min(_QUIET, timeout).total_seconds() - loop.time())
+            elif isinstance(failure, Unreachable):
+                raise
             raise Unreachable from None
 
     async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         """Resolve once, check every address, connect to a checked one, read a bounded answer. Follows no redirects."""
         target = self._guard.examine(request)
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        pin = Pin(port=target.port, began=loop.time(), open=self.loopback)
         try:
-            answer = await self._within(target, request)
-        except Unreachable:
-            if not self.loopback:
-                quiet = min(_QUIET, request.timeout).total_seconds()
-                await asyncio.sleep(began + quiet - loop.time())
-            raise
+            answer = await self._within(target, request, pin)
+        except EgressFailed as failure:
+            raise await self._told(failure, target, request, pin) from None
+        now = loop.time()
         return OutgoingResponse(
             status=answer.status,
             headers=answer.headers,
             body=answer.body,
             truncated=answer.truncated,
-            elapsed=timedelta(seconds=loop.time() - began),
+            elapsed=timedelta(seconds=now - pin.began),
+            timing=pin.timing(now),
         )
 
-    async def _within(self, target: UrlTarget, request: OutgoingRequest) -> BoundedResponse:
+    async def _told(self, failure: EgressFailed, target: UrlTarget, request: OutgoingRequest, pin: Pin) -> EgressFailed:
+        """The failure as its tenant may see it. What must be hidden is logged, and takes as long as an unknown name."""
+        loop = asyncio.get_running_loop()
+        if pin.open and isinstance(failure, TlsFailed) and pin.address is not None:
+            rest = pin.began + request.timeout.total_seconds() - loop.time()
+            # Here: it needs a library that is slow to import, and few certificates are refused.
+            from foliot.net.certificate import explain
+
+            failure.detail = await explain(failure.error, target.host, pin.address, target.port, min(rest, _INSPECT))
+        told = failure if pin.open else hidden(failure)
+        if told is failure:
+            failure.timing = pin.timing(loop.time())
+            return failure
+        log.info(
+            "a request failed, and its tenant does not see why",
+            action="egress_failed",
+            tenant_id=request.tenant_id,
+            host=target.host,
+            port=target.port,
+            cause=failure.cause,
+            detail=failure.detail,
+        )
+        if isinstance(failure, Unreachable):
+            await asyncio.sleep(pin.began + min(_QUIET, request.timeout).total_seconds() - loop.time())
+        told.timing = {"total_ms": pin.timing(loop.time())["total_ms"]}
+        return told
+
+    async def _within(self, target: UrlTarget, request: OutgoingRequest, pin: Pin) -> BoundedResponse:
         """The whole request has one timeout: the lookup, the wait for a slot, the answer."""
-        pin = Pin(port=target.port, tenant_id=request.tenant_id, most=request.most)
-        token = PIN.set(pin)
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(request.timeout.total_seconds()):
                 limits = await self._guard.limits_of(request.tenant_id, target)
                 door = f"{target.host}:{target.port}"
                 await self._turns.enter(door, request.tenant_id)
                 try:
-                    async with asyncio.timeout(self.connect.total_seconds()):
-                        addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
+                    pin.admitted = loop.time()
+                    addresses = await self._addresses(target, request.tenant_id, limits)
+                    if target.literal is None:
+                        pin.resolved = loop.time()
+                    rules = self._guard.rules
+                    pin.open = all(rules.tells(target.host, target.port, address) for address in addresses)
                     return await self._try_each(target, addresses, request, pin)
                 finally:
                     self._turns.leave(door)
         except TimeoutError:
-            raise late(connected=pin.connected) from None
-        except aiohttp.ClientError as error:
+            waited = request.timeout if pin.connected or not pin.admitted else min(self.connect, request.timeout)
+            raise late(pin, target.host, waited.total_seconds()) from None
+        except NotConnected as refusal:
+            raise refusal.failure from None
+        except (aiohttp.ClientError, HttpProcessingError) as error:
             raise uniform(error) from None
         except WrongPeer as error:
             log.error(str(error), action="egress_astray", tenant_id=request.tenant_id, host=target.host)  # noqa: TRY400
             raise Unreachable from None
-        finally:
-            PIN.reset(token)
+
+    async def _addresses(self, target: UrlTarget, tenant_id: str, limits: TenantTargets) -> Sequence[Address]:
+        if target.literal is not None:
+            return [target.literal]
+        async with asyncio.timeout(self.connect.total_seconds()):
+            return await self._guard.addresses(target, tenant_id, limits, self._resolve)
 
     async def _resolve(self, host: str, tenant_id: str) -> Sequence[str]:
         if self._lookups is None:
@@ -201,28 +220,13 @@ class HttpEgress:
             # Half of the remaining time: together they stay within the timeout.
             patience /= 2
             try:
-                return await self._exchange(target, address, request, pin, patience)
-            except aiohttp.ClientSSLError:
-                raise
-            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+                return await self._pool.exchange(target, address, request, pin, patience)
+            except NotConnected:
                 continue
-        return await self._exchange(target, tried[-1], request, pin, patience)
+        return await self._pool.exchange(target, tried[-1], request, pin, patience)
 
-    async def _exchange(
-        self, target: UrlTarget, address: Address, request: OutgoingRequest, pin: Pin, patience: float
-    ) -> BoundedResponse:
-        if self._session is None:
+    @property
+    def _pool(self) -> PinnedConnections:
+        if self._connections is None:
             raise RuntimeError("HttpEgress.start() was not called")
-        pin.address, pin.connected = address, False
-        async with self._session.request(
-            request.method,
-            target.pinned(address),
-            headers={**request.headers, "Accept-Encoding": ACCEPTED, "Host": target.authority},
-            data=request.body,
-            allow_redirects=False,
-            # Also for plain http: it makes the name part of the pool's key, so that two names never share a connection.
-            server_hostname=target.host,
-            skip_auto_headers=("Content-Type", "User-Agent"),
-            timeout=_patience(patience),
-        ) as response:
-            return await read_answer(response, keep=request.keep, most=request.most)
+        return self._connections

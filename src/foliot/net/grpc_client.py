@@ -14,11 +14,10 @@ from foliot.core.address_book import AddressBook, ServiceAddress
 from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
-from foliot.net.allow import EgressRules
+from foliot.net.allow import EgressRules, TenantTargets
 from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 from foliot.net.resolver import Lookups
 from foliot.net.slots import FairSlots
-from foliot.net.tenant_allow import TenantTargets
 from foliot.net.url import literal_of
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class GrpcEgress:
     async def _converse(
         self, line: GrpcConnection, address: ServiceAddress, call: GrpcRequest, left: float
     ) -> list[bytes]:
-        from foliot.net.grpc_stream import exchange
+        from foliot.net.grpc_channels import exchange
 
         if self._switchboard is None:
             raise CallFailed(CallStatus.UNAVAILABLE, "Foliot is stopping.")

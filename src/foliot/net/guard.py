@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 
 import structlog
@@ -12,9 +14,8 @@ import structlog
 from foliot.core.egress import EgressRefused, OutgoingRequest
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
-from foliot.net.allow import EgressRules
+from foliot.net.allow import EgressRules, TenantTargets
 from foliot.net.failures import Unreachable
-from foliot.net.tenant_allow import TenantTargets
 from foliot.net.url import UrlTarget, read_url
 
 log = structlog.get_logger("foliot.net")
@@ -39,6 +40,16 @@ _OURS = frozenset(
     }
 )
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+
+
+@lru_cache(maxsize=1024)
+def _is_token(name: str) -> bool:
+    return _TOKEN.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_ours(name: str) -> bool:
+    return name.lower() in _OURS or name.lower().startswith("proxy-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +79,9 @@ class EgressGuard:
         if request.method not in _METHODS:
             raise EgressRefused("The request's method is not allowed.")
         for name, value in request.headers.items():
-            if not _TOKEN.fullmatch(name) or _UNSAFE_VALUE.search(value):
+            if not _is_token(name) or _UNSAFE_VALUE.search(value):
                 raise EgressRefused("A header of the request holds characters that are not allowed.")
-            if name.lower() in _OURS or name.lower().startswith("proxy-"):
+            if _is_ours(name):
                 raise EgressRefused(f"The header {name} is not the caller's to set.")
         return target
 
@@ -97,8 +108,8 @@ class EgressGuard:
             return [target.literal]
         try:
             addresses = [ip_address(text) for text in await resolve(target.host, tenant_id)]
-        except (OSError, ValueError):
-            raise Unreachable from None
+        except (OSError, ValueError) as error:
+            raise _unknown(target.host, error) from None
         for address in addresses:
             if not (
                 self.rules.allows_address(target.host, target.port, address)
@@ -111,7 +122,14 @@ class EgressGuard:
                     host=target.host,
                     address=str(address),
                 )
-                raise Unreachable
+                detail = f"{target.host} leads to {address}, which may not be called; see FOLIOT_EGRESS_ALLOW"
+                raise Unreachable("address_refused", detail)
         if not addresses:
-            raise Unreachable
+            raise _unknown(target.host)
         return addresses
+
+
+def _unknown(host: str, error: Exception | None = None) -> Unreachable:
+    if isinstance(error, socket.gaierror) and error.errno in {socket.EAI_AGAIN, socket.EAI_FAIL}:
+        return Unreachable("dns_failed", f"DNS: the name server does not answer for {host}")
+    return Unreachable("dns_failed", f"DNS: no such host {host}")

@@ -1,8 +1,7 @@
-"""The address that the current request is pinned to."""
+"""The address that a request is pinned to."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -19,14 +18,35 @@ class WrongPeer(Exception):
 
 @dataclass(slots=True)
 class Pin:
-    """The only address that the current request may connect to, and its tenant."""
+    """The only address that a request may connect to, and when each phase of the request ended.
+
+    The moments are those of the event loop's clock; 0 where that phase did not end, or did not take place.
+    """
 
     port: int
+    began: float = 0.0
     address: Address | None = None
-    tenant_id: str = ""
-    most: int = 0
-    """Limit on the answer's body."""
     connected: bool = False
+    open: bool = False
+    """Whether a tenant may know what is at its addresses."""
+    admitted: float = 0.0
+    resolved: float = 0.0
+    dialled: float = 0.0
+    """When the attempt to connect began; 0 on a kept connection."""
+    accepted: float = 0.0
+    secured: float = 0.0
+    sent: float = 0.0
+    first_byte: float = 0.0
+
+    def timing(self, now: float) -> dict[str, float | None]:
+        """Milliseconds per phase, and of the whole."""
+        return {
+            "dns_ms": _between(self.admitted, self.resolved),
+            "connect_ms": _between(self.dialled, self.accepted),
+            "tls_ms": _between(self.accepted, self.secured),
+            "first_byte_ms": _between(self.sent, self.first_byte),
+            "total_ms": round((now - self.began) * 1000, 1),
+        }
 
     def matches(self, place: Any) -> bool:
         try:
@@ -35,4 +55,5 @@ class Pin:
             return False
 
 
-PIN: ContextVar[Pin | None] = ContextVar("foliot_egress_pin", default=None)
+def _between(start: float, end: float) -> float | None:
+    return round((end - start) * 1000, 1) if start and end else None

@@ -8,8 +8,6 @@ from aiohttp import ClientPayloadError
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
-from foliot.net.pinned_address import PIN
-
 _SLICE = 8 * 1024
 """Bytes parsed between two checks: a single read may hold ten thousand tiny messages."""
 _MESSAGES = 16
@@ -29,12 +27,11 @@ class BoundedResponseHandler(ResponseHandler):
         self._length = 0
         """Declared bytes of the current body."""
 
-    def set_response_params(self, **options: Any) -> None:
-        """A request begins on this connection."""
-        pin = PIN.get()
+    def begin(self, most: int, **options: Any) -> None:
+        """A request begins on this connection; its answer's body may have so many bytes."""
         self._messages = 0
-        self._bytes_left = _FRAME + (0 if pin is None else pin.most)
-        super().set_response_params(**options)
+        self._bytes_left = _FRAME + most
+        self.set_response_params(**options)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         self._messages += 1

@@ -30,29 +30,28 @@ class UrlTarget:
     port: int
     literal: Address | None
 
-    @property
-    def authority(self) -> str:
-        """The `Host` header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORT_OF[self.url.scheme] else f"{host}:{self.port}"
-
-    def pinned(self, address: Address) -> URL:
-        """The same request, addressed to `address` instead of a name."""
-        if address == self.literal and self.url.raw_host == self.host:
-            return self.url
-        return self.url.with_host(str(address))
+    authority: str
+    """The `Host` header."""
 
 
 def read_url(text: object) -> UrlTarget:
     """The target of an http or https URL, or `Invalid`."""
+    return _read(text) if isinstance(text, str) and len(text) <= LONGEST_URL else _read.__wrapped__(text)
+
+
+@lru_cache(maxsize=2048)
+def _read(text: object) -> UrlTarget:
     url = _parse(text)
     host, literal = _named(url.raw_host or "")
-    port = url.explicit_port
+    usual = _PORT_OF[url.scheme]
+    port = usual if url.explicit_port is None else url.explicit_port
+    shown = f"[{host}]" if ":" in host else host
     return UrlTarget(
         url=url.with_fragment(None),
         host=host,
-        port=_PORT_OF[url.scheme] if port is None else port,
+        port=port,
         literal=literal,
+        authority=shown if port == usual else f"{shown}:{port}",
     )
 
 

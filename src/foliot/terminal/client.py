@@ -11,23 +11,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import foliot
-from foliot.core.error_pointer import underlined
 from foliot.terminal.output import Exit, Failure, one_line_errors
+from foliot.terminal.problem import failure
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
 DEFAULT_PORT = "8000"
 TIMEOUT = 30
+PUSH_TIMEOUT = 10
 # The server sends a comment every 15 s: a stream that is silent for longer is cut.
 STREAM_TIMEOUT = 45
 PIECE = 64 * 1024
-_HINTS = {
-    401: "set FOLIOT_TOKEN to a valid token of this server, or to one of its API keys; foliot token creates tokens",
-    403: "the role of your token does not allow this",
-    412: "it was changed in the meantime: look at it again and repeat your change",
-}
-_REFUSED = range(400, 500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +85,24 @@ class Client:
     def post(self, path: str, body: object = None) -> Any:
         return self._checked(self.send("POST", path, body=body))
 
-    def put(self, path: str, body: object) -> Any:
-        return self._checked(self.send("PUT", path, body=body))
+    def put(self, path: str, body: object, *, version: object = None) -> Any:
+        """With a version, refused if another client has changed it since."""
+        return self._checked(self.send("PUT", path, body=body, version=version))
+
+    def patch(self, path: str, body: object, *, version: object = None) -> Any:
+        return self._checked(self.send("PATCH", path, body=body, version=version))
 
     def delete(self, path: str) -> Any:
         return self._checked(self.send("DELETE", path))
 
     def send(
-        self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: object = None,
+        query: Mapping[str, object] | None = None,
+        version: object = None,
     ) -> tuple[int, Any]:
         """Status and decoded body, whatever the status."""
         from http.client import HTTPException
@@ -107,6 +112,8 @@ class Client:
         if method == "POST":
             # The same key on the second try: an answer that was lost does not cause a second effect.
             headers["Idempotency-Key"] = os.urandom(16).hex()
+        if version is not None:
+            headers["If-Match"] = f'"{version}"'
         if body is not None:
             headers["Content-Type"] = "application/json"
             data = json.dumps(body).encode()
@@ -116,6 +123,16 @@ class Client:
                 return self._exchange(method, target, data, headers)
             except (ConnectionResetError, BrokenPipeError):
                 return self._exchange(method, target, data, headers)
+        except (OSError, HTTPException) as failed:
+            raise self._unreachable(_reason(failed)) from None
+
+    def push(self, path: str, body: bytes) -> int:
+        """The status of one POST of plain text, tried once; `Failure` when no answer came."""
+        from http.client import HTTPException
+
+        try:
+            headers = self._headers() | {"Content-Type": "text/plain"}
+            return self._exchange("POST", self.prefix + path, body, headers, PUSH_TIMEOUT)[0]
         except (OSError, HTTPException) as failed:
             raise self._unreachable(_reason(failed)) from None
 
@@ -133,7 +150,7 @@ class Client:
                 if response.status in (502, 503, 504):
                     raise Cut(f"the server answered {response.status}")
                 if response.status != 200:
-                    raise self.failure(response.status, _decoded(response.read()))
+                    raise failure(response.status, _decoded(response.read()))
                 yield from _events(response)
         except (OSError, HTTPException) as failed:
             raise Cut(_reason(failed)) from None
@@ -150,7 +167,7 @@ class Client:
             connection.request("GET", self._target(path, query), headers=self._headers() | {"Accept": accept})
             with connection.getresponse() as response:
                 if response.status != 200:
-                    raise self.failure(response.status, _decoded(response.read()))
+                    raise failure(response.status, _decoded(response.read()))
                 while piece := response.read1(PIECE):
                     yield piece
         except (OSError, HTTPException) as failed:
@@ -158,8 +175,10 @@ class Client:
         finally:
             connection.close()
 
-    def _exchange(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, Any]:
-        connection = self._connection(TIMEOUT)
+    def _exchange(
+        self, method: str, target: str, data: bytes | None, headers: Mapping[str, str], timeout: float = TIMEOUT
+    ) -> tuple[int, Any]:
+        connection = self._connection(timeout)
         try:
             connection.request(method, target, body=data, headers=headers)
             response = connection.getresponse()
@@ -188,7 +207,7 @@ class Client:
         status, body = answer
         if 200 <= status < 300:
             return body
-        raise self.failure(status, body)
+        raise failure(status, body)
 
     def _unreachable(self, reason: str) -> Failure:
         if self.source == "FOLIOT_URL":
@@ -204,11 +223,6 @@ class Client:
             f"no answer from {self.address}: {reason}\n  {tried}\n  hint: {hint}",
             Exit.UNREACHABLE,
         )
-
-    def failure(self, status: int, body: Any) -> Failure:
-        """What an error response means for the user and for the exit code."""
-        code = Exit.NOT_FOUND if status == 404 else Exit.REFUSED if status in _REFUSED else Exit.FAILED
-        return Failure(problem(status, body), code)
 
 
 def _local(environ: Mapping[str, str], token: str | None) -> Client:
@@ -229,31 +243,6 @@ def connect() -> Iterator[Client]:
 def segment(text: str) -> str:
     """An id as part of a path, whatever was typed."""
     return quote(text, safe="")
-
-
-def problem(status: int, body: Any) -> str:
-    """A problem document as text: what is wrong, field by field, and a hint."""
-    if not isinstance(body, dict):
-        return f"the server answered {status} without a reason: is FOLIOT_URL the address of a Foliot server?"
-    errors = body.get("errors") or []
-    # With fields to name, the detail only repeats the first of them.
-    what = (body.get("title") if errors else body.get("detail")) or body.get("detail") or "the server refused"
-    lines = [f"{what} ({status})"]
-    for error in errors:
-        got = f", got {json.dumps(error['got'], ensure_ascii=False)}" if error.get("got") is not None else ""
-        lines.append(f"  {error.get('field', '?')}: {error.get('message', '')}{got}")
-        pointed = underlined(error.get("got"), error.get("position"), error.get("suggestion"))
-        lines += [f"    {line}" for line in pointed]
-    if hint := body.get("hint") or _HINTS.get(status) or _by_id(what):
-        lines.append(f"  hint: {hint}")
-    return "\n".join(lines)
-
-
-def _by_id(what: str) -> str | None:
-    """A hint when a schedule's name was given instead of its id."""
-    if what.startswith("no schedule '") and not what.startswith("no schedule 'sch_"):
-        return "schedules are addressed by id (sch_…): foliot schedule list --search NAME shows it"
-    return None
 
 
 def _events(response: HTTPResponse) -> Iterator[StreamEvent]:

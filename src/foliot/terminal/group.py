@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import wraps
 from inspect import Parameter
 from string import Formatter
 from typing import Any, ClassVar, TypeVar
@@ -13,9 +14,11 @@ from typer.core import TyperGroup
 
 from foliot.terminal.access import SERVER, asks, needs_of
 from foliot.terminal.client import connect, segment
-from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES, Cursor, Json, Limit, Utc
-from foliot.terminal.output import print_json
-from foliot.terminal.view import JsonObject, View
+from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES, Cursor, Json, Limit, Utc, Watch
+from foliot.terminal.output import ERRORS_AS_JSON, print_json
+from foliot.terminal.reference import references, resolve
+from foliot.terminal.view import JsonObject, Table, View
+from foliot.terminal.watch import watch
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Flags = Callable[..., Mapping[str, object] | None]
@@ -26,7 +29,8 @@ _PAGING = (
     Parameter("cursor", Parameter.KEYWORD_ONLY, default=None, annotation=Cursor),
 )
 _JSON = Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
-_UTC = Parameter("utc", Parameter.KEYWORD_ONLY, default=False, annotation=Utc)
+_WATCH = Parameter("watching", Parameter.KEYWORD_ONLY, default=False, annotation=Watch)
+_UTC = Parameter("utc", Parameter.KEYWORD_ONLY, default=None, annotation=Utc)
 
 
 class CommandGroup(typer.Typer):
@@ -50,7 +54,13 @@ class CommandGroup(typer.Typer):
                 asks(function)
             needs = needs_of(function)
             epilog = CLIENT_VARIABLES if needs == SERVER else SERVER_VARIABLES if needs else None
-            register(name or function.__name__.rstrip("_").replace("_", "-"), epilog=epilog, **options)(function)
+
+            @wraps(function)
+            def run(*arguments: Any, **flags: Any) -> Any:
+                ERRORS_AS_JSON.set(bool(flags.get("as_json")))
+                return function(*arguments, **flags)
+
+            register(name or function.__name__.rstrip("_").replace("_", "-"), epilog=epilog, **options)(run)
             return function
 
         return add
@@ -58,7 +68,10 @@ class CommandGroup(typer.Typer):
     def get(
         self, path: str, view: View, *, paged: bool = False, utc: bool = True
     ) -> Callable[[Flags], Callable[..., None]]:
-        return self._declare("GET", path, view, (*(_PAGING if paged else ()), _JSON, *((_UTC,) if utc else ())))
+        """A table can be watched."""
+        watch = (_WATCH,) if isinstance(view, Table) else ()
+        common = (*(_PAGING if paged else ()), *watch, _JSON, *((_UTC,) if utc else ()))
+        return self._declare("GET", path, view, common)
 
     def post(
         self, path: str, view: View, *, name: str | None = None, utc: bool = True
@@ -75,8 +88,9 @@ class CommandGroup(typer.Typer):
 
         def declare(flags: Flags) -> Callable[..., None]:
             own = inspect.signature(flags, eval_str=True).parameters
+            marked = references(own)
 
-            def ask(as_json: bool, utc: bool = False, **given: Any) -> None:
+            def ask(as_json: bool, utc: bool | None = None, watching: bool = False, **given: Any) -> None:
                 with connect() as client:
                     chosen = {name: given.pop(name) for name in own}
                     sent = flags(**chosen)
@@ -84,12 +98,24 @@ class CommandGroup(typer.Typer):
                         sent = {name.rstrip("_"): chosen[name] for name in own if name not in in_path}
                     # What is left of the flags is paging.
                     sent = {**(sent or {}), **given} if given else sent
+                    # After the flags were checked: wrong usage sends nothing.
+                    for name, kind in marked.items():
+                        if isinstance(text := chosen[name], str):
+                            chosen[name] = resolve(client, kind, text)
+                            sent = {**sent, name: chosen[name]} if sent and name in sent else sent
                     target = path.format_map({name: segment(chosen[name]) for name in in_path})
+
+                    def show(answer: Any) -> None:
+                        view(JsonObject(answer, utc, sent or {}))
+
+                    if watching:
+                        watch(lambda: client.request(method, target, sent), show, as_json=as_json)
+                        return
                     answer = client.request(method, target, sent)
                     if as_json:
                         print_json(answer)
                     else:
-                        view(JsonObject(answer, utc, sent or {}))
+                        show(answer)
 
             ask.__name__, ask.__doc__ = flags.__name__, flags.__doc__
             ask.__annotations__ = {one.name: one.annotation for one in (*own.values(), *common)}

@@ -7,10 +7,20 @@ from typing import Annotated, Literal
 
 import typer
 
+from foliot.terminal.reference import Reference
+
 Home = Annotated[Path | None, typer.Option(help="Where local mode keeps its data (FOLIOT_HOME).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
-Utc = Annotated[bool, typer.Option("--utc", help="Show times in UTC instead of local time.")]
+Utc = Annotated[
+    bool | None,
+    typer.Option(
+        "--utc/--absolute",
+        help="Show times in UTC, or as full local dates. By default they are local, and relative on a terminal.",
+        show_default=False,
+    ),
+]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep the list up to date until you press Ctrl-C.")]
 # Runs have a state and schedules a status; the flag accepts either word everywhere.
 STATUS_FLAGS = ("--status", "--state")
 STATE_FLAGS = ("--state", "--status")
@@ -42,8 +52,24 @@ Patch = Annotated[
         help='A JSON merge patch for each payload, or @FILE: \'{"body": {"sku": 991}}\'; null removes a value.'
     ),
 ]
-ScheduleId = Annotated[str, typer.Argument(help="The schedule's id (sch_…).", metavar="SCHEDULE")]
-RunId = Annotated[str, typer.Argument(help="The run's id (run_…).", metavar="RUN")]
+ScheduleId = Annotated[
+    str,
+    typer.Argument(help="The schedule's name or id, or the beginning of its id.", metavar="SCHEDULE"),
+    Reference("schedule"),
+]
+OfSchedule = Annotated[
+    str | None, typer.Option("--schedule", help="Only those of this schedule (name or id)."), Reference("schedule")
+]
+RunId = Annotated[
+    str,
+    typer.Argument(help="The run's id or its beginning, or a schedule's name for its newest run.", metavar="RUN"),
+    Reference("run"),
+]
+JobId = Annotated[
+    str,
+    typer.Argument(help="The job's id (run_…) or its beginning, or the name of its schedule.", metavar="JOB"),
+    Reference("job"),
+]
 
 CLIENT_VARIABLES = (
     "Environment: FOLIOT_URL is the server to talk to; without it, the local one on port FOLIOT_PORT (8000). "

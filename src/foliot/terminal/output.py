@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import Any
 
@@ -25,38 +25,51 @@ class Exit(IntEnum):
 
 
 EXIT_CODES = (
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused or invalid, 5 server unreachable, "
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, invalid or ambiguous, 5 server unreachable, "
     "130 interrupted."
 )
 
 
-class Failure(Exception):
-    """Ends the command with a message for people and a code for scripts."""
+ERRORS_AS_JSON: ContextVar[bool] = ContextVar("ERRORS_AS_JSON", default=False)
+"""Whether the command that runs was given `--json`."""
 
-    def __init__(self, message: str, code: Exit = Exit.FAILED) -> None:
+
+class Failure(Exception):
+    """Ends the command with a message for people and a code for scripts; `details` are for `--json`."""
+
+    def __init__(self, message: str, code: Exit = Exit.FAILED, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.details = details or {}
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Prints expected errors in a line each and exits; only unexpected ones show a traceback."""
+    """Prints expected errors without a traceback and exits; only unexpected ones show one."""
     from foliot.core.errors import FoliotError
 
     try:
         yield
     except Failure as failed:
-        _fail(str(failed), failed.code)
+        raise fail(failed) from None
     except FoliotError as failed:
-        _fail(str(failed) or type(failed).__name__, Exit.FAILED)
+        raise fail(Failure(str(failed) or type(failed).__name__)) from None
     except PermissionError as failed:
-        _fail(f"{failed.filename} cannot be read or written by this user ({failed.strerror})", Exit.FAILED)
+        reason = f"{failed.filename} cannot be read or written by this user ({failed.strerror})"
+        raise fail(Failure(reason)) from None
 
 
-def _fail(message: str, code: Exit) -> None:
-    for line in message.splitlines():
-        typer.echo(f"foliot: {printable(line)}", err=True)
-    raise typer.Exit(code)
+def fail(failed: Failure) -> typer.Exit:
+    """Print `error: …` and what belongs to it, or with `--json` one JSON object; both on standard error."""
+    first, *rest = str(failed).splitlines() or [type(failed).__name__]
+    if ERRORS_AS_JSON.get():
+        error = {"message": first, "exit_code": int(failed.code), **(failed.details or {"notes": rest})}
+        typer.echo(_json({"error": error}, indent=None), err=True)
+    else:
+        for line in (first, *rest):
+            # What is indented belongs to the error above it.
+            typer.echo(("" if line.startswith(" ") else "error: ") + printable(line), err=True)
+    return typer.Exit(failed.code)
 
 
 def note(message: str) -> None:
@@ -70,63 +83,13 @@ def printable(text: str) -> str:
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
+    typer.echo(_json(value, indent=indent))
+
+
+def _json(value: Any, *, indent: int | None) -> str:
     """JSON without ASCII escapes, except for control characters, which could steer a terminal."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    typer.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """A table for people; `empty` is printed instead when there are no rows."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        # Ids are there to be copied: they are never truncated.
-        shown.add_column(column, no_wrap=column in ("id", "run", "schedule"), overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(_cell(value)) for value in row))
-    if shown.row_count:
-        console().print(shown)
-    else:
-        typer.echo(empty)
-
-
-def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """A line per property; properties without a value are left out."""
-    shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]
-    width = max((len(name) for name, _ in shown), default=0)
-    for name, value in shown:
-        typer.echo(f"{name:<{width}}  {value}")
-
-
-def console() -> Any:
-    from rich.console import Console
-
-    # A pipe has no width: nothing is truncated for a program or a pager.
-    return Console(width=None if sys.stdout.isatty() else 200, highlight=False, soft_wrap=False)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict | list):
-        return printable(json.dumps(value, ensure_ascii=False))
-    return printable(str(value))
-
-
-def moment(text: object, *, utc: bool) -> str:
-    """A time of the API, to the second: local with its offset, or UTC."""
-    if not isinstance(text, str):
-        return ""
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    if utc:
-        return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S %z}"
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
 
 def count(number: int, noun: str) -> str:
@@ -151,14 +114,14 @@ def confirm(question: str, undone: str, *, yes: bool) -> None:
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """A progress bar on a terminal; None where standard error is not one."""
+    """A progress bar on a terminal, with the time that is left; None where standard error is not one."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda done: progress.update(task, completed=done)

@@ -1,9 +1,11 @@
-"""The port for wake-ups: topics, and waiting for them."""
+"""The port for wake-ups: topics, and waiting for them; and wake-ups inside one process."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import AbstractAsyncContextManager
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -110,3 +112,42 @@ def run_topic(run_id: str) -> str:
 def node_topic(node_id: str) -> str:
     """One process, when an operator sent a request to it."""
     return f"node:{node_id}"
+
+
+class MemoryFeed:
+    """Wakes the subscribers of this process."""
+
+    def __init__(self) -> None:
+        self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
+
+    async def start(self) -> None:
+        """Nothing to connect to."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    def reach(self) -> FeedReach:
+        return FeedReach("memory", connected=True)
+
+    def wake(self, *topics: str) -> None:
+        for topic in topics:
+            for waiter in self._waiters.get(topic, ()):
+                waiter.wake()
+
+    def wake_everyone(self) -> None:
+        for waiters in self._waiters.values():
+            for waiter in waiters:
+                waiter.wake()
+
+    @asynccontextmanager
+    async def listen(self, *topics: str) -> AsyncIterator[Waiter]:
+        waiter = Waiter()
+        for topic in topics:
+            self._waiters[topic].add(waiter)
+        try:
+            yield waiter
+        finally:
+            for topic in topics:
+                self._waiters[topic].discard(waiter)
+                if not self._waiters[topic]:
+                    del self._waiters[topic]

@@ -25,34 +25,43 @@ def check(home: Home = None, as_json: Json = False) -> None:
     """Check settings and connections; every problem names the key, the rule and the value."""
     import asyncio
 
-    from foliot.cli.check import (
-        access,
-        broker,
-        database,
-        discord,
-        grpc_services,
-        mongo,
-        pipelines,
-        redis,
-        scrapyd,
-        settings,
-        tasks,
-        transforms,
+    from foliot.cli.check import Finding, rule
+    from foliot.cli.check.connections import (
+        check_broker,
+        check_database,
+        check_discord,
+        check_mongo,
+        check_redis,
+        check_scrapyd,
+        check_services,
     )
-    from foliot.cli.check.finding import Finding, rule
+    from foliot.cli.check.plugins import check_pipelines, check_tasks, check_transforms
+    from foliot.cli.check.processes import check_processes
+    from foliot.cli.check.settings import check_access, check_settings, unused
     from foliot.config.parse import SettingsError
     from foliot.config.settings import Settings
 
-    subjects = (settings, access, database, tasks, transforms, pipelines, redis, broker, scrapyd, grpc_services)
+    checks = (
+        *(
+            check_settings,
+            check_access,
+            check_database,
+            check_processes,
+            check_tasks,
+            check_transforms,
+            check_pipelines,
+        ),
+        *(check_redis, check_broker, check_scrapyd, check_services, check_discord, check_mongo),
+    )
     with one_line_errors():
-        findings = settings.unused()
+        findings = unused()
         try:
             loaded = Settings.load(os.environ, home=home)
         except SettingsError as wrong:
             findings += [Finding("error", complaint.field, rule(complaint)) for complaint in wrong.complaints]
         else:
-            for subject in (*subjects, discord, mongo):
-                result = subject.check(loaded)
+            for examine in checks:
+                result = examine(loaded)
                 findings += result if isinstance(result, list) else asyncio.run(result)
         findings.sort(key=lambda finding: LEVELS.index(finding.level))
         failed = any(finding.level == "error" for finding in findings)

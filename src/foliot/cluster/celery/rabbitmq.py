@@ -10,8 +10,7 @@ from typing import Any
 from kombu import Connection
 
 from foliot.cluster.celery import message
-from foliot.cluster.celery.app import PATIENCE, queue_of, step
-from foliot.cluster.celery.tls import bare, checked
+from foliot.cluster.celery.app import PATIENCE, bare, checked, queue_of, step
 from foliot.cluster.parcel import BrokerMessage
 from foliot.core.errors import Unavailable
 

@@ -12,40 +12,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from foliot.core.errors import Invalid
+from foliot.core.time.vocabulary import (
+    DAYS,
+    EVERY_SECOND,
+    FILLERS,
+    GROUPS,
+    HOURS,
+    MONTHS,
+    NUMBERS,
+    PLACES,
+    RHYTHMS,
+    SHORT,
+    UNITS,
+    VOCABULARY,
+)
 
 LIMIT = 200
-
-UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 0, "year": 0}
-SHORT = {"s": "second", "sec": "second", "secs": "second", "m": "minute", "min": "minute", "mins": "minute"} | {
-    "h": "hour",
-    "hr": "hour",
-    "hrs": "hour",
-    "d": "day",
-    "w": "week",
-}
-RHYTHMS = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
-DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10, "half": 0}
-PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
-HOURS = {"midnight": 0, "noon": 12, "midday": 12}
-FILLERS = frozenset(
-    {"at", "on", "the", "and", "of", ",", "each", "every", "in", "past", "clock", "o", "during", "only"}
-)
-GROUPS = {"weekday": (1, 2, 3, 4, 5), "workday": (1, 2, 3, 4, 5), "weekend": (6, 0)}
 
 _TOKEN = re.compile(
     r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?)?"  # a date, with or without a time
@@ -150,7 +132,7 @@ class _PhraseParser:
         meant = None
         if not message:
             message = f"{self.words[token.start : token.end]!r} is not understood"
-            near = difflib.get_close_matches(token.text, _VOCABULARY, n=1, cutoff=0.7)
+            near = difflib.get_close_matches(token.text, VOCABULARY, n=1, cutoff=0.7)
             meant = f"{self.words[: token.start]}{near[0]}{self.words[token.end :]}" if near else None
         return Invalid("words", message, got=self.words, position=(token.start, token.end), suggestion=meant)
 
@@ -173,6 +155,40 @@ def _number(text: str) -> int | None:
 def _digits(text: str) -> bool:
     """ASCII digits only: no other scripts, no superscripts."""
     return text.isascii() and text.isdigit()
+
+
+def _alternate(reading: _PhraseParser) -> bool:
+    """`every other tuesday`, `every second monday`: every two weeks; `every other day`: every two days.
+
+    `every second monday of the month` is a day of each month, and `every second` alone is a second.
+    """
+    if reading.text() not in {"every", "each"} or reading.text(1) not in EVERY_SECOND:
+        return False
+    said = reading.said
+    if (day := _named(reading.text(2), DAYS)) is not None:
+        if reading.text(3) == "of" and reading.text(1) != "other":
+            said.nth.append(f"{day}#2")
+            return reading.skip(3)
+        said.unit, said.number = "week", 2
+        said.weekdays.append(day)
+        return reading.skip(3)
+    unit = "week" if reading.text(2) == "fortnight" else _unit(reading.text(2))
+    if unit is None or len(reading.text(2)) < 3:
+        if reading.text(1) == "other":
+            reading.skip(2)
+            raise reading.complaint("must be followed by a day or a unit, as in 'every other tuesday'")
+        return False
+    said.unit, said.number = unit, 2
+    return reading.skip(3)
+
+
+def _fortnight(reading: _PhraseParser) -> bool:
+    """`fortnightly`, `every fortnight`."""
+    at = int(reading.text() in {"every", "each"})
+    if reading.text(at) not in {"fortnight", "fortnightly"}:
+        return False
+    reading.said.unit, reading.said.number = "week", 2
+    return reading.skip(at + 1)
 
 
 def _rhythm(reading: _PhraseParser) -> bool:
@@ -348,6 +364,8 @@ def _filler(reading: _PhraseParser) -> bool:
 
 _CLAUSES: tuple[Callable[[_PhraseParser], bool], ...] = (
     _date,
+    _alternate,
+    _fortnight,
     _nth,
     _month,
     _rhythm,
@@ -356,20 +374,5 @@ _CLAUSES: tuple[Callable[[_PhraseParser], bool], ...] = (
     _weekdays,
     _times,
     _filler,
-)
-_VOCABULARY = sorted(
-    {
-        *UNITS,
-        *(f"{unit}s" for unit in UNITS),
-        *RHYTHMS,
-        *DAYS,
-        *MONTHS,
-        *PLACES,
-        *HOURS,
-        *GROUPS,
-        "weekdays",
-        "weekends",
-    }
-    | {"every", "between", "tomorrow", "today", "from", "until"}
 )
 EXAMPLE = "every day at 02:30"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
 from foliot.core.time.fire_times import fires
-from foliot.core.time.natural_language import DAYS, EXAMPLE, UNITS, PhraseClauses, TimeOfDay, read_phrase
+from foliot.core.time.natural_language import EXAMPLE, PhraseClauses, TimeOfDay, read_phrase
 from foliot.core.time.trigger import TriggerType
+from foliot.core.time.vocabulary import DAYS, UNITS
 from foliot.core.time.zone import zone_info
 
 MIDNIGHT = TimeOfDay(0)
@@ -27,8 +28,11 @@ class ParsedTrigger:
     cron_expr: str | None = None
     interval_seconds: int | None = None
     run_at: datetime | None = None
+    start_at: datetime | None = None
+    """The first instant of an interval that has a time of day, or a day of the week."""
 
     def as_fields(self) -> dict[str, object]:
+        """Without `start_at`, which is no part of the rule."""
         named = {"cron_expr": self.cron_expr, "interval_seconds": self.interval_seconds, "run_at": self.run_at}
         return {"type": self.type.value, **{name: value for name, value in named.items() if value is not None}}
 
@@ -81,7 +85,7 @@ def _meant(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
     if phrase.unit in {"second", "minute", "hour"} and not phrase.times:
         return _often(phrase)
     if phrase.number > 1 and phrase.unit is not None:
-        return _seldom(phrase)
+        return _seldom(phrase, zone, now)
     return _daily(phrase)
 
 
@@ -157,14 +161,30 @@ def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _seldom(phrase: PhraseClauses) -> ParsedTrigger:
-    """Every n days or weeks: as an interval, because no cron expression keeps that across the end of a month."""
+def _seldom(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
+    """Every n days or weeks: as an interval, because no cron expression keeps that across the end of a month.
+
+    With a time or a day it begins at the first such moment after now; an interval keeps real time from there on.
+    """
+    if phrase.unit == "month" and not 12 % phrase.number and not phrase.months:
+        return _daily(replace(phrase, months=list(range(1, 13, phrase.number)), number=1))
     seconds = UNITS[phrase.unit or "day"]
     if not seconds:
         raise _NoSuchTrigger(f"no trigger counts {phrase.unit}s; name them", "on the 1st of january and july at 9")
-    if phrase.times or phrase.weekdays or phrase.days or phrase.months or phrase.between:
-        raise _NoSuchTrigger(f"every {phrase.number} {phrase.unit}s is counted from the start: it keeps no time of day")
-    return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=phrase.number * seconds)
+    every = f"every {phrase.number} {phrase.unit}s"
+    if phrase.days or phrase.nth or phrase.months or phrase.between or phrase.minute is not None:
+        raise _NoSuchTrigger(f"{every} is an interval: it can keep a day of the week and a time, nothing else")
+    if len(set(phrase.weekdays)) > 1 or len(set(phrase.times)) > 1:
+        raise _NoSuchTrigger(f"{every} is an interval with one day and one time: make a schedule for each")
+    if phrase.weekdays and phrase.unit != "week":
+        raise _NoSuchTrigger(f"{every} does not keep a day of the week", "every other monday at 9")
+    interval = ParsedTrigger(TriggerType.INTERVAL, interval_seconds=phrase.number * seconds)
+    if not phrase.weekdays and not phrase.times:
+        return interval
+    at = phrase.times[0] if phrase.times else MIDNIGHT
+    day = str(phrase.weekdays[0]) if phrase.weekdays else "*"
+    first = fires(f"{at.second} {at.minute} {at.hour} * * {day}", zone).after(now)
+    return replace(interval, start_at=first)
 
 
 def _daily(phrase: PhraseClauses) -> ParsedTrigger:

@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.core.time.cron import parse
 from foliot.core.time.fire_times import EPOCH, SECOND
-from foliot.core.time.trigger import Cron, Trigger
+from foliot.core.time.trigger import Cron, FixedInterval, Trigger
 from foliot.core.time.wall_clock import WallTimes
 from foliot.core.time.zone import OffsetSpan, spans, zone_info
 
 TICK = timedelta(microseconds=1)
 YEAR = timedelta(days=366)
 FARTHEST = 10 * YEAR
+DAY = 86_400
 MOST_NOTES = 20
 MOST_TIMES = 3
 
@@ -51,6 +52,9 @@ def preview(trigger: Trigger, moment: datetime, count: int) -> TriggerOutlook:
 def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
     """One line for each clock change that concerns the trigger, in the span shown and at least the next year."""
     rule = trigger.rule
+    if isinstance(rule, FixedInterval):
+        yield from _interval_notes(rule, moment)
+        return
     if not isinstance(rule, Cron):
         return
     until = min(max(last, moment + YEAR), moment + FARTHEST)
@@ -67,6 +71,26 @@ def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
         if change > moment and span.offset != span.before and (note := _note(times, span, rule.zone)):
             found += 1
             yield note
+
+
+def _interval_notes(rule: FixedInterval, moment: datetime) -> Iterator[str]:
+    """An interval of whole days changes its time of day with the clocks: said for the next change."""
+    first = rule.after(moment)
+    if rule.seconds % DAY or first is None:
+        return
+    zone = zone_info(rule.zone)
+    for span in spans(rule.zone, (first - EPOCH) // SECOND):
+        change = EPOCH + timedelta(seconds=span.start)
+        if change > moment + YEAR:
+            return
+        if change > first and span.offset != span.before and (then := rule.after(change - TICK)) is not None:
+            before, after = first.astimezone(zone), then.astimezone(zone)
+            if (before.hour, before.minute) != (after.hour, after.minute):
+                yield (
+                    f"An interval keeps real time: after the clocks change in {rule.zone}, it runs at {after:%H:%M} "
+                    f"instead of {before:%H:%M}, from {after:%Y-%m-%d} on"
+                )
+            return
 
 
 def _note(times: WallTimes, span: OffsetSpan, zone: str) -> str | None:

@@ -15,18 +15,25 @@ class StopReason(StrEnum):
     CANCEL = "cancel"
     LEASE = "lease"
     SHUTDOWN = "shutdown"
+    UNSTARTED = "unstarted"
+    """It was claimed ahead of a slot, and did not get one in time."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class RunningAttempt(AttemptLog):
     """The state of an attempt while it runs."""
 
+    claimed_at: float
+    """By the loop's clock."""
     leased_at: float
-    hard_at: float
     limit: float
+    hard_at: float = float("inf")
+    """When its time limit is over; it counts from the start."""
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
     stop: StopReason | None = None
+    waiting: bool = False
+    """Claimed ahead: it has no slot yet, and nothing of it has started."""
     performing: bool = True
     landing: bool = False
     """It has ended with more lines than an ending should carry: the log writer goes on writing them."""

@@ -16,7 +16,7 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.model.event import LINE_LIMIT, EventLine, EventType
-from foliot.engine.model.run import AttemptError, Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
+from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.ports import ActionContext, SaveHandle, StaleAttempt
 from foliot.engine.sql.parked import SqlParked
@@ -99,6 +99,8 @@ class AttemptLog:
 
     def hide(self, *values: str) -> None:
         """Redact these values in everything that is stored of this attempt."""
+        if not values:
+            return
         self.hidden += values
         self.redactor = Redactor.of(self.hidden, self.base)
 
@@ -111,7 +113,7 @@ class AttemptLog:
             case Succeeded():
                 return replace(outcome, result=document(outcome.result), response=document(outcome.response))
             case Failed(problem):
-                clean = AttemptError(problem.code, self.redactor.text(problem.message))
+                clean = replace(problem, message=self.redactor.text(problem.message))
                 return replace(outcome, problem=clean, response=document(outcome.response))
             case Parked(handle=handle, items=items):
                 return replace(outcome, handle=document(dict(handle)), items=[document(item) for item in items])

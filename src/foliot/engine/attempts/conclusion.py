@@ -7,14 +7,14 @@ from datetime import datetime
 
 import structlog
 
-from foliot.cluster.task_view import MonitoredTask, MonitoredTaskEnd
+from foliot.cluster.parcel import MonitoredTask, MonitoredTaskEnd
 from foliot.core.failure_fingerprint import host_in
 from foliot.engine.broker.ports import Monitor
 from foliot.engine.counters import EngineCounters
 from foliot.engine.model.event import EventLine
 from foliot.engine.model.outcome import AttemptFacts, given_up, judge
 from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import Ended, Lost, RunState, is_test
+from foliot.engine.model.run import FAILURES, Ended, Lost, RunState, is_test
 from foliot.engine.model.views import AttemptEnding, ClaimedRun
 
 log = structlog.get_logger("foliot.engine")
@@ -46,7 +46,7 @@ def conclude(
         lost=isinstance(outcome, Lost),
         lines=lines,
         given_up=given_up(replay=claimed.replay),
-        host=host_in(str(claimed.config.get("url", ""))),
+        host=host_in(str(claimed.config.get("url", ""))) if verdict.state in FAILURES else None,
     )
 
 

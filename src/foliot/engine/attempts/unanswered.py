@@ -36,18 +36,25 @@ def hopeless(claimed: ClaimedRun) -> Failed:
 
 
 def stopped(flight: RunningAttempt, error: asyncio.CancelledError) -> Ended | None:
+    if flight.stop is not None:
+        return told_to_stop(flight)
+    if flight.task is not None and not flight.task.cancelling():
+        # The attempt was not stopped by us: the action let a cancellation of its own escape.
+        return crashed(flight, error)
+    raise error
+
+
+def told_to_stop(flight: RunningAttempt) -> Ended | None:
+    """The outcome of an attempt that was told to stop, before it started or since."""
     match flight.stop:
         case StopReason.CANCEL:
             return Cancelled("cancelled on request")
         case StopReason.SHUTDOWN:
             return HandedBack()
-        case StopReason.LEASE:
+        case StopReason.UNSTARTED:
+            return HandedBack("no slot was free in time, so it was not started")
+        case StopReason.LEASE | None:
             return None
-        case None:
-            if flight.task is not None and not flight.task.cancelling():
-                # The attempt was not stopped by us: the action let a cancellation of its own escape.
-                return crashed(flight, error)
-            raise error
 
 
 def timed_out(limit: float) -> Failed:

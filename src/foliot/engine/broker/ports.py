@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from foliot.cluster.parcel import BrokerMessage, Receive
-from foliot.cluster.task_view import MonitoredTask, MonitoredTaskEnd
+from foliot.cluster.parcel import BrokerMessage, MonitoredTask, MonitoredTaskEnd, Receive
 
 
 class Broker(Protocol):

@@ -6,14 +6,18 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from foliot.core.document import Fields
+from annotated_types import Interval
+
+from foliot.core.declaration import Described, Parsed, Wire, declared, read_fields
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import Failed, Lost
 
 MAX_RETRIES = 100
 MAX_DELAY = 7 * 24 * 3600.0
+LONGEST_DELAY = 600.0
+"""Default of `max_delay_seconds`."""
 RETRY_AFTER_CAP = timedelta(hours=1)
 """Upper limit for the Retry-After of a target."""
 
@@ -40,16 +44,20 @@ class NoRetry:
     dead_letter: bool
 
 
+_FIRST = Described({"description": "3 means one first attempt and three retries."})
+_FINAL = Described({"description": "Whether a final failure becomes a dead letter; otherwise the run is `failed`."})
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """`max_retries` = 3 means one first attempt and three more."""
 
     strategy: BackoffStrategy = BackoffStrategy.EXPONENTIAL
-    max_retries: int = 3
-    delay_seconds: float = 10.0
-    max_delay_seconds: float = 600.0
-    jitter: float = 0.1
-    dead_letter: bool = True
+    max_retries: Annotated[int, Interval(ge=0, le=MAX_RETRIES), _FIRST] = 3
+    delay_seconds: Annotated[float, Interval(ge=0, le=MAX_DELAY)] = 10.0
+    max_delay_seconds: Annotated[float, Interval(ge=0, le=MAX_DELAY)] = LONGEST_DELAY
+    jitter: Annotated[float, Interval(ge=0, le=1)] = 0.1
+    dead_letter: Annotated[bool, _FINAL] = True
 
     @property
     def max_attempts(self) -> int:
@@ -97,21 +105,20 @@ class RetryPolicy:
     @classmethod
     def from_dict(cls, raw: object) -> RetryPolicy:
         """Parses a policy; missing fields keep their defaults."""
-        fields = Fields.of("retry_policy", raw)
-        standard = cls()
-        delay = fields.number("delay_seconds", standard.delay_seconds, low=0, high=MAX_DELAY)
-        most = max(delay, standard.max_delay_seconds)
-        policy = cls(
-            strategy=fields.choice("strategy", BackoffStrategy, standard.strategy),
-            max_retries=fields.integer("max_retries", standard.max_retries, low=0, high=MAX_RETRIES),
-            delay_seconds=delay,
-            max_delay_seconds=fields.number("max_delay_seconds", most, low=0, high=MAX_DELAY),
-            jitter=fields.number("jitter", standard.jitter, low=0, high=1),
-            dead_letter=fields.flag("dead_letter", default=standard.dead_letter),
-        )
-        fields.finish()
-        if policy.max_delay_seconds < policy.delay_seconds and "max_delay_seconds" in fields.raw:
+        given = read_fields(RetryPolicy, raw, "retry_policy")
+        given.setdefault("max_delay_seconds", max(given.get("delay_seconds", 0.0), LONGEST_DELAY))
+        policy = RetryPolicy(**given)
+        if policy.max_delay_seconds < policy.delay_seconds:
             raise Invalid(
                 "retry_policy.max_delay_seconds", "must not be less than delay_seconds", got=policy.max_delay_seconds
             )
         return policy
+
+
+@declared(frozen=True)
+class RetrySettings(RetryPolicy):
+    """Delay before retry n: exponential delay·2^(n-1), linear delay·n, fixed delay."""
+
+
+RetryField = Annotated[RetryPolicy, Wire(RetrySettings | None), Parsed(lambda _, got: RetryPolicy.from_dict(got))]
+"""The retry policy of a request or of a stored spec."""

@@ -100,9 +100,16 @@ class AttemptError:
 
     code: str
     message: str
+    cause: str | None = None
+    """A finer word than the code, where there is one: `connect_refused` of a target that is `target_unreachable`."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {"code": self.code, "message": self.message}
+        document = {"code": self.code, "message": self.message}
+        return document if self.cause is None else document | {"cause": self.cause}
+
+
+EXCHANGE = "exchange"
+"""Key in the response of an attempt: the request that was sent (`request`) and how long its phases took (`timing`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from foliot.core.document import Fields
+from annotated_types import Interval, MaxLen
+
+from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared, read, read_fields
+from foliot.core.document import check_integer
 from foliot.core.errors import Invalid
+from foliot.core.queue_name import DEFAULT_QUEUE, Priority, Queue
 from foliot.core.time.trigger import Cron, FixedInterval, OneOff, Trigger, TriggerType
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.retry import RetryField, RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
 
 MAX_WINDOW = 30 * 24 * 3600
@@ -22,6 +26,9 @@ MAX_GRACE = 3600
 MAX_CATCHUP = 1000
 MAX_TIMEOUT = 7 * 24 * 3600
 MAX_JITTER = 24 * 3600
+MAX_RUNS = 2**31 - 1
+GRACE = 60
+"""Default of `grace_seconds`, where the window is no shorter."""
 BUFFER = 100
 """How many runs of one schedule `buffer_all` lets wait."""
 
@@ -65,14 +72,17 @@ class CatchupMode(StrEnum):
     ALL = "all"
 
 
+_GRACE = Described({"description": "Instants less late than this always run."})
+
+
 @dataclass(frozen=True, slots=True)
 class Catchup:
     """Late is not missed: less than `grace_seconds` late always runs; older instants are judged by `mode`."""
 
     mode: CatchupMode = CatchupMode.LATEST
-    window_seconds: int = 3600
-    max_runs: int = 10
-    grace_seconds: int = 60
+    window_seconds: Annotated[int, Interval(ge=1, le=MAX_WINDOW)] = 3600
+    max_runs: Annotated[int, Interval(ge=1, le=MAX_CATCHUP)] = 10
+    grace_seconds: Annotated[int, Interval(ge=1, le=MAX_GRACE), _GRACE] = GRACE
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -84,32 +94,65 @@ class Catchup:
 
     @classmethod
     def from_dict(cls, raw: object) -> Catchup:
-        fields = Fields.of("catchup", raw)
-        window = fields.integer("window_seconds", 3600, low=1, high=MAX_WINDOW)
-        catchup = cls(
-            mode=fields.choice("mode", CatchupMode, CatchupMode.LATEST),
-            window_seconds=window,
-            max_runs=fields.integer("max_runs", 10, low=1, high=MAX_CATCHUP),
-            grace_seconds=fields.integer("grace_seconds", min(60, window), low=1, high=min(MAX_GRACE, window)),
-        )
-        fields.finish()
+        given = read_fields(Catchup, raw, "catchup")
+        catchup = Catchup(**given)
+        window = catchup.window_seconds
+        if "grace_seconds" not in given:
+            return replace(catchup, grace_seconds=min(GRACE, window))
+        check_integer("catchup.grace_seconds", catchup.grace_seconds, 1, min(MAX_GRACE, window))
         return catchup
 
 
+@declared(frozen=True)
+class CatchupSettings(Catchup):
+    """What happens to instants that passed while no scheduler was running."""
+
+
+CatchupField = Annotated[Catchup, Wire(CatchupSettings | None), Parsed(lambda _, got: Catchup.from_dict(got))]
+"""The catch-up policy of a request or of a stored spec."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulePolicies:
+    """What a schedule has beside its trigger, action and retries.
+
+    Requests, the stored spec, gRPC messages and pipeline files take these fields from here: a new one is declared here,
+    and in the answer (`features/schedules/schema.py`).
+    """
+
+    __slots__ = ()
+
+    overlap: Annotated[Overlap, OR_NULL] = Overlap.SKIP
+    catchup: CatchupField = field(default_factory=Catchup)
+    queue: Queue = DEFAULT_QUEUE
+    priority: Annotated[Priority, Described({"description": "1 is most urgent."})] = DEFAULT_PRIORITY
+    timeout_seconds: Annotated[int | None, Interval(ge=1, le=MAX_TIMEOUT)] = None
+    jitter_seconds: Annotated[int, Interval(ge=0, le=MAX_JITTER), OR_NULL] = 0
+    max_runs: Annotated[int | None, Interval(ge=1, le=MAX_RUNS)] = None
+
+    def policies(self) -> dict[str, Any]:
+        """As fields of a document."""
+        values = {name: getattr(self, name) for name in POLICIES}
+        return values | {"overlap": self.overlap.value, "catchup": self.catchup.as_dict()}
+
+
+POLICIES = tuple(each.name for each in fields(SchedulePolicies))
+"""Their names."""
+
+
+def _stored_trigger(_path: str, got: Any) -> Trigger:
+    if isinstance(got, Mapping) and got.get("type") == TriggerType.INTERVAL:
+        got = {**got, "anchor": _EPOCH.isoformat()}
+    return Trigger.from_dict(got)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleSpec:
+class ScheduleSpec(SchedulePolicies):
     """Everything the engine needs to fire a schedule; one version of it never changes."""
 
-    trigger: Trigger
-    kind: str
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    overlap: Overlap = Overlap.SKIP
-    catchup: Catchup = field(default_factory=Catchup)
-    queue: str = "default"
-    priority: int = DEFAULT_PRIORITY
-    timeout_seconds: int | None = None
-    jitter_seconds: int = 0
-    max_runs: int | None = None
+    trigger: Annotated[Trigger, Parsed(_stored_trigger)]
+    kind: Annotated[str, MaxLen(64)]
+    retry: RetryField = field(default_factory=RetryPolicy)
 
     @property
     def type(self) -> TriggerType:
@@ -132,18 +175,7 @@ class ScheduleSpec:
         """The stored form. The anchor of an interval is kept beside it, so that like schedules share one text."""
         trigger = self.trigger.as_dict()
         trigger.pop("anchor", None)
-        raw = {
-            "trigger": trigger,
-            "kind": self.kind,
-            "retry": self.retry.as_dict(),
-            "overlap": self.overlap.value,
-            "catchup": self.catchup.as_dict(),
-            "queue": self.queue,
-            "priority": self.priority,
-            "timeout_seconds": self.timeout_seconds,
-            "jitter_seconds": self.jitter_seconds,
-            "max_runs": self.max_runs,
-        }
+        raw = {"trigger": trigger, "kind": self.kind, "retry": self.retry.as_dict(), **self.policies()}
         return json.dumps(raw, separators=(",", ":"), sort_keys=True)
 
     @property
@@ -166,24 +198,7 @@ def _load(text: str) -> ScheduleSpec:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Invalid("spec", f"is not JSON ({error})", got=text[:100]) from None
-    fields = Fields.of("spec", raw)
-    trigger = fields.value("trigger")
-    if isinstance(trigger, Mapping) and trigger.get("type") == TriggerType.INTERVAL:
-        trigger = {**trigger, "anchor": _EPOCH.isoformat()}
-    spec = ScheduleSpec(
-        trigger=Trigger.from_dict(trigger),
-        kind=fields.text("kind", "", most=64),
-        retry=RetryPolicy.from_dict(fields.value("retry")),
-        overlap=fields.choice("overlap", Overlap, Overlap.SKIP),
-        catchup=Catchup.from_dict(fields.value("catchup")),
-        queue=fields.text("queue", "default", most=64),
-        priority=fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10),
-        timeout_seconds=fields.integer("timeout_seconds", 0, low=1, high=MAX_TIMEOUT) or None,
-        jitter_seconds=fields.integer("jitter_seconds", 0, low=0, high=MAX_JITTER),
-        max_runs=fields.integer("max_runs", 0, low=1, high=2**31 - 1) or None,
-    )
-    fields.finish()
-    return spec
+    return read(ScheduleSpec, raw, "spec")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

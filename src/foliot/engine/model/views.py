@@ -89,6 +89,20 @@ class AttemptEnding:
 
 
 @dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A run that has reached a final state, for what features do in the transaction that ends it."""
+
+    run_id: str
+    tenant_id: str
+    schedule_id: str | None
+    kind: str
+    origin: str
+    state: RunState
+    at: datetime
+    error: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class EndingsResult:
     """What became of a batch of endings."""
 
@@ -96,6 +110,9 @@ class EndingsResult:
     """The stored state of each run: a concurrent cancellation is seen only under the row's lock."""
     stale: frozenset[str]
     released: int = 0
+    ended: Sequence[RunEnded] = ()
+    topics: frozenset[str] = frozenset()
+    """What to wake after the commit, besides readers of the runs."""
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -199,6 +216,8 @@ class AttemptView:
     error: Mapping[str, Any] | None
     response: Mapping[str, Any] | None
     retry_at: datetime | None
+    request: Mapping[str, Any] | None = None
+    timing: Mapping[str, float | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,22 @@ ROW = (
 )
 
 
-class VersionCache(dict[tuple[str, int], tuple[ScheduleSpec | None, Mapping[str, Any], str | None]]):
+@dataclass(slots=True)
+class LoadedVersion:
+    """One version of a schedule, as it is stored."""
+
+    spec: ScheduleSpec | None
+    action: Mapping[str, Any]
+    fault: str | None = None
+    plain: UnsealedAction | None = None
+    """The action, opened, if it holds no credential: what is secret is decrypted anew each time."""
+
+
+_GONE = LoadedVersion(None, {}, "its schedule's version is gone")
+_NONE = LoadedVersion(None, {})
+
+
+class VersionCache(dict[tuple[str, int], LoadedVersion]):
     """Versions of schedules that were read once; they never change."""
 
 
@@ -85,20 +100,16 @@ class SqlClaimedRows(Statements):
         for row in await self.conn.execute(_versions(self.dialect), wanted_ids):
             try:
                 fault = "its action is not JSON" if isinstance(row.action, DamagedDocument) else None
-                self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, fault)
+                loaded = LoadedVersion(load_spec(row.spec, row.anchor), row.action, fault)
             except Invalid as error:
-                self.versions[row.schedule_id, row.version] = (None, {}, str(error))
+                loaded = LoadedVersion(None, {}, str(error))
+            self.versions[row.schedule_id, row.version] = loaded
 
     def claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> ClaimedRun:
         """The row as claimed under this fence, with its action; `load` it first."""
-        absent: tuple[ScheduleSpec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
-        spec, config, fault = (
-            self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)
-        )
-        if isinstance(row.action, DamagedDocument):
-            fault = "its action is not JSON"
-        config = row.action if row.action is not None else config
-        opened = UnsealedAction(config) if self.sealer is None else self.sealer.open(row.tenant_id, config)
+        loaded = self.versions.get((row.schedule_id, row.version), _GONE) if row.schedule_id else _NONE
+        fault = "its action is not JSON" if isinstance(row.action, DamagedDocument) else loaded.fault
+        opened = self._opened(row, loaded)
         return ClaimedRun(
             fence=fence,
             tenant_id=row.tenant_id,
@@ -112,10 +123,25 @@ class SqlClaimedRows(Statements):
             ready_at=row.ready_at,
             started_at=started_at,
             cancel_requested=row.cancel_requested,
-            spec=spec,
+            spec=loaded.spec,
             config=opened.action,
             fault=fault,
             hidden=opened.hidden,
             locked=opened.locked,
             replay=row.origin == Origin.REPLAY,
         )
+
+    def _opened(self, row: Any, loaded: LoadedVersion) -> UnsealedAction:
+        if row.action is None and loaded.plain is not None:
+            return loaded.plain
+        action = loaded.action if row.action is None else row.action
+        opened = UnsealedAction(action) if self.sealer is None else self.sealer.open(row.tenant_id, action)
+        if (
+            row.action is None
+            and not opened.hidden
+            and not opened.locked
+            and loaded is not _GONE
+            and loaded is not _NONE
+        ):
+            loaded.plain = opened
+        return opened

@@ -259,7 +259,8 @@ class SqlClaims(Statements):
         return set((await self.conn.execute(query)).scalars())
 
     async def finish(self, endings: Sequence[AttemptEnding], now: datetime) -> EndingsResult:
-        return await ends.finish(self.conn, self.dialect, endings, now)
+        result = await ends.finish(self.conn, self.dialect, endings, now)
+        return await self.tx.cache(ends.EndingHooks).after(self.tx, result, now)
 
     async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[ClaimedRun]:
         """Runs whose lease ran out, by our clock and the database's, locked, as their last holder had them.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -11,14 +12,18 @@ from typing import Any
 from sqlalchemy import Select, bindparam, func, literal_column, select
 
 from foliot.core.ids import RUN, new_id
+from foliot.db.batch_statements import Change
 from foliot.db.columns import Moment
-from foliot.db.dialects import Change, Dialect
+from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
+from foliot.engine.model.ledger import LedgerKind
+from foliot.engine.model.planned_counts import StepBudget
+from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade
 from foliot.engine.model.run import Origin, RunState, order_key
 from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
 from foliot.engine.model.settle import DueSchedule, NewRun, OpenRun, SchedulePlan
 from foliot.engine.model.views import PlansRecorded
-from foliot.engine.sql import batch_rows
+from foliot.engine.sql import batch_rows, quarter_counts
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
 
@@ -125,7 +130,7 @@ class SqlFiring(Statements):
         if runs_made:
             moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(runs_made, now)))
         else:
-            moved = await self.dialect.update(self.conn, *_advanced(plans))
+            moved = await self.dialect.update(self.conn, *_advanced(plans)[:3])
         if moved != len(plans):
             # Impossible under the row lock; without it another process settled these instants first.
             raise RuntimeError(f"{len(plans) - moved} of {len(plans)} cursors moved while their rows were locked")
@@ -150,7 +155,9 @@ class SqlFiring(Statements):
             "reason": [entry.reason.value for _, entry in entries],
             "skipped_by": [entry.by for _, entry in entries],
         }
-        await self.dialect.insert(self.conn, ledger, columns, conflict="add")
+        missed = {(due.id, due.tenant_id): entry.last for due, entry in entries if entry.fate is LedgerKind.MISSED}
+        counts = quarter_counts.unmade_rows(_unmade(plans), missed)
+        await self.dialect.insert_all(self.conn, [(ledger, columns, "add"), *counts])
 
     async def _complete(self, plans: Sequence[SchedulePlan]) -> None:
         done = [plan for plan in plans if plan.status is ScheduleStatus.COMPLETED]
@@ -168,6 +175,18 @@ class SqlFiring(Statements):
     async def next_due(self) -> datetime | None:
         next_at: datetime | None = await self.conn.scalar(_NEXT_DUE)
         return next_at
+
+
+def _unmade(plans: Sequence[SchedulePlan]) -> Counter[Key]:
+    """In which quarters the instants lie that make no run. An entry that goes on from the last one begins there, but
+    what it adds begins with the first instant that was due.
+    """
+    counts, budget = Counter[Key](), StepBudget(UNMADE_STEPS)
+    for plan in plans:
+        added = [replace(entry, first=max(entry.first, plan.due.next_at)) for entry in plan.ledger]
+        trigger = None if plan.spec is None else plan.spec.trigger
+        counts += count_unmade(plan.due.tenant_id, trigger, added, budget)
+    return counts
 
 
 Made = tuple[DueSchedule, ScheduleSpec, NewRun]
@@ -191,7 +210,7 @@ def _advanced(plans: Sequence[SchedulePlan]) -> Change:
     if any(plan.due.ahead_until for plan in plans):
         values["ahead_until"] = [plan.ahead_until for plan in plans]
     keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
-    return schedules, keys, values
+    return Change(schedules, keys, values)
 
 
 def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -14,9 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.db.columns import Document, Moment
 from foliot.db.dialects import Dialect
+from foliot.db.transaction import Transaction
 from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
-from foliot.engine.model.views import AttemptEnding, EndingsResult
-from foliot.engine.sql import batch_rows, metric_counters
+from foliot.engine.model.views import AttemptEnding, EndingsResult, RunEnded
+from foliot.engine.sql import batch_rows, quarter_counts
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import attempts, log_chunks, runs
@@ -44,6 +45,10 @@ _HELD = (
     runs.c.cancel_requested,
     runs.c.poll_at,
     runs.c.handle.is_not(None).label("noted"),
+    runs.c.created_at,
+    runs.c.scheduled_for,
+    runs.c.due_at,
+    runs.c.started_at,
 )
 
 
@@ -91,15 +96,39 @@ async def finish(
             # Our own fence on an ended run: this ending was committed before and its acknowledgement was lost.
             repeated[row.id] = RunState(row.state)
     states = repeated | {row.id: ending.state for row, ending in held}
-    released = 0
+    released, final = 0, list[RunEnded]()
     if held:
         await _write(conn, dialect, held, parked=parked)
         ended = [row for row, ending in held if ending.state.final]
         freed = {row.schedule_id for row in ended if row.schedule_id is not None}
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
         await _resolve(conn, dialect, held)
-        await metric_counters.add_ended(conn, dialect, [ending.state for _, ending in held])
-    return EndingsResult(states, frozenset(by_id) - states.keys(), released)
+        ends = [(row, ending.state, ending.at) for row, ending in held if ending.state.final]
+        await quarter_counts.add_ended(conn, dialect, ends)
+        final = [_ended(row, ending) for row, ending in held if ending.state.final]
+    return EndingsResult(states, frozenset(by_id) - states.keys(), released, final)
+
+
+def _ended(row: Any, ending: AttemptEnding) -> RunEnded:
+    return RunEnded(row.id, row.tenant_id, row.schedule_id, row.kind, row.origin, ending.state, ending.at, ending.error)
+
+
+EndingHook = Callable[[Transaction, Sequence[RunEnded], datetime], Awaitable[Collection[str]]]
+"""What a feature does in the transaction that ends runs; answers topics to wake after the commit."""
+
+
+class EndingHooks:
+    """The hooks of a process, kept with its database (`Transaction.cache`)."""
+
+    def __init__(self, *hooks: EndingHook) -> None:
+        self._hooks = hooks
+
+    async def after(self, tx: Transaction, result: EndingsResult, now: datetime) -> EndingsResult:
+        """Run them on the runs that have ended; an error rolls the endings back, and they are written again."""
+        if not result.ended or not self._hooks:
+            return result
+        topics = [topic for hook in self._hooks for topic in await hook(tx, result.ended, now)]
+        return replace(result, topics=result.topics | frozenset(topics))
 
 
 async def _write(
@@ -187,7 +216,15 @@ async def cancel_runs(
     *,
     at_once: Sequence[str] = (),
 ) -> int:
-    """Cancel waiting runs now; request it of running ones, or, `at_once`, end them without their attempt."""
+    """Cancel waiting runs now; request it of running ones, or, `at_once`, end them without their attempt.
+
+    Returns how many were open.
+    """
+    among = (dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
+    query = dialect.lock(select(*quarter_counts.COUNTED, runs.c.state).where(*among).order_by(runs.c.id))
+    found = (await conn.execute(query)).all()
+    if not found:
+        return 0
     error = {"code": "cancelled", "message": reason}
     cut = dialect.among(runs.c.id, at_once)
     ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)
@@ -198,9 +235,9 @@ async def cancel_runs(
     def when(value: Any, column: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
         return column, case((ends, value), else_=column)
 
-    changed = await conn.execute(
+    await conn.execute(
         update(runs)
-        .where(dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
+        .where(*among)
         # Assignments run left to right on MariaDB: each must see what it needs before that changes.
         .ordered_values(
             (
@@ -227,7 +264,9 @@ async def cancel_runs(
     )
     if at_once:
         await _cut_off(conn, dialect, at_once, now, error)
-    return changed.rowcount
+    ended = [(row, RunState.CANCELLED, now) for row in found if row.state in CLAIMABLE or row.id in set(at_once)]
+    await quarter_counts.add_ended(conn, dialect, ended)
+    return len(found)
 
 
 async def _cut_off(

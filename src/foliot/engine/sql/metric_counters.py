@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import tallies
 
 _HISTOGRAMS = ("lateness", "start_lateness", "duration")
 _COUNTERS = ("fired", "replaced", "stale_writes")
 _MICRO = 1_000_000
 
-_SLOT = random.randrange(16)  # noqa: S311 -- spreads processes, hides nothing
+SLOT = random.randrange(16)  # noqa: S311 -- spreads processes, hides nothing
 """The rows that this process adds to."""
 
 
-async def add(conn: AsyncConnection, dialect: Dialect, counts: Mapping[str, int]) -> None:
-    """Add to counters; always in the same order, so that concurrent writers cannot deadlock."""
+def columns(counts: Mapping[str, int]) -> dict[str, list[Any]]:
+    """Rows that add to counters; always in the same order, so that concurrent writers cannot deadlock."""
     names = sorted(counts)
-    if names:
-        columns = {"name": names, "slot": [_SLOT] * len(names), "value": [counts[name] for name in names]}
-        await dialect.insert(conn, tallies, columns, conflict="sum")
+    return {"name": names, "slot": [SLOT] * len(names), "value": [counts[name] for name in names]}
 
 
-async def add_ended(conn: AsyncConnection, dialect: Dialect, states: Sequence[RunState], *, by: int = 1) -> None:
-    """Count runs into their final states, or, with -1, out of them; open ones are not counted."""
-    counts = Counter(f"runs.{state.value}" for state in states if state.final)
-    await add(conn, dialect, {name: by * count for name, count in counts.items()})
+async def add(conn: AsyncConnection, dialect: Dialect, counts: Mapping[str, int]) -> None:
+    """Add to counters."""
+    if counts:
+        await dialect.insert(conn, tallies, columns(counts), conflict="sum")
 
 
 async def total(conn: AsyncConnection) -> dict[str, Any]:

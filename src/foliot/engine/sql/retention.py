@@ -22,7 +22,7 @@ from foliot.engine.model.ledger import LedgerKind, LedgerReason
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus, load_spec
-from foliot.engine.sql import metric_counters, stored_bytes
+from foliot.engine.sql import metric_counters, quarter_counts, stored_bytes
 from foliot.engine.sql.tables import ledger, nodes, runs, schedules, versions
 from foliot.engine.sql.version_pruner import VersionPruner
 
@@ -54,12 +54,17 @@ class SqlRetention(Statements):
 
     async def _delete(self, old: Sequence[Any]) -> None:
         await self._remember([row for row in old if row.scheduled_for is not None])
-        await metric_counters.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
         for _, table in sorted(metadata.tables.items()):
             if (forget := table.info.get(FORGET_RUNS)) is not None:
                 await forget(self.conn, self.dialect, table, old)
         ids = [row.id for row in old]
         await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
+        ended = [(row, RunState(row.state), row.finished_at) for row in old]
+        await quarter_counts.add_ended(self.conn, self.dialect, ended, by=-1)
+
+    async def forget_counts(self, before: datetime, limit: int) -> int:
+        """Delete counts per quarter before this moment that add up to nothing."""
+        return await quarter_counts.forget(self.conn, self.dialect, before, limit)
 
     async def _remember(self, old: Sequence[Any]) -> None:
         """Write the pruned instants into the ledger, as ranges that hold nothing else."""
@@ -239,12 +244,9 @@ async def waiting_by_queue(conn: AsyncConnection, *mine: ColumnElement[bool]) ->
 
 
 _PRUNED = (
-    runs.c.id,
-    runs.c.tenant_id,
-    runs.c.schedule_id,
+    *quarter_counts.COUNTED,
     runs.c.version,
-    runs.c.scheduled_for,
-    runs.c.created_at,
+    runs.c.finished_at,
     runs.c.state,
     runs.c.resolved_by,
     runs.c.poll_at,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.model.ledger import LedgerEntry
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.planned_counts import StepBudget
+from foliot.engine.model.quarter_counts import UNMADE_STEPS, count_unmade
 from foliot.engine.model.run import RunState, order_key
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RewindResult
+from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
+
+_TICK = timedelta(microseconds=1)
 
 
 async def rewind(
@@ -21,7 +26,7 @@ async def rewind(
 ) -> RewindResult:
     """Nothing of this schedule lies beyond `now` afterwards. `cut`: the entries across it, as they end there."""
     await _spans(conn, schedule.id, now)
-    await _ledger(conn, schedule.id, now, cut)
+    await _ledger(conn, dialect, schedule, now, cut)
     early = await _detach(conn, dialect, schedule.id, now)
     mine = (runs.c.schedule_id == schedule.id, runs.c.scheduled_for <= now)
     last: datetime | None = await conn.scalar(select(func.max(runs.c.scheduled_for)).where(*mine))
@@ -40,12 +45,28 @@ async def _spans(conn: AsyncConnection, schedule_id: str, now: datetime) -> None
     await conn.execute(update(spans).where(mine, spans.c.start_at > now).values(start_at=now))
 
 
-async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: Sequence[LedgerEntry]) -> None:
-    mine = ledger.c.schedule_id == schedule_id
+async def _ledger(
+    conn: AsyncConnection, dialect: Dialect, schedule: Schedule, now: datetime, cut: Sequence[LedgerEntry]
+) -> None:
+    mine = ledger.c.schedule_id == schedule.id
+    columns = (ledger.c.first_at, ledger.c.last_at, ledger.c["count"].label("instants"), ledger.c.fate, ledger.c.reason)
+    kept = {(entry.first, entry.fate): entry.count for entry in cut}
+    beyond = [
+        LedgerEntry(
+            max(row.first_at, now + _TICK),
+            row.last_at,
+            row.instants - kept.get((row.first_at, LedgerKind(row.fate)), 0),
+            LedgerKind(row.fate),
+            LedgerReason(row.reason),
+        )
+        for row in await conn.execute(select(*columns).where(mine, ledger.c.last_at > now))
+    ]
     await conn.execute(delete(ledger).where(mine, ledger.c.first_at > now))
     for entry in cut:
         this = (mine, ledger.c.first_at == entry.first, ledger.c.fate == entry.fate.value)
         await conn.execute(update(ledger).where(*this).values(last_at=entry.last, count=entry.count))
+    gone = count_unmade(schedule.tenant_id, schedule.spec.trigger, beyond, StepBudget(UNMADE_STEPS), by=-1)
+    await quarter_counts.add(conn, dialect, gone)
 
 
 async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now: datetime) -> list[datetime]:

@@ -15,9 +15,9 @@ from foliot.db.columns import Document
 from foliot.db.dialects import Batch
 from foliot.db.transaction import Statements, Transaction
 from foliot.engine.model.event import Event, EventLine, EventType
-from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
+from foliot.engine.model.run import CLAIMABLE, EXCHANGE, OPEN, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadLetterGroupView, PageRequest, RunRequest, RunView
-from foliot.engine.sql import batch_rows, metric_counters, stored_bytes
+from foliot.engine.sql import batch_rows, stored_bytes
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns, unpack
@@ -64,7 +64,7 @@ class SqlRuns(Statements):
         columns = batch_rows.without_lane(columns, columns["kind"])
         columns = batch_rows.born_parked(columns, requests, now)
         if beside is not None:
-            await self.dialect.insert_both(self.conn, (runs, columns), beside)
+            await self.dialect.insert_all(self.conn, [(runs, columns, ""), (*beside, "")])
         else:
             await self.dialect.insert(self.conn, runs, columns)
         payloads = zip(columns["tenant_id"], columns["action"], strict=True)
@@ -142,11 +142,7 @@ class SqlRuns(Statements):
         attempt. Returns how many were open.
         """
         asked, cut = ([], run_ids) if at_once else (run_ids, [])
-        changed = await cancel_runs(self.conn, self.dialect, asked, now, reason, at_once=cut)
-        ended = (self.dialect.among(runs.c.id, run_ids), runs.c.state == RunState.CANCELLED, runs.c.finished_at == now)
-        count = await self.conn.scalar(select(func.count()).select_from(runs).where(*ended))
-        await metric_counters.add_ended(self.conn, self.dialect, [RunState.CANCELLED] * (count or 0))
-        return changed
+        return await cancel_runs(self.conn, self.dialect, asked, now, reason, at_once=cut)
 
     async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]:
         query = select(runs.c.id).where(runs.c.open_of == schedule_id)
@@ -211,10 +207,6 @@ class SqlRuns(Statements):
         for group, run_id in await self.conn.execute(query.order_by(ranked.c.id.desc())):
             members.setdefault(group, []).append(run_id)
         return members
-
-    async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]:
-        query = select(runs.c.id).where(*_dead(tenant_id), ~_on_its_way(), *_narrowed(filters))
-        return list((await self.conn.execute(query.order_by(runs.c.id).limit(limit))).scalars())
 
     async def replays(self, run_ids: Sequence[str]) -> dict[str, int]:
         """The number of replays of each dead letter; those without any are left out."""
@@ -327,6 +319,8 @@ def view_of(row: Any) -> RunView:
 
 
 def _attempt(row: Any) -> AttemptView:
+    response = dict(row.response or {})
+    exchange = response.pop(EXCHANGE, None) or {}
     return AttemptView(
         epoch=row.epoch,
         number=row.number,
@@ -335,8 +329,10 @@ def _attempt(row: Any) -> AttemptView:
         started_at=row.started_at,
         ended_at=row.ended_at,
         error=row.error,
-        response=row.response,
+        response=response or None,
         retry_at=row.retry_at,
+        request=exchange.get("request"),
+        timing=exchange.get("timing"),
     )
 
 
@@ -371,12 +367,6 @@ def _told(error: object) -> tuple[str, str]:
 
 def _dead(tenant_id: str) -> tuple[Any, ...]:
     return (runs.c.tenant_id == tenant_id, runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_(None))
-
-
-def _on_its_way() -> Any:
-    """Dead letters without an open replay: replaying all of them does not repeat one that is being replayed."""
-    replay = runs.alias("replay")
-    return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
 
 
 def _narrowed(filters: dict[str, str | None]) -> list[Any]:

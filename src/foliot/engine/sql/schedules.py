@@ -12,6 +12,7 @@ from sqlalchemy import Select, and_, exists, func, insert, or_, select, update
 from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
 from foliot.core.time.trigger import OneOff, Trigger
+from foliot.db.batch_statements import Change
 from foliot.db.columns import DamagedDocument
 from foliot.db.transaction import Statements
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
@@ -20,25 +21,36 @@ from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, Sche
 from foliot.engine.model.views import PageRequest, RewindResult
 from foliot.engine.sql import stored_bytes
 from foliot.engine.sql.rewind import rewind
+from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule, columns_of, new_rows, turn_rows
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
+
+_STORED = select(
+    schedules,
+    select(func.coalesce(versions.c.same_as, versions.c.version))
+    .where(versions.c.schedule_id == schedules.c.id, versions.c.version == schedules.c.version)
+    .scalar_subquery()
+    .label("body_of"),
+    select(spans.c.id).where(spans.c.open_of == schedules.c.id).scalar_subquery().label("span_id"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SqlSchedules(Statements):
     """Statements of the interfaces on schedules."""
 
-    async def add(self, schedule: Schedule) -> None:
-        schedule = self._sealed(schedule)
-        await self.conn.execute(
-            insert(schedules).values(
-                id=schedule.id,
-                created_at=schedule.created_at,
-                managed_by=schedule.managed_by.value,
-                **_columns(schedule),
-            )
-        )
-        grown = _weight(schedule) + await self._add_version(schedule)
-        await stored_bytes.add(self.conn, self.dialect, schedule.tenant_id, grown)
+    async def add(self, added: Sequence[Schedule], *beside: Change) -> None:
+        """Insert schedules of one tenant, with their first versions and spans and rows beside, in one round trip."""
+        rows, size = new_rows(added, self.sealer)
+        await self.dialect.change(self.conn, [*rows, stored_bytes.grown(added[0].tenant_id, size), *beside])
+
+    async def add_sealed(self, added: Sequence[Schedule], *beside: Change) -> int:
+        """The same for schedules whose credentials are encrypted already. The caller adds the returned stored bytes.
+
+        Their total is one row, and locked from its first update on: a long transaction updates it at its end.
+        """
+        rows, size = new_rows(added, None)
+        await self.dialect.change(self.conn, [*rows, *beside])
+        return size
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
         query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
@@ -51,6 +63,12 @@ class SqlSchedules(Statements):
         query = query.where(schedules.c.tenant_id == tenant_id).order_by(schedules.c.id)
         return {row.id: schedule_of(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))}
 
+    async def actions_by_id(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
+        """The present actions of those of these schedules that exist and can be read."""
+        query = select(schedules.c.id, schedules.c.action).where(schedules.c.tenant_id == tenant_id)
+        rows = await self.conn.execute(query.where(self.dialect.among(schedules.c.id, schedule_ids)))
+        return {row.id: row.action for row in rows if not isinstance(row.action, DamagedDocument)}
+
     async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[Schedule]:
         """`filters`: status, type, kind, tag, q."""
         query = select(schedules).where(schedules.c.tenant_id == tenant_id)
@@ -59,51 +77,41 @@ class SqlSchedules(Statements):
         query = _filtered(query, filters).order_by(schedules.c.id.desc()).limit(page.limit)
         return [schedule_of(row) for row in await self.conn.execute(query)]
 
-    async def save(self, schedule: Schedule, *, new_version: bool) -> None:
+    async def save(self, schedule: Schedule) -> None:
+        """Write the row as it is given, under its present version."""
         where = (schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
-        schedule = self._sealed(schedule)
-        values = _columns(schedule)
-        if new_version:
-            # The next ledger entry belongs to the new version: it merges with nothing.
-            values |= {"gap_first": None, "gap_reason": None}
-            grown = await self._growth(schedule) + await self._add_version(schedule)
-            await stored_bytes.add(self.conn, self.dialect, schedule.tenant_id, grown)
+        if self.sealer is not None:
+            schedule = replace(schedule, action=self.sealer.seal(schedule.tenant_id, schedule.action))
+        values = columns_of(schedule)
         if schedule.fault is None:
             values["fault_next_at"] = None
         await self.conn.execute(update(schedules).where(*where).values(**values))
 
-    def _sealed(self, schedule: Schedule) -> Schedule:
-        if self.sealer is None:
-            return schedule
-        return replace(schedule, action=self.sealer.seal(schedule.tenant_id, schedule.action))
+    async def stored(
+        self, tenant_id: str, schedule_ids: Collection[str], *, skip_locked: bool = True
+    ) -> dict[str, StoredSchedule]:
+        """Locks schedules for an edit, by id; those that another transaction holds are skipped, or waited for."""
+        query = _STORED.where(self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id)
+        query = self.dialect.lock(query.order_by(schedules.c.id), skip=skip_locked)
+        return {
+            row.id: StoredSchedule(schedule_of(row), row.body_of, row.span_id) for row in await self.conn.execute(query)
+        }
 
-    async def _growth(self, schedule: Schedule) -> int:
-        """By how many bytes it is larger than what it replaces."""
-        query = select(schedules.c.action, schedules.c.spec).where(schedules.c.id == schedule.id)
-        row = (await self.conn.execute(query)).first()
-        before = 0 if row is None else stored_bytes.size(row.action) + len(row.spec.encode())
-        return _weight(schedule) - before
+    async def turn(self, turns: Sequence[ScheduleTurn], *beside: Change) -> None:
+        """Write new versions of schedules that are locked, with their spans and rows beside, in one round trip."""
+        if self.sealer is not None:
+            turns = [one.sealed(self.sealer) for one in turns]
+        known = {one.became.id: await self._same_body(one) for one in turns}
+        await self.dialect.change(self.conn, [*turn_rows(turns, known), *beside])
 
-    async def _add_version(self, schedule: Schedule) -> int:
-        """A body that an earlier version has is stored only there. Returns how many bytes were added."""
-        body = dict(schedule.action)
-        digest = stored_bytes.digest(body)
-        mine = (versions.c.schedule_id == schedule.id, versions.c.digest == digest, versions.c.same_as.is_(None))
-        same_as = await self.conn.scalar(select(func.min(versions.c.version)).where(*mine))
-        await self.conn.execute(
-            insert(versions).values(
-                schedule_id=schedule.id,
-                version=schedule.version,
-                tenant_id=schedule.tenant_id,
-                spec=schedule.spec.dump(),
-                action=body if same_as is None else {},
-                anchor=schedule.spec.anchor,
-                created_at=schedule.updated_at,
-                digest=digest,
-                same_as=same_as,
-            )
-        )
-        return len(schedule.spec.dump().encode()) + stored_bytes.size(body if same_as is None else {})
+    async def _same_body(self, turn: ScheduleTurn) -> int | None:
+        """The earlier version that holds the same action; a body is stored once."""
+        if turn.became.action == turn.was.schedule.action and turn.was.body_of is not None:
+            return turn.was.body_of
+        digest = stored_bytes.digest(dict(turn.became.action))
+        mine = (versions.c.schedule_id == turn.became.id, versions.c.digest == digest, versions.c.same_as.is_(None))
+        same_as: int | None = await self.conn.scalar(select(func.min(versions.c.version)).where(*mine))
+        return same_as
 
     async def turn_span(self, schedule: Schedule, now: datetime, *, active: bool, reason: str = "") -> None:
         """Close the open span at `now` and open the next one."""
@@ -133,6 +141,8 @@ class SqlSchedules(Statements):
 
     async def ahead(self, soon: datetime, limit: int, tenant_id: str | None = None) -> list[tuple[str, str, str]]:
         """(tenant, id, name) of those that have settled instants later than this moment, which has not come."""
+        if tenant_id is not None and not await self._maybe_ahead(tenant_id, soon):
+            return []
         line = (ledger.c.schedule_id == schedules.c.id, ledger.c.first_at == schedules.c.gap_first)
         settled = or_(schedules.c.last_run_at > soon, exists().where(*line, ledger.c.last_at > soon))
         broken = or_(schedules.c.updated_at > soon, and_(schedules.c.next_at > soon, settled))
@@ -143,6 +153,14 @@ class SqlSchedules(Statements):
             query = query.where(schedules.c.tenant_id == tenant_id)
         rows = await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
         return [(tenant, schedule_id, name) for tenant, schedule_id, name in rows]
+
+    async def _maybe_ahead(self, tenant_id: str, soon: datetime) -> bool:
+        """Whether anything of this tenant is later than this moment, by one look into each index."""
+        looks = [
+            select(table.c.tenant_id).where(table.c.tenant_id == tenant_id, table.c[column] > soon).limit(1)
+            for table, column in ((schedules, "updated_at"), (schedules, "last_run_at"), (ledger, "last_at"))
+        ]
+        return any([await self.conn.scalar(look) is not None for look in looks])
 
     async def spans(self, schedule_id: str) -> list[VersionSpan]:
         query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.start_at, spans.c.id)
@@ -231,37 +249,6 @@ class SqlSchedules(Statements):
         return [(found, fault or "") for found, fault in await self.conn.execute(query)]
 
 
-def _weight(schedule: Schedule) -> int:
-    return stored_bytes.size(dict(schedule.action)) + len(schedule.spec.dump().encode())
-
-
-def _columns(schedule: Schedule) -> dict[str, Any]:
-    return {
-        "tenant_id": schedule.tenant_id,
-        "user_id": schedule.user_id,
-        "name": schedule.name,
-        "description": schedule.description,
-        "tags": _tags_out(schedule.tags),
-        "type": schedule.spec.type.value,
-        "kind": schedule.spec.kind,
-        "status": schedule.status.value,
-        "version": schedule.version,
-        "spec": schedule.spec.dump(),
-        "action": dict(schedule.action),
-        "anchor": schedule.spec.anchor,
-        "next_at": schedule.next_at,
-        "last_run_at": schedule.last_run_at,
-        "fired": schedule.fired,
-        "paused_reason": schedule.paused_reason,
-        "paused_at": schedule.paused_at,
-        "paused_by": schedule.paused_by,
-        "skip_at": schedule.skip_at,
-        "skip_by": schedule.skip_by,
-        "fault": schedule.fault,
-        "updated_at": schedule.updated_at,
-    }
-
-
 def schedule_of(row: Any) -> Schedule:
     """A row of schedules; a damaged one is shown as such."""
     spec = _spec(row.spec, row.anchor)
@@ -306,10 +293,6 @@ def _spec(text: str, anchor: datetime) -> ScheduleSpec | str:
         return load_spec(text, anchor)
     except Invalid as error:
         return str(error)
-
-
-def _tags_out(tags: tuple[str, ...]) -> str:
-    return "\n" + "".join(f"{tag}\n" for tag in tags) if tags else ""
 
 
 def _filtered(query: Select[Any], filters: dict[str, str | None]) -> Select[Any]:

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, LargeBinary, Text, and_, cast, delete, fun
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.limits import PAYLOAD
+from foliot.db.batch_statements import Change
 from foliot.db.dialects import Dialect
 from foliot.engine.sql.tables import runs, schedules, stored, versions
 from foliot.engine.sql.tenant_turns import STORED, wait_turn
@@ -38,6 +39,11 @@ def size(document: Mapping[str, Any]) -> int:
 def digest(document: Mapping[str, Any]) -> str:
     """The same for the same document as it is stored."""
     return hashlib.sha256(orjson.dumps(document)).hexdigest()
+
+
+def grown(tenant_id: str, count: int) -> Change:
+    """The row that adds so many bytes, to be written with others."""
+    return Change(stored, {}, {"tenant_id": [tenant_id], "slot": [_SLOT], "bytes": [count]}, "grow")
 
 
 async def add(conn: AsyncConnection, dialect: Dialect, tenant_id: str, count: int) -> None:

@@ -77,6 +77,9 @@ schedules = Table(
     Index("ix_schedules_fault", "fault_next_at", **where_set("fault_next_at")),  # type: ignore[arg-type]
     Index(None, "tenant_id", "id"),
     Index(None, "status", "tenant_id"),
+    # What was changed or fired last, and what a clock that was ahead has left in the future.
+    Index(None, "tenant_id", "updated_at"),
+    Index(None, "tenant_id", "last_run_at"),
 )
 
 versions = Table(
@@ -302,6 +305,48 @@ stored = Table(
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
     Column("bytes", BigInteger, nullable=False),
     CheckConstraint("tenant_id <> ''", name="tenant"),
+)
+
+# Counts per quarter of an hour and tenant, kept by the transactions that end runs or settle instants: see
+# `engine/model/quarter_counts.py`. Spread over slots like the sums above. By name first: a chart reads a few names.
+quarter_counts = Table(
+    "quarter_counts",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("name", key(32), primary_key=True),
+    Column("at", Moment, primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("value", BigInteger, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    # Counts whose runs were pruned are found by age.
+    Index(None, "at"),
+)
+
+# How the newest ended run of a schedule ended, and what ranks it. Kept apart from the schedule, whose row the
+# ticker locks: an ending must never wait for that, nor a tick for an ending.
+schedule_stats = Table(
+    "schedule_stats",
+    metadata,
+    Column("schedule_id", key(40), primary_key=True),
+    tenant(),
+    # The newest run that has ended, its state, when it ended, and how long it took.
+    Column("run_id", key(40), nullable=False, server_default=""),
+    Column("state", key(16)),
+    Column("ended_at", Moment),
+    Column("took_ms", BigInteger),
+    # When that run ended, if it failed; and the last instant that was missed. NULL when cold, like the columns of runs.
+    Column("failing_at", Moment),
+    Column("missed_at", Moment),
+    # Scores that choose the candidates of a ranking: failures fade with every run that ends, and so does a peak of the
+    # duration, by one step of the histogram.
+    Column("flaky", SmallInteger),
+    Column("slow", SmallInteger, nullable=False, server_default="0"),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    Index("ix_schedule_stats_failing", "tenant_id", "failing_at", **where_set("failing_at")),  # type: ignore[arg-type]
+    Index("ix_schedule_stats_missed", "tenant_id", "missed_at", **where_set("missed_at")),  # type: ignore[arg-type]
+    Index("ix_schedule_stats_flaky", "tenant_id", "flaky", **where_set("flaky")),  # type: ignore[arg-type]
+    Index("ix_schedule_stats_slow", "tenant_id", "slow"),
+    postgresql_with={"fillfactor": "70"},
 )
 
 

@@ -10,6 +10,7 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json
 from foliot.terminal.output import note, print_json
+from foliot.terminal.reference import resolve
 from foliot.terminal.view import Facts, Table, joined
 
 group = CommandGroup("Create, list and revoke API keys.")
@@ -54,10 +55,14 @@ def list_() -> None:
 
 @group.command()
 def revoke(
-    key: Annotated[str, typer.Argument(help="The key's id (key_…).", metavar="KEY")], as_json: Json = False
+    key: Annotated[
+        str, typer.Argument(help="The key's name or id (key_…), or the beginning of its id.", metavar="KEY")
+    ],
+    as_json: Json = False,
 ) -> None:
     """Revoke an API key for good: within 5 s it is refused everywhere, and its open streams end."""
     with connect() as client:
+        key = resolve(client, "key", key)
         client.delete(f"/api/keys/{segment(key)}")
         if as_json:
             print_json({"id": key, "revoked": True})

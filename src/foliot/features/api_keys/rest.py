@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.auth.api_key import KeyRecord
+from foliot.auth.api_key import ApiKeyRequest, KeyRecord
 from foliot.features.api_keys import schema
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.api_keys.usecases import ApiKeys, IssuedKey
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
     dependencies=[permits(ApiKeys.create)],
     status_code=201,
     response_model=schema.NewApiKey,
-    openapi_extra=body(schema.ApiKeyRequest),
+    openapi_extra=body(ApiKeyRequest),
     responses={**CONFLICT, **problem(429, "There are 100 keys already")},
     summary="Create an API key",
 )

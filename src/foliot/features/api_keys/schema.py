@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
-
-from pydantic import Field
 
 from foliot.core.access import Role
-from foliot.servers.http.schema import Name, declared
+from foliot.core.declaration import declared
 
 NO_STORE = {"Cache-Control": "no-store"}
 """For responses that hold a secret."""
-
-Scopes = Annotated[list[str], Field(min_length=1, examples=[["schedule:read", "run:read"]])]
-
-
-@declared(example={"name": "deploys", "role": "operator"})
-class ApiKeyRequest:
-    """The API key to create."""
-
-    name: Name
-    role: Role
-    """Never above your own."""
-    scopes: Scopes | None = None
-    """Narrows the role; without it, everything that the role allows."""
-    expires_at: datetime | None = None
-    """In the future; without it, the key is valid until it is revoked."""
 
 
 @declared

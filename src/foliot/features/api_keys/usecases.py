@@ -65,7 +65,7 @@ class ApiKeys:
             tenant_id=ctx.tenant_id,
             name=draft.name,
             role=draft.role,
-            scopes=draft.scopes,
+            scopes=None if draft.scopes is None else frozenset(draft.scopes),
             hint=hint,
             created_by=ctx.caller.user_id,
             created_at=ctx.now,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from foliot.auth.lazy_keyring import LazyKeyring
+from foliot.auth.keyring import LazyKeyring
 from foliot.config.settings import Settings
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
@@ -18,9 +18,9 @@ from foliot.engine.loop import Actor, Loop
 from foliot.net.client import HttpEgress
 
 if TYPE_CHECKING:
-    from foliot.auth.claims import Expectations
     from foliot.auth.identity import CredentialCheck
-    from foliot.auth.jwks import Jwks
+    from foliot.auth.tokens import Expectations
+    from foliot.auth.verification_keys import Jwks
     from foliot.auth.verification_keys import VerificationKeys as TokenKeys
 
 FIRST_FETCH = 2.0
@@ -57,7 +57,7 @@ class Authentication:
 
 def expectations(settings: Settings) -> Expectations:
     """The claims that a token must have."""
-    from foliot.auth.claims import Expectations
+    from foliot.auth.tokens import Expectations
 
     return Expectations(
         audience=settings.jwt_audience,
@@ -68,7 +68,7 @@ def expectations(settings: Settings) -> Expectations:
 
 def provider(settings: Settings, clock: Clock) -> tuple[Jwks, HttpEgress]:
     """The identity provider's JWKS, and an HTTP client that reaches nothing else."""
-    from foliot.auth.jwks import Jwks
+    from foliot.auth.verification_keys import Jwks
     from foliot.net.url import read_url
 
     url = settings.jwks_url or ""
@@ -86,8 +86,7 @@ def build_authentication(
     from foliot.auth.identity import CredentialCheck
     from foliot.auth.tokens import Tokens
     from foliot.auth.verification_keys import hs256, key_file
-    from foliot.features.api_keys.key_cache import KeyCache
-    from foliot.features.api_keys.last_use import LastUse
+    from foliot.features.api_keys.key_cache import KeyCache, LastUse
 
     if not settings.checks_tokens:
         raise Invalid(

@@ -9,7 +9,7 @@ from typing import Any
 from foliot.engine.model.run import HandedBack, Outcome
 from foliot.engine.ports import ActionContext
 from foliot.features.articles.config import ArticleTargets, read_config
-from foliot.features.articles.model.article import KIND
+from foliot.features.articles.model import KIND
 
 
 class ArticlesAction:

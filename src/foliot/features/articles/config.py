@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
+from annotated_types import Interval, MaxLen, MinLen
+
+from foliot.core.declaration import Described, Parsed, Wire, as_given, declared, read
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.engine.model.run import DEFAULT_PRIORITY
-from foliot.features.articles.fetch.urls import BadUrl, one_spelling
-from foliot.features.articles.model.article import MOST_ARTICLES
+from foliot.features.articles.fetch.request import MOST_URL, BadUrl, one_spelling
+from foliot.features.articles.model import MOST_ARTICLES
 
 MOST_LABEL = 200
 MOST_AGE = 365 * 24 * 3600
 MOST_COMPLAINTS = 100
 """How many bad URLs one answer names."""
 _UNLABELLED: Mapping[str, Any] = {"source": "", "category": "", "priority": DEFAULT_PRIORITY}
+
+
+@declared
+class ArticleRequest:
+    """One page."""
+
+    url: Annotated[str, MaxLen(MOST_URL), Described({"examples": ["https://example.com/news/1"]}), Parsed(as_given)]
+    source: Annotated[str, MaxLen(MOST_LABEL)] = ""
+    category: Annotated[str, MaxLen(MOST_LABEL)] = ""
+    priority: Annotated[int, Interval(ge=1, le=10)] = DEFAULT_PRIORITY
+    """1 is the most urgent."""
+
+
+@declared
+class ArticleJobRequest:
+    """A job of articles."""
+
+    articles: Annotated[
+        Any,
+        Wire(Annotated[list[ArticleRequest], MinLen(1), MaxLen(MOST_ARTICLES)]),
+    ]
+    ignore_cache: bool = False
+    """Fetch every page anew."""
+    max_age_seconds: Annotated[int | None, Interval(ge=0, le=MOST_AGE)] = None
+    """How old a page may be that is not fetched again."""
 
 
 class ArticleTargets(Protocol):
@@ -47,7 +75,7 @@ def _articles(given: Sequence[Any], targets: ArticleTargets) -> list[dict[str, A
         try:
             article = _article(at, one, targets)
         except Invalid as error:
-            wrong.append(error)
+            wrong += error.errors if isinstance(error, InvalidMany) else [error]
         else:
             first = seen.setdefault(article["url"], at)
             if first != at:
@@ -66,14 +94,9 @@ def _article(at: int, one: Any, targets: ArticleTargets) -> dict[str, Any]:
         # Ten thousand of these come at once.
         given, labels = one, _UNLABELLED
     else:
-        fields = Fields.of(f"articles.{at}", one)
-        given = fields.value("url")
-        labels = {
-            "source": fields.text("source", "", most=MOST_LABEL),
-            "category": fields.text("category", "", most=MOST_LABEL),
-            "priority": fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10),
-        }
-        fields.finish()
+        article = read(ArticleRequest, one, f"articles.{at}")
+        given = article.url
+        labels = {"source": article.source, "category": article.category, "priority": article.priority}
     try:
         url = one_spelling(given)
         targets.check(url)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -13,9 +15,15 @@ from bson.errors import BSONError
 from pymongo import AsyncMongoClient, ReplaceOne
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError, ConfigurationError, OperationFailure, PyMongoError, WriteError
+from pymongo.monitoring import (
+    ServerHeartbeatFailedEvent,
+    ServerHeartbeatListener,
+    ServerHeartbeatStartedEvent,
+    ServerHeartbeatSucceededEvent,
+)
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.articles.model.fetch import ArticleView
+from foliot.features.articles.model import ArticleView
 
 COLLECTION = "articles"
 MARKS = "foliot_marks"
@@ -43,10 +51,48 @@ class SinkUnavailable(Unavailable):
     """MongoDB cannot be written to now; the copy continues later."""
 
 
+class Heartbeats(ServerHeartbeatListener):
+    """The heartbeats of a client that are under way, so that it is closed between two of them.
+
+    The driver's `close()` cancels its monitor, and a heartbeat that is cancelled while it connects leaves its socket
+    open.
+    """
+
+    MODE = "poll"
+    """Each heartbeat ends by itself; a streamed one lasts until the next, and connects a second time for its timing."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def started(self, event: ServerHeartbeatStartedEvent) -> None:
+        self._running += 1
+        self._none.clear()
+
+    def succeeded(self, event: ServerHeartbeatSucceededEvent) -> None:
+        self._ended()
+
+    def failed(self, event: ServerHeartbeatFailedEvent) -> None:
+        self._ended()
+
+    def _ended(self) -> None:
+        self._running -= 1
+        if not self._running:
+            self._none.set()
+
+    async def close(self, client: AsyncMongoClient[dict[str, Any]], patience: float) -> None:
+        """Close the client when no heartbeat is under way; the patience in seconds exceeds the time of a connect."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._none.wait(), patience)
+        await client.close()
+
+
 class MongoArticles:
     """The collection `articles` of one database."""
 
     def __init__(self, uri: str, database: str) -> None:
+        self._heartbeats = Heartbeats()
         try:
             self._client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
                 uri,
@@ -55,6 +101,8 @@ class MongoArticles:
                 serverSelectionTimeoutMS=PATIENCE,
                 connectTimeoutMS=PATIENCE,
                 socketTimeoutMS=ANSWER,
+                serverMonitoringMode=Heartbeats.MODE,
+                event_listeners=[self._heartbeats],
             )
         except (ConfigurationError, ValueError) as wrong:
             # The driver's message about a wrong URL names the rule, and no password.
@@ -83,7 +131,7 @@ class MongoArticles:
             raise _away(error) from None
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._heartbeats.close(self._client, PATIENCE / 1000 + 1)
 
 
 class MongoJobs:

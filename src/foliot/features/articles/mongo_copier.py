@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.articles.model.fetch import ArticleView, ChangeCursor, ChangedArticle
+from foliot.features.articles.model import ArticleView, ChangeCursor, ChangedArticle
 from foliot.features.articles.mongo import SinkUnavailable
 from foliot.features.articles.sql.articles import SqlArticles
 

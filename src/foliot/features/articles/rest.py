@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from foliot.features.articles import schema
+from foliot.features.articles.config import ArticleJobRequest
 from foliot.features.articles.usecases import Articles, SubmittedArticles
 from foliot.features.jobs.usecases import JobRecord
 from foliot.servers.http import encode
@@ -21,7 +22,7 @@ router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=FastRoute)
     dependencies=[permits(Articles.submit)],
     status_code=201,
     response_model=schema.ArticleJob,
-    openapi_extra=body(schema.ArticleJobRequest),
+    openapi_extra=body(ArticleJobRequest),
     summary="Have articles scraped",
 )
 async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:

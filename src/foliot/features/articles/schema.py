@@ -7,28 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from foliot.servers.http.schema import declared
-
-
-@declared
-class ArticleRequest:
-    """One page."""
-
-    url: Annotated[str, Field(max_length=8192, examples=["https://example.com/news/1"])]
-    source: Annotated[str, Field(max_length=200)] = ""
-    category: Annotated[str, Field(max_length=200)] = ""
-    priority: Annotated[int, Field(ge=1, le=10, description="1 is the most urgent.")] = 5
-
-
-@declared
-class ArticleJobRequest:
-    """A job of articles."""
-
-    articles: Annotated[list[ArticleRequest], Field(min_length=1, max_length=10_000)]
-    ignore_cache: Annotated[bool, Field(description="Fetch every page anew.")] = False
-    max_age_seconds: Annotated[
-        int | None, Field(ge=0, le=365 * 24 * 3600, description="How old a page may be that is not fetched again.")
-    ] = None
+from foliot.core.declaration import declared
 
 
 @declared

@@ -7,7 +7,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, Ta
 from foliot.db.batch_statements import KEEPS, KeptColumns
 from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
-from foliot.features.articles.model.article import ArticleStatus, ItemState
+from foliot.features.articles.model import ArticleStatus, ItemState
 
 articles = Table(
     "articles",

@@ -11,25 +11,24 @@ from foliot.commands.envelope import CommandContext, QueryContext, query, requir
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb
-from foliot.core.document import Fields
+from foliot.core.declaration import read
 from foliot.core.errors import Invalid, NotFound
 from foliot.core.ids import RUN
-from foliot.core.json_limits import check_depth
+from foliot.core.json_values import check_depth
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
 from foliot.engine.model.run import DEFAULT_PRIORITY, Origin
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.articles.model.article import KIND, QUEUE, ArticleCounts
-from foliot.features.articles.model.fetch import ItemView, PreviousContent, WantedArticle
+from foliot.features.articles.config import ArticleJobRequest
+from foliot.features.articles.model import KIND, QUEUE, ArticleCounts, ItemView, PreviousContent, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.schedules.usecases.schedules import Schedules, find_run
 from foliot.wakeups.feed import ARTICLES_TOPIC, RUNS_TOPIC, Feed
 
 FRESH = timedelta(days=1)
-MOST_AGE = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +55,20 @@ class Articles:
     @requires(Verb.RUN, Thing.ARTICLE)
     async def submit(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> SubmittedArticles:
         """Creates a batch with its items, parked from the start; with all pages cached, it ends at once."""
-        fields = Fields.of("", raw)
-        ignore_cache = fields.flag("ignore_cache", default=False)
-        max_age = self._max_age(fields, ignore_cache=ignore_cache)
-        articles = fields.value("articles")
-        fields.finish()
-        check_depth("articles", articles)
+        asked = read(ArticleJobRequest, raw)
+        max_age = self._max_age(asked)
+        check_depth("articles", asked.articles)
         # Validating ten thousand URLs takes half a second: in a thread, so that the event loop serves other requests.
-        config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
+        config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": asked.articles})
         wanted = [WantedArticle.of(article) for article in config["articles"]]
         # Apart from the validation, which a retry on conflict does not repeat.
         return await self._submit(caller, wanted, max_age, once)
 
-    def _max_age(self, fields: Fields, *, ignore_cache: bool) -> timedelta:
-        given = fields.value("max_age_seconds")
-        if given is None:
-            return timedelta() if ignore_cache else self.fresh
-        stated = fields.integer("max_age_seconds", 0, low=0, high=MOST_AGE)
-        if ignore_cache and stated:
+    def _max_age(self, asked: ArticleJobRequest) -> timedelta:
+        stated = asked.max_age_seconds
+        if stated is None:
+            return timedelta() if asked.ignore_cache else self.fresh
+        if asked.ignore_cache and stated:
             raise Invalid("max_age_seconds", "must not be given together with ignore_cache", got=stated)
         return timedelta(seconds=stated)
 

@@ -8,8 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from foliot.cluster import machine
-from foliot.cluster.process_pool import ProcessPool
-from foliot.cluster.reader_pool import reader_pool
+from foliot.cluster.process_pool import ProcessPool, reader_pool
 from foliot.config.settings import Settings
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -17,7 +16,7 @@ from foliot.features.articles.actor.fetcher import FetcherSettings
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool
 from foliot.features.articles.fetch.request import PageFetcher
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.articles.model.article import Politeness
+from foliot.features.articles.model import Politeness
 from foliot.net.client import HttpEgress
 
 if TYPE_CHECKING:

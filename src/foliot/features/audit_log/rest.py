@@ -69,7 +69,7 @@ async def _filters(
     "",
     dependencies=[permits(AuditLog.list, AuditLog.names)],
     response_model=schema.AuditPage,
-    summary="Who changed what, newest first",
+    summary="List audit entries, newest first",
 )
 async def list_(
     cases: Cases,

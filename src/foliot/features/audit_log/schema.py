@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from foliot.servers.http.schema import declared
+from foliot.core.declaration import declared
 
 
 @declared

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Annotated
 
-from foliot.core.document import Fields, rfc3339
+from annotated_types import Interval
+
+from foliot.core.declaration import Missing, declared, read
+from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import OPEN, Origin, RunState
@@ -31,42 +35,33 @@ class InstantSelection(StrEnum):
     """Also those that succeeded or were skipped; but none that a backfill has already made up for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillSpec:
-    """A validated request for a backfill."""
+@declared
+class NewBackfill:
+    """A request for a backfill: which instants, and at what rate."""
 
-    start: datetime
-    end: datetime | None
-    which: InstantSelection
-    rate: int
-    limit: int
-    stop_after: int | None
-    order: BulkOrder
-    dry_run: bool
-    expect: int | None
+    from_: Annotated[datetime, Missing("is required: the first moment to make up for, such as 2027-01-01T00:00:00Z")]
+    to: datetime | None = None
+    """Exclusive, and not in the future; without it, now."""
+    which: InstantSelection = InstantSelection.MISSING
+    rate: Annotated[int, Interval(ge=RATES[0], le=RATES[-1])] = USUAL_RATE
+    """Runs a second."""
+    limit: Annotated[int, Interval(ge=1, le=MOST_RUNS)] = USUAL_RUNS
+    """Refuse (422) to make more runs than this."""
+    stop_after: Annotated[int | None, Interval(ge=1, le=MOST_ITEMS)] = None
+    """Stop when so many failed."""
+    order: BulkOrder = BulkOrder.OLDEST
+    dry_run: bool = False
+    """Only say what would be done."""
+    expect: Annotated[int | None, Interval(ge=0, le=2**31)] = None
+    """Refuse (409) unless it would make so many runs now."""
 
 
-def read_backfill(raw: object) -> BackfillSpec:
+def read_backfill(raw: object) -> NewBackfill:
     """Parse a request; `Invalid` names what is wrong with it."""
-    fields = Fields.of("", raw)
-    start = fields.moment("from")
-    if start is None:
-        raise Invalid("from", "is required: the first moment to make up for, such as 2027-01-01T00:00:00Z")
-    request = BackfillSpec(
-        start=start,
-        end=fields.moment("to"),
-        which=fields.choice("which", InstantSelection, InstantSelection.MISSING),
-        rate=fields.integer("rate", USUAL_RATE, low=RATES[0], high=RATES[-1]),
-        limit=fields.integer("limit", USUAL_RUNS, low=1, high=MOST_RUNS),
-        stop_after=fields.integer("stop_after", 0, low=1, high=MOST_ITEMS) or None,
-        order=fields.choice("order", BulkOrder, BulkOrder.OLDEST),
-        dry_run=fields.flag("dry_run", default=False),
-        expect=None if fields.value("expect") is None else fields.integer("expect", 0, low=0, high=2**31),
-    )
-    fields.finish()
-    if request.end is not None and request.end <= request.start:
-        raise Invalid("to", "must be later than 'from'", got=rfc3339(request.end))
-    return request
+    asked = read(NewBackfill, raw)
+    if asked.to is not None and asked.to <= asked.from_:
+        raise Invalid("to", "must be later than 'from'", got=rfc3339(asked.to))
+    return asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.backfills.model import (
     MOST_NAMED,
     MOST_RUNS,
-    BackfillSpec,
     InstantRun,
     InstantSelection,
     InstantStatus,
+    NewBackfill,
     chosen,
     instant_of,
     item_of,
@@ -44,7 +44,7 @@ from foliot.features.backfills.model import (
 )
 from foliot.features.bulk.model import BULK, BULKS_TOPIC, Bulk, BulkOperation
 from foliot.features.bulk.sql import SqlBulks
-from foliot.features.bulk.usecases.bulk import BulkView, begun
+from foliot.features.bulk.usecases import BulkView, begun
 from foliot.features.schedules.usecases.instants import NOT_YET, TICK, InstantRecord, named, outcomes
 from foliot.features.schedules.usecases.schedules import find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
@@ -131,13 +131,13 @@ class Backfills:
         ctx.wake(RUNS_TOPIC)
         return run_id
 
-    async def _gap(self, tx: Transaction, caller: Caller, schedule_id: str, request: BackfillSpec) -> _MissingInstants:
+    async def _gap(self, tx: Transaction, caller: Caller, schedule_id: str, request: NewBackfill) -> _MissingInstants:
         schedule, now = await find_schedule(tx, caller, schedule_id), self.clock.now()
         _usable(schedule)
-        if request.end is not None and request.end > now:
-            raise Invalid("to", "must not lie in the future: what lies ahead fires by itself", got=rfc3339(request.end))
+        if request.to is not None and request.to > now:
+            raise Invalid("to", "must not lie in the future: what lies ahead fires by itself", got=rfc3339(request.to))
         # What is due and not settled yet is about to get its run.
-        end = request.end or now + TICK
+        end = request.to or now + TICK
         end = min(end, schedule.next_at or end)
         spans = await SqlSchedules(tx).spans(schedule_id)
         born = spans[0].start if spans else now
@@ -145,22 +145,22 @@ class Backfills:
         spans = [VersionSpan(_FIRST, born - TICK, schedule.version, active=False, reason=NOT_YET), *spans]
         specs = await SqlSchedules(tx).specs(schedule_id)
         # Thousands of instants take a while: computed in a thread, so that other requests need not wait.
-        there = await REQUESTS.run(_look, spans, specs, request.start, end)
+        there = await REQUESTS.run(_look, spans, specs, request.from_, end)
         seen = await outcomes(tx, schedule, there)
-        made = await _made(tx, schedule_id, request.start, end, len(there))
+        made = await _made(tx, schedule_id, request.from_, end, len(there))
         instants, left_out = chosen(
             request.which, [InstantStatus(one.at, one.outcome, one.on_purpose) for one in seen], made
         )
         return _MissingInstants(schedule, seen, instants, left_out)
 
-    async def _make(self, ctx: CommandContext, gap: _MissingInstants, request: BackfillSpec) -> Bulk:
+    async def _make(self, ctx: CommandContext, gap: _MissingInstants, request: NewBackfill) -> Bulk:
         now, count = ctx.now, len(gap.instants)
         _bounded(count, request)
         details = {
             "schedule_id": gap.schedule.id,
             "schedule_name": gap.schedule.name,
-            "from": rfc3339(request.start),
-            "to": rfc3339(request.end or now),
+            "from": rfc3339(request.from_),
+            "to": rfc3339(request.to or now),
             "which": request.which.value,
         }
         bulk = begun(
@@ -211,7 +211,7 @@ async def _made(
     return found
 
 
-def _bounded(count: int, request: BackfillSpec) -> None:
+def _bounded(count: int, request: NewBackfill) -> None:
     if count > request.limit:
         wrong = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
         raise Invalid("limit", f"{wrong} (to {MOST_RUNS} at most)", got=request.limit)
@@ -219,7 +219,7 @@ def _bounded(count: int, request: BackfillSpec) -> None:
         raise Conflict(f"it would make {count} runs now, and not {request.expect}: look again before you backfill")
 
 
-def _trial(gap: _MissingInstants, request: BackfillSpec) -> BackfillEstimate:
+def _trial(gap: _MissingInstants, request: NewBackfill) -> BackfillEstimate:
     schedule, wanted = gap.schedule, set(gap.instants)
     sample = [one for one in gap.seen if one.at in wanted][:SAMPLE]
     host = host_in(str(schedule.action.get("url", "")))
@@ -228,7 +228,7 @@ def _trial(gap: _MissingInstants, request: BackfillSpec) -> BackfillEstimate:
     )
 
 
-def _warnings(gap: _MissingInstants, request: BackfillSpec) -> Sequence[str]:
+def _warnings(gap: _MissingInstants, request: NewBackfill) -> Sequence[str]:
     warnings, count = [], len(gap.instants)
     if count > request.limit:
         warnings.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")

@@ -17,7 +17,7 @@ from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
 from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, turn
 from foliot.features.bulk.sql import SqlBulks
-from foliot.features.bulk.usecases.item_actions import BulkItemAction, BulkItemActions
+from foliot.features.bulk.usecases import BulkItemAction, BulkItemActions
 from foliot.wakeups.feed import Feed
 
 LEASE = timedelta(seconds=15)

@@ -12,11 +12,17 @@ from foliot.terminal.flag_values import json_or_file, usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import AsOf, DryRun, Json, NewestFirst, Patch, Rate, StopAfter, Utc
 from foliot.terminal.output import count, print_json
+from foliot.terminal.reference import Reference, resolve
 from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup("Act on everything that matches a filter, and follow the progress.")
 
-BulkId = Annotated[str, typer.Argument(help="The bulk action's id (blk_…).", metavar="BULK")]
+BulkId = Annotated[
+    str,
+    typer.Argument(help="The bulk action's id (blk_…), or the beginning of it.", metavar="BULK"),
+    Reference("bulk"),
+]
+SCHEDULE_ACTIONS = frozenset({"pause", "resume", "run", "tag", "delete"})
 BULKS = Table(
     "id, action, state, done, failed, on, by: user_id",
     computed={
@@ -33,7 +39,10 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
         str,
         typer.Argument(help="On runs: cancel, retry, replay, discard. On schedules: pause, resume, run, tag, delete."),
     ],
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids, instead of a filter.", metavar="[ID]...")] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids, or names of schedules, instead of a filter.", metavar="ID..."),
+    ] = None,
     *,
     q: Annotated[
         str | None,
@@ -49,7 +58,7 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     as_of: AsOf = None,
     patch: Patch = None,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Act on many runs or schedules. What matches now is fixed; each is acted on once, even across restarts.
 
@@ -58,9 +67,10 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     with connect() as client:
         if bool(ids) == (q is not None):
             raise usage("give either ids, or --query with a filter")
+        kind = "schedule" if action in SCHEDULE_ACTIONS else "run"
         body: dict[str, Any] = {
             "action": action,
-            "ids": ids or None,
+            "ids": [resolve(client, kind, one) for one in ids or ()] or None,
             "filter": q,
             "rate": rate,
             "order": "newest" if newest else None,

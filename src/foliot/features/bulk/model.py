@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Interval, MaxLen, MinLen
 
 from foliot.core.access import Thing, Verb
-from foliot.core.document import Fields
+from foliot.core.declaration import Described, Missing, Parsed, Wire, declared, in_order, read
+from foliot.core.document import Complaints, choose, unknown_field
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.features.filters.model.query import MOST_CHARACTERS, FilterTerm
-from foliot.features.runs.model.replay import ReplayOptions, read_terms
-from foliot.features.schedules.model.document import read_tags
+from foliot.features.filters.model import MOST_CHARACTERS, REPLAYABLE, UNANSWERED, FilterTerm
+from foliot.features.runs.model.replay import AS_OF, PATCH, MergePatch, ReplayOptions, ReplayVersion
+from foliot.features.schedules.model.request import Tags
 
 BULK = "blk"
 BULKS_TOPIC = "bulks"
@@ -66,12 +69,11 @@ class BulkOperation(StrEnum):
         return _NARROWED_RUNS.get(self) or _NARROWED_SCHEDULES[self]
 
 
-_UNANSWERED = (FilterTerm("state", (RunState.DEAD_LETTER.value,)), FilterTerm("resolved", ("true",), negated=True))
 _NARROWED_RUNS: Mapping[BulkOperation, tuple[FilterTerm, ...]] = {
     BulkOperation.CANCEL: (FilterTerm("state", tuple(sorted(OPEN))),),
     BulkOperation.RETRY: (FilterTerm("state", tuple(sorted(state.value for state in RunState if state.final))),),
-    BulkOperation.REPLAY: (*_UNANSWERED, FilterTerm("replaying", ("true",), negated=True)),
-    BulkOperation.DISCARD: _UNANSWERED,
+    BulkOperation.REPLAY: REPLAYABLE,
+    BulkOperation.DISCARD: UNANSWERED,
 }
 _NARROWED_SCHEDULES: Mapping[BulkOperation, tuple[FilterTerm, ...]] = {
     BulkOperation.PAUSE: (FilterTerm("status", (ScheduleStatus.ACTIVE.value,)),),
@@ -112,22 +114,6 @@ class BulkOrder(StrEnum):
 
     OLDEST = "oldest"
     NEWEST = "newest"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BulkSpec:
-    """A validated request for a bulk action."""
-
-    act: BulkOperation
-    filter: str | None
-    ids: tuple[str, ...]
-    rate: int
-    stop_after: int | None
-    order: BulkOrder
-    dry_run: bool
-    expect: int | None
-    details: Mapping[str, Any] | None = None
-    """Further parameters of the operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,58 +174,98 @@ def turn(rate: int) -> tuple[int, float]:
 _ID = {Thing.RUN: re.compile(r"run_[0-9a-f]{32}"), Thing.SCHEDULE: re.compile(r"sch_[0-9a-f]{32}")}
 
 
-def read_request(raw: object) -> BulkSpec:
-    """Parse a request; `Invalid` names what is wrong with it."""
-    fields = Fields.of("", raw)
-    given = fields.value("action")
-    if not isinstance(given, str) or given not in set(BulkOperation):
-        raise Invalid("action", f"must be one of {', '.join(BulkOperation)}", got=given)
-    act = BulkOperation(given)
+def _operation(path: str, got: object) -> BulkOperation:
+    act = choose(path, got, BulkOperation)
     if act is BulkOperation.BACKFILL:
-        raise Invalid("action", "is asked of one schedule: POST /api/schedules/{id}/backfill", got=given)
-    named, ids = fields.value("filter"), fields.value("ids")
-    if (named is None) == (ids is None):
-        raise Invalid("filter", "or 'ids' must be given: one of the two; an empty filter means all")
-    request = BulkSpec(
-        act=act,
-        filter=None if named is None else fields.text("filter", "", most=MOST_CHARACTERS),
-        ids=() if ids is None else _ids(act, ids),
-        rate=fields.integer("rate", USUAL_RATE, low=RATES[0], high=RATES[-1]),
-        stop_after=fields.integer("stop_after", 0, low=1, high=MOST_ITEMS) or None,
-        order=fields.choice("order", BulkOrder, BulkOrder.OLDEST),
-        dry_run=fields.flag("dry_run", default=False),
-        expect=None if fields.value("expect") is None else fields.integer("expect", 0, low=0, high=2**31),
-        details=_details(act, fields),
-    )
-    fields.finish()
-    return request
+        raise Invalid(path, "is asked of one schedule: POST /api/schedules/{id}/backfill", got=got)
+    return act
 
 
-def _details(act: BulkOperation, fields: Fields) -> Mapping[str, Any] | None:
-    match act:
-        case BulkOperation.REPLAY:
-            return read_terms(fields).details()
-        case BulkOperation.TAG:
-            return _tagging(fields)
-        case _:
-            return None
-
-
-def _tagging(fields: Fields) -> Mapping[str, Any]:
-    add, remove = read_tags(fields, "add_tags"), read_tags(fields, "remove_tags")
-    if not add and not remove:
-        raise Invalid("add_tags", "or 'remove_tags' must name a tag")
-    if both := sorted(set(add) & set(remove)):
-        raise Invalid("remove_tags", "must not name a tag that is added too", got=both[0])
-    return {"add_tags": list(add), "remove_tags": list(remove)}
-
-
-def _ids(act: BulkOperation, ids: object) -> tuple[str, ...]:
+def _ids(path: str, ids: object) -> tuple[str, ...]:
     if not isinstance(ids, list):
-        raise Invalid("ids", "must be a list", got=type(ids).__name__)
+        raise Invalid(path, "must be a list", got=type(ids).__name__)
     if not 1 <= len(ids) <= MOST_IDS:
-        raise Invalid("ids", f"must be 1 to {MOST_IDS} ids", got=f"{len(ids)} ids")
-    for place, one in enumerate(ids):
-        if not isinstance(one, str) or not _ID[act.thing].fullmatch(one):
-            raise Invalid(f"ids[{place}]", f"must be the id of a {act.thing.value}, on which {act.value} acts", got=one)
-    return tuple(dict.fromkeys(ids))
+        raise Invalid(path, f"must be 1 to {MOST_IDS} ids", got=f"{len(ids)} ids")
+    return tuple(dict.fromkeys(ids)) if all(isinstance(one, str) for one in ids) else tuple(ids)
+
+
+@declared
+class NewBulkAction:
+    """One action on many: cancel, retry, replay and discard act on runs, the others on schedules."""
+
+    action: Annotated[BulkOperation, Missing(f"must be one of {', '.join(BulkOperation)}"), Parsed(_operation)]
+    filter: Annotated[str | None, MaxLen(MOST_CHARACTERS)] = None
+    """Everything that this filter matches now."""
+    ids: Annotated[
+        tuple[str, ...] | None, Wire(Annotated[list[str], MinLen(1), MaxLen(MOST_IDS)] | None), Parsed(_ids)
+    ] = None
+    """Or these."""
+    rate: Annotated[int, Interval(ge=RATES[0], le=RATES[-1])] = USUAL_RATE
+    """Items a second."""
+    stop_after: Annotated[int | None, Interval(ge=1, le=MOST_ITEMS)] = None
+    """Stop when so many failed."""
+    order: BulkOrder = BulkOrder.OLDEST
+    dry_run: bool = False
+    """Only say what would be done."""
+    expect: Annotated[int | None, Interval(ge=0, le=2**31)] = None
+    """Refuse (409) unless so many match now."""
+    add_tags: Tags = ()
+    """With `tag`: these are added."""
+    remove_tags: Tags = ()
+    """With `tag`: these are taken away."""
+    as_of: Annotated[ReplayVersion, Described({"description": f"Of replay. {AS_OF}"})] = ReplayVersion.NOW
+    patch: Annotated[MergePatch, Described({"description": f"Of replay. {PATCH}"})] = None
+
+    @property
+    def details(self) -> Mapping[str, Any] | None:
+        """Further parameters of the operation, as they are stored."""
+        match self.action:
+            case BulkOperation.REPLAY:
+                return ReplayOptions(self.as_of, self.patch).details()
+            case BulkOperation.TAG:
+                return {"add_tags": list(self.add_tags), "remove_tags": list(self.remove_tags)}
+            case _:
+                return None
+
+
+_OWN = {BulkOperation.TAG: ("add_tags", "remove_tags"), BulkOperation.REPLAY: ("as_of", "patch")}
+"""Fields that belong to one operation."""
+
+
+def read_request(raw: object) -> NewBulkAction:
+    """Parse a request; `Invalid` names what is wrong with it."""
+    wrong = Complaints()
+    asked: NewBulkAction = wrong.attempt(lambda: read(NewBulkAction, raw))
+    wrong.attempt(lambda: _one_of_two(raw))
+    if wrong.found:
+        Complaints(in_order(NewBulkAction, wrong.found)).speak()
+    _refuse_others(asked.action, raw)
+    for place, one in enumerate(asked.ids or ()):
+        if not _ID[asked.action.thing].fullmatch(str(one)):
+            rule = f"must be the id of a {asked.action.thing.value}, on which {asked.action.value} acts"
+            raise Invalid(f"ids[{place}]", rule, got=one)
+    if asked.action is BulkOperation.TAG:
+        _check_tags(asked)
+    return asked
+
+
+def _one_of_two(raw: object) -> None:
+    given = raw if isinstance(raw, Mapping) else {}
+    if (given.get("filter") is None) == (given.get("ids") is None):
+        raise Invalid("filter", "or 'ids' must be given: one of the two; an empty filter means all")
+
+
+def _refuse_others(act: BulkOperation, raw: object) -> None:
+    """Fields of other operations are unknown to this one."""
+    others = [name for owner, names in _OWN.items() if owner is not act for name in names]
+    given = [name for name in others if isinstance(raw, Mapping) and name in raw]
+    if given:
+        known = [each.name for each in fields(NewBulkAction) if each.name not in others]
+        Complaints([unknown_field("", name, known) for name in given]).speak()
+
+
+def _check_tags(asked: NewBulkAction) -> None:
+    if not asked.add_tags and not asked.remove_tags:
+        raise Invalid("add_tags", "or 'remove_tags' must name a tag")
+    if both := sorted(set(asked.add_tags) & set(asked.remove_tags)):
+        raise Invalid("remove_tags", "must not name a tag that is added too", got=both[0])

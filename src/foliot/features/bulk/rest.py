@@ -13,7 +13,8 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView
 from foliot.features.bulk import schema
-from foliot.features.bulk.usecases.bulk import BulkEstimate, Bulks, BulkView, shown_details
+from foliot.features.bulk.model import NewBulkAction
+from foliot.features.bulk.usecases import BulkEstimate, Bulks, BulkView, shown_details
 from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.dry_run import ReplayEstimate
 from foliot.servers.http import encode
@@ -41,7 +42,7 @@ BulkId = Annotated[str, Depends(_bulk_id)]
     dependencies=[permits(Bulks.create)],
     status_code=202,
     response_model=schema.BulkAction,
-    openapi_extra=body(schema.NewBulkAction),
+    openapi_extra=body(NewBulkAction),
     responses={**UNKNOWN, **CONFLICT, 200: {"model": schema.BulkDryRun, "description": "What it would do (`dry_run`)"}},
     summary="Act on everything that matches",
 )

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from datetime import datetime
-from typing import Annotated, Any, NotRequired
+from typing import Any, NotRequired
 
-from pydantic import Field, with_config
+from pydantic import with_config
 from typing_extensions import TypedDict
 
+from foliot.core.declaration import declared
 from foliot.engine.model.run import RunState
-from foliot.features.bulk.model import MOST_IDS, BulkOperation, BulkOrder, BulkState
-from foliot.features.runs.model.replay import ReplayVersion
-from foliot.features.runs.schema import AS_OF, PATCH
-from foliot.servers.http.schema import CLOSED, Tags, declared
-
-
-@declared
-class NewBulkAction:
-    """One action on many: cancel, retry, replay and discard act on runs, the others on schedules."""
-
-    action: BulkOperation
-    filter: Annotated[str | None, Field(max_length=1000, description="Everything that this filter matches now.")] = None
-    ids: Annotated[list[str] | None, Field(min_length=1, max_length=MOST_IDS, description="Or these.")] = None
-    rate: Annotated[int, Field(ge=1, le=50, description="Items a second.")] = 5
-    stop_after: Annotated[int | None, Field(ge=1, description="Stop when so many failed.")] = None
-    order: BulkOrder = BulkOrder.OLDEST
-    dry_run: Annotated[bool, Field(description="Only say what would be done.")] = False
-    expect: Annotated[int | None, Field(ge=0, description="Refuse (409) unless so many match now.")] = None
-    add_tags: Annotated[Tags, Field(description="With `tag`: these are added.")] = field(default_factory=list)
-    remove_tags: Annotated[Tags, Field(description="With `tag`: these are taken away.")] = field(default_factory=list)
-    as_of: Annotated[ReplayVersion, Field(description=f"Of replay. {AS_OF}")] = ReplayVersion.NOW
-    patch: Annotated[dict[str, Any] | None, Field(description=f"Of replay. {PATCH}")] = None
+from foliot.features.bulk.model import BulkOperation, BulkOrder, BulkState
+from foliot.servers.http.schema import CLOSED
 
 
 @declared

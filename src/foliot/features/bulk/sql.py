@@ -15,7 +15,7 @@ from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.bulk.model import OVER, Bulk, BulkItem, BulkOperation, BulkOrder, BulkState
 from foliot.features.bulk.tables import bulk_items, bulks
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql import schedules as schedule_sieve
 from foliot.features.filters.sql.runs import RunConditions
 

@@ -10,7 +10,7 @@ from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.bulk.actor import BulkRunner
-from foliot.features.bulk.usecases.item_actions import BulkItemActions
+from foliot.features.bulk.usecases import BulkItemActions
 from foliot.wakeups.feed import Feed
 
 

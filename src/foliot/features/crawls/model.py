@@ -7,23 +7,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from annotated_types import MaxLen
 
-from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.declaration import OR_NULL, Described, Parsed, as_given, declared, read
+from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid, InvalidMany
+from foliot.core.queue_name import Priority
 from foliot.engine.model.run import DEFAULT_PRIORITY, RunState
-from foliot.features.articles.model.article import ArticleCounts
+from foliot.features.articles.model import ArticleCounts
 
 CRAWL = "crawl"
 """Kind of the action."""
 CRAWL_QUEUE = "scraping"
 MAX_USER = 200
 
-_CONFIG = ("spider", "start_urls", "depth", "params", "project", "min_items", "max_errors")
 _DURATION = re.compile(r"(?:(\d{1,6})d)?\s*(?:(\d{1,6})h)?\s*(?:(\d{1,6})m)?\s*(?:(\d{1,9})s)?", re.ASCII)
-_KNOWN = frozenset({"user_id", "schedule_at", "interval", "timezone", "ignore_cache", "priority", *_CONFIG})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,35 +40,58 @@ class CrawlSpec:
     ignore_cache: bool
 
 
+@declared(example={"spider": "seo", "start_urls": ["https://example.com"], "depth": 2, "params": {"lang": "en"}})
+class NewCrawl:
+    """A crawl: now, once at a given time, or repeatedly."""
+
+    user_id: Annotated[str | None, MaxLen(MAX_USER)] = None
+    """User the crawl is for; by default the caller."""
+    spider: Annotated[str, Parsed(as_given)]
+    start_urls: Annotated[list[str] | None, Parsed(as_given)] = None
+    """Where the spider begins; by default its own start URLs."""
+    depth: Annotated[int | None, Parsed(as_given)] = None
+    schedule_at: datetime | None = None
+    """Crawl once at this time; an offset is required."""
+    interval: Annotated[
+        str | int | dict[str, int] | None, Described({"examples": ["0 9 * * *", "4h"]}), Parsed(as_given)
+    ] = None
+    """Crawl repeatedly: a cron expression, a number of seconds, or an object such as `{"hours": 4}`."""
+    timezone: Annotated[str | None, Parsed(as_given)] = None
+    """The zone of `interval`."""
+    ignore_cache: Annotated[bool, OR_NULL] = False
+    """Start a new crawl even if an equal request was made recently; also passed to the spider."""
+    params: Annotated[dict[str, Any] | None, Parsed(as_given)] = None
+    """Arguments of the spider."""
+    priority: Priority = DEFAULT_PRIORITY
+    project: Annotated[str | None, Parsed(as_given)] = None
+    min_items: Annotated[int | None, Parsed(as_given)] = None
+    max_errors: Annotated[int | None, Parsed(as_given)] = None
+
+
+_CONFIG = ("spider", "start_urls", "depth", "params", "project", "min_items", "max_errors")
+"""Fields that the action reads."""
+
+
 def read_crawl(raw: object, *, ignore_cache: bool = False) -> CrawlSpec:
     """Parses the body; `ignore_cache` comes from the query."""
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object with spider and start_urls", got=raw)
-    fields = Fields.of("", raw)
-    fields.asked |= _KNOWN
-    wrong = Complaints()
-    read = wrong.attempt
-    user_id = read(lambda: fields.text("user_id", "", most=MAX_USER).strip())
-    priority = read(lambda: fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10))
-    fresh = read(lambda: fields.flag("ignore_cache", default=False))
-    trigger = read(lambda: _trigger(fields))
-    read(fields.finish)
-    wrong.speak()
+    asked = read(NewCrawl, raw)
     return CrawlSpec(
-        user_id=user_id or None,
-        config={name: fields.value(name) for name in _CONFIG if fields.value(name) is not None},
-        trigger=trigger,
-        priority=priority,
-        ignore_cache=ignore_cache or fresh,
+        user_id=(asked.user_id or "").strip() or None,
+        config={name: value for name in _CONFIG if (value := getattr(asked, name)) is not None},
+        trigger=_trigger(asked),
+        priority=asked.priority,
+        ignore_cache=ignore_cache or asked.ignore_cache,
     )
 
 
-def _trigger(fields: Fields) -> dict[str, Any] | None:
+def _trigger(asked: NewCrawl) -> dict[str, Any] | None:
     """`interval` is a cron expression; a duration ("4h"), a number of seconds or an object such as {"hours": 4} too."""
-    at, interval = fields.moment("schedule_at"), fields.value("interval")
+    at, interval = asked.schedule_at, asked.interval
     if at is not None and interval is not None:
         raise Invalid("interval", "cannot stand beside 'schedule_at': give one of the two")
-    zone = {"timezone": fields.value("timezone")}
+    zone = {"timezone": asked.timezone}
     if at is not None:
         return {"type": "oneoff", "run_at": rfc3339(at), **zone}
     if interval is None:
@@ -129,6 +153,16 @@ class KnownJob:
 
     job_id: str
     since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobSubject:
+    """What a job is about: the host of its first URL, how many URLs a crawl starts with, its spider or source."""
+
+    host: str | None
+    count: int | None = None
+    spider: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from foliot.features.crawls import schema
+from foliot.features.crawls.model import NewCrawl
 from foliot.features.crawls.usecases import CrawlAnswer, Crawls
 from foliot.features.jobs.rest.logs import LOGS
 from foliot.servers.http import encode, sse
@@ -25,7 +26,7 @@ IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new 
     "/crawl",
     dependencies=[permits(Crawls.request)],
     response_model=schema.FreshCrawl | schema.CachedCrawl,
-    openapi_extra=body(schema.NewCrawl),
+    openapi_extra=body(NewCrawl),
     responses={
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
         202: {"model": schema.PlannedCrawl, "description": "It is planned: `schedule_at` or `interval` was given"},

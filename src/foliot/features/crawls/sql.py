@@ -7,17 +7,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, select, update
+from sqlalchemy import CheckConstraint, Column, ColumnElement, Index, Select, Table, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import SCHEDULE
+from foliot.db.columns import Moment, key
 from foliot.db.dialects import Dialect
+from foliot.db.metadata import metadata
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.crawls.model import KnownJob, PendingCrawl
-from foliot.features.crawls.tables import crawl_requests
+
+# One row for each recent request: an equal request finds its job here.
+crawl_requests = Table(
+    "crawl_requests",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("fingerprint", key(64), primary_key=True),
+    # The id of a run, or of a schedule for a request with a trigger.
+    Column("job_id", key(40), nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    Index(None, "expires_at"),
+)
+
 
 _WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
 _WAITING = frozenset({ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED})

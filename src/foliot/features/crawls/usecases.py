@@ -21,7 +21,7 @@ from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.credential import kept
 from foliot.core.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.core.ids import RUN, SCHEDULE
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
 from foliot.core.limits import PAYLOAD, TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -42,7 +42,8 @@ from foliot.features.crawls.model import (
     read_crawl,
 )
 from foliot.features.crawls.sql import SqlCrawls
-from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedules, find_schedule
+from foliot.features.schedules.usecases.create import ScheduleOwner
+from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 CACHED_FOR = timedelta(hours=1)

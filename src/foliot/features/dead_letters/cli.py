@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
+from foliot.terminal.client import connect
 from foliot.terminal.flag_values import json_or_file, usage
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import AsOf, Filter, Kind, Patch
+from foliot.terminal.options import AsOf, Filter, Json, Kind, OfSchedule, Patch
 from foliot.terminal.output import note
-from foliot.terminal.view import JsonObject, Table
+from foliot.terminal.reference import resolve
+from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup("Show runs that have failed for good, and replay them.")
 
@@ -24,7 +26,7 @@ LETTERS = Table(
     empty="No dead letters.",
 )
 GROUPS = Table(
-    "count, fingerprint, what: message, host, schedules, last: @last_at, muted until: @mute.until",
+    "count, fingerprint, what: message, host?, schedules?, last: @last_at, muted until: @mute.until",
     computed={"schedules": lambda group: ", ".join(schedule["name"] for schedule in group.each("schedules"))},
     empty="No dead letters.",
 )
@@ -37,7 +39,7 @@ REPLAYED = Table(
 
 @group.get("/api/dead-letters", LETTERS, paged=True)
 def list_(
-    schedule_id: Annotated[str | None, typer.Option("--schedule", help="Only those of this schedule (its id).")] = None,
+    schedule_id: OfSchedule = None,
     kind: Kind = None,
 ) -> None:
     """List dead letters, grouped by error."""
@@ -47,35 +49,39 @@ def list_(
 def groups(q: Filter = None) -> None:
     """List dead letters grouped by cause, ignoring the numbers and ids in their messages.
 
-    foliot dead-letter groups -q '-muted:true since:24h'
+    foliot dead-letter groups -q 'since:24h -muted:true'
     """
 
 
-@group.post("/api/dead-letters/replay", REPLAYED, utc=False)
-def replay(
-    runs: Annotated[list[str] | None, typer.Argument(help="Ids of dead letters (run_…).", metavar="[RUN]...")] = None,
+@group.command()
+def replay(  # noqa: PLR0913 -- a command has as many arguments as flags
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Ids of dead letters (run_…), or their beginnings.", metavar="RUN...")
+    ] = None,
     *,
-    schedule: Annotated[str | None, typer.Option(help="All of this schedule (its id).")] = None,
+    schedule: Annotated[str | None, typer.Option(help="All of this schedule (name or id).")] = None,
     kind: Annotated[str | None, typer.Option(help="All of this kind of action.")] = None,
     code: Annotated[str | None, typer.Option(help="All with this error code.")] = None,
     as_of: AsOf = None,
     patch: Patch = None,
-) -> dict[str, object]:
+    as_json: Json = False,
+) -> None:
     """Replay dead letters, each as a new run; the dead letter stays until that run succeeds.
 
     Each uses the current settings of its schedule, unless --as-of then is given.
     To replay many at a limited rate, use foliot bulk start replay.
     """
-    given = {"schedule_id": schedule, "kind": kind, "code": code}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if bool(runs) == bool(chosen):
-        raise usage("give either ids of runs, or --schedule, --kind or --code to choose them by")
-    return {
-        "ids": runs or None,
-        "filter": chosen or None,
-        "as_of": as_of,
-        "patch": None if patch is None else json_or_file("--patch", patch),
-    }
+    with connect() as client:
+        given = {"schedule_id": schedule, "kind": kind, "code": code}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if bool(runs) == bool(chosen):
+            raise usage("give either ids of runs, or --schedule, --kind or --code to choose them by")
+        changes = None if patch is None else json_or_file("--patch", patch)
+        if schedule is not None:
+            chosen["schedule_id"] = resolve(client, "schedule", schedule)
+        ids = [resolve(client, "dead_letter", run) for run in runs or ()]
+        body = {"ids": ids or None, "filter": chosen or None, "as_of": as_of, "patch": changes}
+        print_answer(client.request("POST", "/api/dead-letters/replay", body), REPLAYED, as_json=as_json)
 
 
 def _show_mute(mute: JsonObject) -> None:

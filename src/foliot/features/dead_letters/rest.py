@@ -9,8 +9,10 @@ from fastapi import APIRouter, Depends, Path, Response
 
 from foliot.core.errors import NotFound
 from foliot.features.dead_letters import schema
+from foliot.features.dead_letters.model import ReplayRequest
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.mutes import schema as mutes_schema
+from foliot.features.mutes.model import MuteRequest
 from foliot.features.mutes.usecases import Mutes
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
@@ -44,7 +46,7 @@ async def groups(
     dependencies=[permits(DeadLetters.replay)],
     status_code=202,
     response_model=schema.ReplayResult,
-    openapi_extra=body(schema.ReplayRequest),
+    openapi_extra=body(ReplayRequest),
     responses={**UNKNOWN, **CONFLICT},
     summary="Replay",
 )
@@ -75,7 +77,7 @@ Fingerprint = Annotated[str, Depends(_fingerprint)]
     "/groups/{fingerprint}/mute",
     dependencies=[permits(Mutes.mute)],
     response_model=mutes_schema.MutedGroup,
-    openapi_extra=body(mutes_schema.MuteRequest, required=False),
+    openapi_extra=body(MuteRequest, required=False),
     responses=UNKNOWN,
     summary="Mute a group",
 )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any
 
-from pydantic import Field
-
+from foliot.core.declaration import declared
 from foliot.engine.model.views import DeadLetterGroupView
 from foliot.features.dead_letters.usecases.dead_letters import Replayed
 from foliot.features.mutes.schema import MutedGroup
-from foliot.features.runs.model.replay import ReplayVersion
-from foliot.features.runs.schema import AS_OF, PATCH, Run
-from foliot.servers.http.schema import declared
+from foliot.features.runs.schema import Run
 
 
 @declared
@@ -59,25 +55,6 @@ class ReplayResult:
     @classmethod
     def of(cls, one: Replayed) -> ReplayResult:
         return cls(items=[Run.of(each) for each in one.runs], more=one.more)
-
-
-@declared
-class DeadLetterFilter:
-    """Which dead letters."""
-
-    kind: Annotated[str | None, Field(max_length=200)] = None
-    schedule_id: Annotated[str | None, Field(max_length=200)] = None
-    code: Annotated[str | None, Field(max_length=200)] = None
-
-
-@declared
-class ReplayRequest:
-    """Ids, or a filter; `{}` as filter means all."""
-
-    ids: Annotated[list[str] | None, Field(min_length=1, max_length=500)] = None
-    filter: DeadLetterFilter | None = None
-    as_of: Annotated[ReplayVersion, Field(description=AS_OF)] = ReplayVersion.NOW
-    patch: Annotated[dict[str, Any] | None, Field(description=PATCH)] = None
 
 
 @declared

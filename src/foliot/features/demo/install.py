@@ -19,13 +19,11 @@ from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.demo.model import pipeline
-from foliot.features.demo.model.past import PastAccount
-from foliot.features.demo.model.run_history import run_histories
 from foliot.features.demo.model.schedules import ECHO, SITE, demo_schedules
 from foliot.features.demo.model.site import PRODUCTS, SHOP, price
-from foliot.features.demo.model.week import WEEK, Outage, settled_week
+from foliot.features.demo.model.week import WEEK, Outage, PastAccount, run_histories, settled_week
 from foliot.features.demo.sql import SqlPast
 from foliot.features.demo.usecases import SOURCE
 from foliot.features.pipelines.sql.pipelines import SqlPipelines

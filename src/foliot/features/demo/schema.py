@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foliot.servers.http.schema import declared
+from foliot.core.declaration import declared
 
 
 @declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,14 +12,28 @@ from sqlalchemy import Text, delete, func, literal, or_, select, type_coerce, up
 
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.db.transaction import Statements
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.planned_counts import StepBudget
+from foliot.engine.model.quarter_counts import UNMADE_STEPS, Ended, Key, count_unmade
 from foliot.engine.model.run import FAILURES, RunState, order_key
-from foliot.engine.sql import metric_counters
+from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.log_chunks import LogChunkWriter
-from foliot.engine.sql.tables import attempts, crawl_items, ledger, log_chunks, runs, schedules, spans, versions
+from foliot.engine.sql.schedules import schedule_of
+from foliot.engine.sql.tables import (
+    attempts,
+    crawl_items,
+    ledger,
+    log_chunks,
+    runs,
+    schedule_stats,
+    schedules,
+    spans,
+    versions,
+)
 from foliot.features.articles.tables import article_jobs, articles, items
 from foliot.features.bulk.tables import bulk_items, bulks
-from foliot.features.demo.model.past import ErasedRows, PastAccount, PastAttempt, PastRun
-from foliot.features.prices.tables import prices
+from foliot.features.demo.model.week import ErasedRows, PastAccount, PastAttempt, PastRun
+from foliot.features.prices.sql import prices
 from foliot.features.schedules.tables import declared
 
 BATCH = 1000
@@ -36,6 +51,15 @@ class _RunPosition:
     log_dropped: int = 0
 
 
+class _EndedPast:
+    """What is counted of a run."""
+
+    def __init__(self, run: PastRun) -> None:
+        self.id, self.tenant_id, self.schedule_id = run.id, run.schedule.tenant_id, run.schedule.id
+        self.created_at, self.scheduled_for, self.due_at = run.created_at, run.new.scheduled_for, run.new.ready_at
+        self.started_at = run.attempts[0].started_at
+
+
 @dataclass(frozen=True, slots=True)
 class SqlPast(Statements):
     """Statements of the demo."""
@@ -46,8 +70,18 @@ class SqlPast(Statements):
         lived = [run for account in accounts for run in account.runs]
         for start in range(0, len(lived), BATCH):
             await self._write(lived[start : start + BATCH])
-        ended = [run.attempts[-1].ending.state for run in lived]
-        await metric_counters.add_ended(self.conn, self.dialect, ended)
+        ended = [(_EndedPast(run), run.attempts[-1].ending.state, run.attempts[-1].ending.at) for run in lived]
+        await quarter_counts.add_ended(self.conn, self.dialect, ended)
+        budget, counts = StepBudget(UNMADE_STEPS), Counter[Key]()
+        missed: dict[tuple[str, str], datetime] = {}
+        for account in accounts:
+            due, spec = account.last.due, account.last.spec
+            trigger = None if spec is None else spec.trigger
+            counts += count_unmade(due.tenant_id, trigger, account.ledger, budget)
+            for entry in account.ledger:
+                if entry.fate is LedgerKind.MISSED:
+                    missed[due.id, due.tenant_id] = entry.last
+        await self.dialect.insert_all(self.conn, quarter_counts.unmade_rows(counts, missed))
 
     async def _settle(self, accounts: Sequence[PastAccount]) -> None:
         plans = [account.last for account in accounts]
@@ -123,29 +157,45 @@ class SqlPast(Statements):
         await self.conn.execute(self.dialect.lock(select(schedules.c.id).where(*gone).order_by(schedules.c.id)))
         erased = 0
         acted = await self._acted_on(tenant_id, schedule_ids)
-        async for ids, states in self._lived(tenant_id, schedule_ids):
+        gone_runs: list[Ended] = []
+        async for rows in self._lived(tenant_id, schedule_ids):
+            ids = [row.id for row in rows]
             acted |= await self._acted_on(tenant_id, ids)
-            await metric_counters.add_ended(self.conn, self.dialect, states, by=-1)
+            gone_runs += [(row, RunState(row.state), row.finished_at) for row in rows if row.finished_at is not None]
             await self._forget_articles(tenant_id, ids)
             for table in (log_chunks, crawl_items, items, article_jobs, prices, attempts):
                 await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
             await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
             erased += len(ids)
-        for table in (ledger, spans, versions, declared):
+        uncounted = await self._unmade(tenant_id, schedule_ids)
+        for table in (ledger, spans, versions, declared, schedule_stats):
             ours = (table.c.tenant_id == tenant_id, self.dialect.among(table.c.schedule_id, schedule_ids))
             await self.conn.execute(delete(table).where(*ours))
         removed = await self.conn.execute(delete(schedules).where(*gone))
         await self._forget_bulks(acted)
+        await quarter_counts.add_ended(self.conn, self.dialect, gone_runs, by=-1)
+        await quarter_counts.add(self.conn, self.dialect, uncounted)
+        await quarter_counts.forget_nothing(self.conn, tenant_id)
         return ErasedRows(removed.rowcount, erased)
 
-    async def _lived(
-        self, tenant_id: str, schedule_ids: Sequence[str]
-    ) -> AsyncIterator[tuple[list[str], list[RunState]]]:
-        """Batches of the remaining runs, with their states."""
+    async def _lived(self, tenant_id: str, schedule_ids: Sequence[str]) -> AsyncIterator[Sequence[Any]]:
+        """Batches of the remaining runs."""
         mine = (runs.c.tenant_id == tenant_id, self.dialect.among(runs.c.schedule_id, schedule_ids))
-        query = self.dialect.lock(select(runs.c.id, runs.c.state).where(*mine).order_by(runs.c.id).limit(BATCH))
+        columns = (*quarter_counts.COUNTED, runs.c.state, runs.c.finished_at)
+        query = self.dialect.lock(select(*columns).where(*mine).order_by(runs.c.id).limit(BATCH))
         while rows := (await self.conn.execute(query)).all():
-            yield [row.id for row in rows], [RunState(row.state) for row in rows]
+            yield rows
+
+    async def _unmade(self, tenant_id: str, schedule_ids: Sequence[str]) -> Counter[Key]:
+        """What their ledger entries have added to the counts, to be taken from them."""
+        query = select(schedules).where(self.dialect.among(schedules.c.id, schedule_ids))
+        triggers = {row.id: schedule_of(row).spec.trigger for row in await self.conn.execute(query)}
+        mine = (ledger.c.tenant_id == tenant_id, self.dialect.among(ledger.c.schedule_id, schedule_ids))
+        budget, counts = StepBudget(UNMADE_STEPS), Counter[Key]()
+        for row in await self.conn.execute(select(ledger, ledger.c["count"].label("instants")).where(*mine)):
+            entry = LedgerEntry(row.first_at, row.last_at, row.instants, LedgerKind(row.fate), LedgerReason(row.reason))
+            counts.update(count_unmade(tenant_id, triggers.get(row.schedule_id), [entry], budget, by=-1))
+        return counts
 
     async def _acted_on(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         """Bulk operations that included these."""

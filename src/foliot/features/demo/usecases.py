@@ -12,7 +12,7 @@ from foliot.commands.envelope import CommandContext, QueryContext, command, quer
 from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.demo.model.past import ErasedRows
+from foliot.features.demo.model.week import ErasedRows
 from foliot.features.demo.sql import SqlPast
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.schedules.sql.declared import SqlDeclarations

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import discord
 
 import foliot
 from foliot.commands.envelope import permission_of
@@ -20,15 +22,61 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.discord import text as words
-from foliot.features.discord.answer import DiscordReply, Interaction
-from foliot.features.discord.buttons import Button, ButtonAction
-from foliot.features.discord.draft_message import ScheduleDraftMessage
+from foliot.features.discord.answer import Button, ButtonAction, DiscordReply, Interaction
 from foliot.features.discord.members import DiscordMembers
-from foliot.features.pipelines.model.definition import PIPELINE
+from foliot.features.pipelines.model import PIPELINE
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
+
+LONGEST = 200
+"""Maximum length of an expression."""
+_NAMES = {"pipeline": "Pipeline", "cron": "Cron", "timezone": "Time zone"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleDraftMessage:
+    """A pipeline, and optionally its trigger."""
+
+    pipeline: str
+    cron: str = ""
+    timezone: str = ""
+
+    def when(self) -> dict[str, Any]:
+        """The trigger fields of a schedule's document."""
+        zone = {"timezone": self.timezone} if self.timezone else {}
+        return {"type": "cron", "cron_expr": self.cron, **zone}
+
+    def of(self, pipeline: str) -> Self:
+        return replace(self, pipeline=pipeline)
+
+    def in_zone(self, default: str) -> Self:
+        return self if self.timezone else replace(self, timezone=default)
+
+    def mended(self, field: str, suggestion: str) -> Self | None:
+        match field:
+            case "cron_expr":
+                return replace(self, cron=suggestion)
+            case "timezone":
+                return replace(self, timezone=suggestion)
+            case _:
+                return None
+
+    def embed(self, title: str | None) -> discord.Embed:
+        embed = discord.Embed(title=title)
+        for name, label in _NAMES.items():
+            if text := getattr(self, name):
+                embed.add_field(name=label, value=words.code(text, LONGEST))
+        return embed
+
+    @classmethod
+    def read(cls, embeds: Sequence[discord.Embed]) -> Self | None:
+        """The draft that a preview message holds."""
+        shown = {field.name: (field.value or "").strip("`") for embed in embeds[:1] for field in embed.fields}
+        fields = {name: shown.get(label, "") for name, label in _NAMES.items()}
+        return cls(**fields) if fields["pipeline"] else None
+
 
 SHOWN = 200
 """Schedules that are read for a list."""

@@ -14,6 +14,7 @@ from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import DryRun, Json, Rate, Utc, Yes
 from foliot.terminal.output import confirm, count, note, print_json
+from foliot.terminal.reference import Reference
 from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup(no_args_is_help=False, invoke_without_command=True)
@@ -49,7 +50,7 @@ def _note_rest(answer: JsonObject) -> None:
 
 
 ENDPOINTS = Table(
-    "url, calls, succeeded, ms p50 / p95, responses, failing since: @failing_since, breaker, secrets since",
+    "url, calls, succeeded, ms p50 / p95?, responses?, failing since: @failing_since, breaker, secrets since?",
     computed={
         "succeeded": lambda target: f"{target['success_ratio']:.1%}",
         "ms p50 / p95": lambda target: f"{target['p50_ms']:g} / {target['p95_ms']:g}",
@@ -64,7 +65,7 @@ ENDPOINTS = Table(
 
 @group.callback()
 @asks
-def endpoints(context: typer.Context, as_json: Json = False, utc: Utc = False) -> None:
+def endpoints(context: typer.Context, as_json: Json = False, utc: Utc = None) -> None:
     """Show the health of webhook targets over the last 24 hours; failing ones first."""
     if context.invoked_subcommand is not None:
         return
@@ -82,7 +83,9 @@ def _show_test(run: JsonObject) -> None:
 def send_test(
     url: Target,
     schedule_id: Annotated[
-        str | None, typer.Option("--schedule", help="Use the settings of this schedule, which calls it (its id).")
+        str | None,
+        typer.Option("--schedule", help="Use the settings of this schedule, which calls it (name or id)."),
+        Reference("schedule"),
     ] = None,
 ) -> None:
     """Send one signed request now, marked as a test, to a target that a schedule calls."""
@@ -96,7 +99,7 @@ def recover(
     rate: Rate = 5,
     dry_run: DryRun = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Send again what a target did not accept: its dead letters, and failed runs that left none.
 
@@ -120,7 +123,7 @@ def disable(
     rate: Rate = 5,
     dry_run: DryRun = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Pause every active schedule that calls a target."""
     with connect() as client:
@@ -143,7 +146,7 @@ def _bulk(client: Client, body: dict[str, Any]) -> dict[str, Any]:
     return {"action": body["action"], **client.post("/api/bulk", body)}
 
 
-def _print(bulks: list[dict[str, Any]], *, as_json: bool, utc: bool) -> None:
+def _print(bulks: list[dict[str, Any]], *, as_json: bool, utc: bool | None) -> None:
     if as_json:
         print_json({"items": bulks})
         return

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from foliot.engine.model.breaker import OpenBreakerReport
 from foliot.features.endpoints import schema
 from foliot.features.endpoints.model import EndpointStats
-from foliot.features.endpoints.usecases import NAMED, CalledEndpoints, Endpoints
+from foliot.features.endpoints.usecases import NAMED, CalledEndpoints, Endpoints, EndpointTestRequest
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
@@ -48,7 +48,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     dependencies=[permits(Endpoints.test)],
     status_code=202,
     response_model=runs_schema.Run,
-    openapi_extra=body(schema.EndpointTestRequest),
+    openapi_extra=body(EndpointTestRequest),
     responses={**UNKNOWN, **CONFLICT},
     summary="Send a test",
 )

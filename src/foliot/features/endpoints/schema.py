@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from foliot.features.endpoints.usecases import LONGEST_URL
-from foliot.servers.http.schema import declared
+from foliot.core.declaration import declared
 
 BreakerIsOpen = Literal["open", "half_open"]
 
@@ -92,11 +89,3 @@ class EndpointPage:
     """False when there were more than 2,000 runs: only the newest were read."""
     breakers: list[CircuitBreaker]
     """All open ones, longest open first; also of targets that are no webhooks."""
-
-
-@declared
-class EndpointTestRequest:
-    """The target to test."""
-
-    url: Annotated[str, Field(max_length=LONGEST_URL, description="Its address; a query is left out of account.")]
-    schedule_id: Annotated[str | None, Field(description="Whose settings to use, of those that call it.")] = None

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
+
+from annotated_types import MaxLen
 
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, may
-from foliot.core.document import Fields
+from foliot.core.declaration import Missing, declared, read
 from foliot.core.errors import Conflict, Contended, Invalid, NotFound
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
-from foliot.core.secret_names import SIGNING
+from foliot.core.secrets import SIGNING
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.breaker import BREAKERS, OpenBreakerReport
@@ -28,7 +31,7 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.endpoints.model import EndpointSender, EndpointStats, endpoints, tried
 from foliot.features.endpoints.sql import SqlEndpoints
-from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.webhooks.model import WEBHOOK, address, place
@@ -44,6 +47,17 @@ MOST_CALLERS = 500
 """Schedules searched for one whose settings a test can use; the newest."""
 LONGEST_URL = 8192
 SETTING = "FOLIOT_WEBHOOK_SECRET"
+TARGET_RULE = "must be the address of a target, as GET /api/endpoints has it"
+
+
+@declared
+class EndpointTestRequest:
+    """The target to test."""
+
+    url: Annotated[str, MaxLen(LONGEST_URL), Missing(TARGET_RULE)]
+    """Its address; a query is left out of account."""
+    schedule_id: Annotated[str | None, MaxLen(64)] = None
+    """Whose settings to use, of those that call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +185,11 @@ class Endpoints:
 
 
 def _read(raw: object) -> tuple[str, str | None]:
-    fields = Fields.of("", raw)
-    given, schedule_id = fields.text("url", "", most=LONGEST_URL), fields.text("schedule_id", "", most=64)
-    fields.finish()
-    url = address(given)
+    asked = read(EndpointTestRequest, raw)
+    url = address(asked.url)
     if url is None:
-        raise Invalid("url", "must be the address of a target, as GET /api/endpoints has it", got=given[:100])
-    return url, schedule_id or None
+        raise Invalid("url", TARGET_RULE, got=asked.url[:100])
+    return url, asked.schedule_id or None
 
 
 async def _keep_still(tx: Transaction, schedule: Schedule) -> None:

@@ -81,8 +81,10 @@ async def series(
     end: Annotated[Moment, Query(alias="to")] = None,
     bucket_seconds: Annotated[int | None, Query(ge=1, le=31 * 86_400)] = None,
 ) -> Response:
-    """By creation time. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
-    50,000 runs, durations and lateness are those of a random sample, and `timed` is its share."""
+    """By creation time. Without bounds the last 24 hours; at most 500 buckets. Counts are exact. Of more than
+    2,000 runs durations come from a histogram with twelve steps per power of ten; of more than 50,000 that match a
+    filter, from a random sample, and `timed` is its share. Without `bucket_seconds`, `from` is rounded down to a
+    whole bucket."""
     query = cases[Search].read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
     chart = await cases[Search].series(caller, query, *bounds, bucket_seconds)
@@ -103,7 +105,7 @@ async def series(
     response_model=schema.RunPoints,
     tags=["Runs"],
     operation_id="runs.points",
-    summary="Single runs over time, and how long they took",
+    summary="Get single runs over time with their durations",
 )
 async def points(
     cases: Cases,
@@ -126,7 +128,7 @@ async def points(
     response_model=dead_letters_schema.FailureGroupPage,
     tags=["Dead letters"],
     operation_id="dead_letters.groups",
-    summary="Dead letters by what went wrong",
+    summary="Group dead letters by error",
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses form one group, by host."""

@@ -10,9 +10,10 @@ from fastapi import Query
 from pydantic import with_config
 from typing_extensions import TypedDict
 
+from foliot.core.declaration import declared
 from foliot.engine.model.run import RunState
-from foliot.features.filters.model.query import MOST_CHARACTERS
-from foliot.servers.http.schema import CLOSED, declared
+from foliot.features.filters.model import MOST_CHARACTERS
+from foliot.servers.http.schema import CLOSED
 
 Filter = Annotated[
     str | None,

@@ -18,12 +18,21 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.schedule_sort import ScheduleSort
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.ports import Actions
 from foliot.engine.sql.runs import with_attempts
-from foliot.features.filters.model.keys import of_runs, of_schedules
-from foliot.features.filters.model.query import FIELD, FilterQuery, FilterTerm
-from foliot.features.filters.model.results import BucketWindow, RunColumns, StateCount, TimingCount
+from foliot.features.filters.model import (
+    FIELD,
+    BucketWindow,
+    FilterQuery,
+    FilterTerm,
+    RunColumns,
+    StateCount,
+    TimingCount,
+    of_runs,
+    of_schedules,
+)
 from foliot.features.filters.sql.lists import SqlSearch
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
@@ -35,8 +44,8 @@ USUAL_SPAN = timedelta(hours=24)
 MOST_POINTS = 50_000
 MOST_TIMED = 50_000
 """Runs of one chart whose durations are read; of more, a random sample."""
-UNANSWERED = (FilterTerm("state", (RunState.DEAD_LETTER.value,)), FilterTerm("resolved", ("true",), negated=True))
-"""Unresolved dead letters."""
+FEW_TIMED = 2000
+"""Runs whose durations are read although a histogram of them is kept."""
 
 Parameters = Mapping[str, str | None]
 NO_PARAMETERS: Parameters = MappingProxyType({})
@@ -153,8 +162,11 @@ class Search:
         within = query.also(FilterTerm("since", at=window.start), FilterTerm("until", at=window.end))
         async with ctx.read() as tx:
             cells = await SqlSearch(tx).series(ctx.tenant_id, within, window, now)
-            share = min(MOST_TIMED / max(sum(cell.count for cell in cells), 1), 1.0)
-            timings = await SqlSearch(tx).timings(ctx.tenant_id, within, window, share, now)
+            number = sum(cell.count for cell in cells)
+            # Of few runs each is read; of many, the histogram that is kept, or else a sample.
+            kept = await SqlSearch(tx).kept_timings(ctx.tenant_id, within, window) if number > FEW_TIMED else None
+            share = 1.0 if kept is not None else min(MOST_TIMED / max(number, 1), 1.0)
+            timings = kept or await SqlSearch(tx).timings(ctx.tenant_id, within, window, share, now)
         buckets = [TimeBucket(window.start + place * window.width) for place in range(window.buckets)]
         for cell in cells:
             if 0 <= cell.bucket < len(buckets):
@@ -188,6 +200,14 @@ class Search:
         """Newest first."""
         async with ctx.read() as tx:
             return await SqlSearch(tx).schedules(ctx.tenant_id, query, page)
+
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def sorted_schedules(
+        self, ctx: QueryContext, page: PageRequest, query: FilterQuery, sort: ScheduleSort
+    ) -> Sequence[tuple[Schedule, str]]:
+        """In this order, over all that match; each with the cursor of what follows it."""
+        async with ctx.read() as tx:
+            return await SqlSearch(tx).sorted_schedules(ctx.tenant_id, query, sort, page, self.clock.now())
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def several_schedules(self, ctx: QueryContext, ids: Sequence[str]) -> Sequence[Schedule]:
@@ -224,8 +244,8 @@ def window_of(start: datetime | None, end: datetime | None, seconds: int | None,
     span = max((until - begins).total_seconds(), 1)
     width = seconds or next((one for one in WIDTHS if span / one < USUAL_BUCKETS), 0) or int(span / USUAL_BUCKETS) + 1
     step = timedelta(seconds=width)
-    if start is None:
-        # Aligned to the full minute or hour, so that bars do not shift as time goes on.
+    if seconds is None or start is None:
+        # Aligned to the full minute or hour, so that bars do not shift as time goes on and consist of kept counts.
         begins -= timedelta(seconds=begins.timestamp() % width)
     if end is None:
         # The current bucket is included as a whole.

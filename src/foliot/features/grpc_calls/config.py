@@ -11,7 +11,7 @@ from foliot.core.access import KEEPER
 from foliot.core.address_book import AddressBook, ServiceAddress, service_name
 from foliot.core.document import Complaints, Fields
 from foliot.core.errors import Invalid
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
 
 LONGEST_METHOD = 300
 _NAMED = 20

@@ -7,19 +7,21 @@ import typer
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import Exit, count, printable, table
+from foliot.terminal.output import Exit, count, printable
+from foliot.terminal.problem import failure
+from foliot.terminal.table import table
 from foliot.terminal.view import JsonObject, print_answer
 
 group = CommandGroup()
 
 
 @group.command()
-def health(as_json: Json = False, utc: Utc = False) -> None:
+def health(as_json: Json = False, utc: Utc = None) -> None:
     """Show the health of a running server, part by part. Exit 1 when a part it depends on is down."""
     with connect() as client:
         status, answer = client.send("GET", "/health/detailed")
         if status not in (200, 503) or not isinstance(answer, dict):
-            raise client.failure(status, answer)
+            raise failure(status, answer)
         print_answer(answer, _show, as_json=as_json, utc=utc)
         raise typer.Exit(Exit.DONE if status == 200 else Exit.FAILED)
 

@@ -20,7 +20,7 @@ from foliot.features.health.probes import DatabaseProbe
 PERIOD = 5.0
 PATIENCE = 3.0
 """Timeout of the database check, within which the file must be touched all the same."""
-READY = "ready"
+READY, NOT_READY = "ready", "not ready: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class HealthFile:
             why = await asyncio.wait_for(self.database.check(), PATIENCE)
         except TimeoutError:
             why = "the database did not answer in time"
-        word = READY if why is None else f"not ready: {why}"
+        word = READY if why is None else f"{NOT_READY}{why}"
         if self._over:
             return HealthFileWritten(self.period)
         if word != self._said or not self.path.exists():
@@ -56,11 +56,7 @@ class HealthFile:
         return HealthFileWritten(self.period)
 
     def _write(self, word: str) -> None:
-        """Atomic: a reader never sees a partial file."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        fresh.write_text(f"{word}\n", encoding="utf-8")
-        fresh.replace(self.path)
+        _replace(self.path, word)
         self._said = word
 
     def remove(self) -> None:
@@ -68,6 +64,59 @@ class HealthFile:
         self._over = True
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
+
+
+@dataclass(slots=True)
+class JointHealthFile:
+    """One file for several processes: as fresh as the stalest of their own files, and ready when all of them are.
+
+    Written by their supervisor, which runs no event loop.
+    """
+
+    path: Path
+    count: int
+    period: float = PERIOD
+    _said: str | None = field(init=False, default=None)
+
+    def part(self, number: int) -> Path:
+        """The file of one process."""
+        return self.path.with_name(f"{self.path.name}-{number}")
+
+    def write(self) -> None:
+        words, times = [], []
+        for number in range(1, self.count + 1):
+            try:
+                word = self.part(number).read_text(encoding="utf-8").strip()
+                times.append(self.part(number).stat().st_mtime_ns)
+            except OSError:
+                word = f"{NOT_READY}it is starting"
+            if word != READY:
+                words.append(f"process {number}: {word.removeprefix(NOT_READY)}")
+        text = NOT_READY + "; ".join(words) if words else READY
+        with suppress(OSError):
+            if text != self._said or not self.path.exists():
+                _replace(self.path, text)
+                self._said = text
+            if times:
+                os.utime(self.path, ns=(min(times), min(times)))
+
+    def forget(self, number: int) -> None:
+        """A process that has ended is not ready; one that was killed could not remove its file."""
+        with suppress(OSError):
+            self.part(number).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        for path in (self.path, *(self.part(number) for number in range(1, self.count + 1))):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _replace(path: Path, word: str) -> None:
+    """Atomic: a reader never sees a partial file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(f"{word}\n", encoding="utf-8")
+    fresh.replace(path)
 
 
 def health_file(settings: Settings, store: Database) -> HealthFile | None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
+from foliot.core.declaration import declared
 from foliot.engine.model.stall import StandstillReason
-from foliot.servers.http.schema import declared
 
 Overall = Literal["ok", "degraded", "down"]
 DatabaseStatus = Literal["ok", "refuses", "down"]

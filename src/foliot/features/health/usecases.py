@@ -13,6 +13,7 @@ from foliot.core.errors import Unavailable
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.db.transaction import Transaction
 from foliot.engine.model.breaker import BREAKERS
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.queue import QueuePause
@@ -186,7 +187,7 @@ class HealthChecks:
         began, now = self.clock.monotonic(), self.clock.now()
         try:
             async with ctx.read(across_tenants=True) as tx:
-                nodes = [_node(row) for row in await SqlRetention(tx).nodes(now - SEEN)]
+                nodes = await live_nodes(tx, now)
                 latency = (self.clock.monotonic() - began) * 1000
                 queues = await SqlRetention(tx).queues()
                 said = await SqlQueues(tx).said()
@@ -250,6 +251,7 @@ class HealthChecks:
         for report in reports:
             lateness.add(report.get("lateness") or {})
             duration.add(report.get("duration") or {})
+        # Versions before counted the runs that a later instant ended in their reports only.
         cancelled = gone["runs"].get(CANCELLED, 0) + sum(int(report.get("replaced", 0)) for report in reports)
         return MetricNumbers(
             schedules=counts["schedules"],
@@ -275,6 +277,11 @@ class HealthChecks:
     async def silent(self, caller: Caller) -> Mapping[str, float]:
         """The metrics of a process whose store is unavailable: how long work has stood still, by reason."""
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
+
+
+async def live_nodes(tx: Transaction, now: datetime) -> list[NodeReport]:
+    """The processes that reported lately."""
+    return [_node(row) for row in await SqlRetention(tx).nodes(now - SEEN)]
 
 
 def _node(row: Mapping[str, Any]) -> NodeReport:

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import From, To
-from foliot.terminal.output import count, note, table
+from foliot.terminal.options import From, OfSchedule, To
+from foliot.terminal.output import count, note
+from foliot.terminal.table import table
 from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
@@ -20,6 +21,7 @@ NOTHING = "Nothing ran in this time range, and nothing is planned."
 ATTENTION = Table(
     "kind, what: title, why: reason, since: @since",
     empty="All is well: nothing needs attention.",
+    wrap=True,
 )
 SLOWEST = Table(
     f"slowest: name, 95th percentile, runs, {SHOW_THEM}: q.slow",
@@ -45,7 +47,7 @@ def attention() -> None:
 
 def _show_timeline(answer: JsonObject) -> None:
     rows = [_row(group, answer["now"]) for group in answer.each("groups")]
-    table(("name", "ran", "problems", "last", "planned", "next", "when"), rows, empty=NOTHING)
+    table(("name", "ran", "problems", "last", "planned?", "next", "when?"), rows, empty=NOTHING)
     for collision in answer.each("collisions"):
         typer.echo(f"{count(collision['count'], 'schedule')} start at {collision.at('at')}")
     if answer["dropped_groups"]:
@@ -58,7 +60,7 @@ def _row(group: JsonObject, now: str) -> tuple[object, ...]:
     bad = sum(mark["count"] for mark in past if mark["state"] in TROUBLES)
     last = max((mark["at"] for mark in past), default=None)
     due = min((at for at in ahead if at >= now), default=min(ahead, default=None))
-    times = JsonObject({"last": last, "due": due}, group.utc)
+    times = JsonObject({"last": last, "due": due}, group.utc, brief=True)
     return (
         group["name"],
         group["runs"],
@@ -121,8 +123,8 @@ def calendar(
     *,
     from_: From = None,
     to: To = None,
-    granularity: Annotated[str, typer.Option("--by", help="hour or day.")] = "day",
+    granularity: Annotated[str, typer.Option("--by", help="Group by hour or day.")] = "day",
     timezone: Annotated[str | None, typer.Option(help="Time zone of the hours and days: Europe/Stockholm.")] = None,
-    schedule_id: Annotated[str | None, typer.Option("--schedule", help="Only this schedule (sch_…).")] = None,
+    schedule_id: OfSchedule = None,
 ) -> None:
     """Show what ran, what did not and what is planned, by day or hour; by default this month."""

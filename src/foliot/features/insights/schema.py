@@ -9,11 +9,12 @@ from typing import Any, Literal
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from foliot.core.time.calendar_cells import Granularity
+from foliot.core.declaration import declared
+from foliot.core.time.zone import Granularity
 from foliot.engine.model.run import RunState
 from foliot.features.insights.model.attention import AttentionKind, Severity
 from foliot.features.schedules.schema import LocalTime
-from foliot.servers.http.schema import CLOSED, declared
+from foliot.servers.http.schema import CLOSED
 
 MarkState = RunState | Literal["planned", "missed", "skipped"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from foliot.core.ids import RUN, floor_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.mongo import SinkUnavailable
 from foliot.features.articles.mongo_copier import ArticlesCopied
 from foliot.features.crawls.model import CRAWL, JobView

@@ -6,10 +6,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
+from foliot.core.declaration import declared
 from foliot.engine.model.run import RunState
 from foliot.features.jobs.usecases import ArticleJobStatus, JobStatus
 from foliot.features.runs.schema import RunError
-from foliot.servers.http.schema import declared
+
+
+@declared
+class JobTopic:
+    """What a job is about."""
+
+    host: str | None
+    """The host of its first URL."""
+    count: int
+    """How many URLs a crawl starts with, or how many articles there are."""
+    spider: str | None
+    source: str | None
+    """The source of the first article."""
 
 
 @declared
@@ -43,6 +56,8 @@ class JobReport:
     cancelled: int | None
     """How many were not fetched, because the job was cancelled first; with the other counts, they make up the total."""
     progress: Mapping[str, Any] | None
+    about: JobTopic | None
+    """Null where it is not known."""
     error: RunError | None
 
 

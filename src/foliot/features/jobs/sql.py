@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,7 +16,11 @@ from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.sql.run_items import RunItems, read_items
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.articles.sql.batches import article_ids, counts
-from foliot.features.crawls.model import JobView
+from foliot.features.articles.tables import articles, items
+from foliot.features.crawls.model import CRAWL, JobSubject, JobView
+
+FIRST = 1
+"""The position of the first article of a job."""
 
 _RUN = (
     runs.c.id,
@@ -82,6 +87,38 @@ def _view(row: Any, counted: Any, articles: Sequence[str]) -> JobView:
     )
 
 
+async def subjects(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> dict[str, JobSubject]:
+    """What each of these jobs is about, from its first URL."""
+    versioned = and_(versions.c.schedule_id == runs.c.schedule_id, versions.c.version == runs.c.version)
+    crawls = (
+        select(runs.c.id, runs.c.action, versions.c.action.label("standing"))
+        .select_from(runs.outerjoin(versions, versioned))
+        .where(dialect.among(runs.c.id, ids), runs.c.kind == CRAWL)
+    )
+    about = {
+        row.id: _crawled(row.action if row.action is not None else row.standing) for row in await conn.execute(crawls)
+    }
+    first = (
+        select(items.c.run_id, items.c.source, articles.c.host)
+        .join(articles, articles.c.id == items.c.article_id)
+        .where(dialect.among(items.c.run_id, ids), items.c.position == FIRST)
+    )
+    about |= {row.run_id: JobSubject(row.host, source=row.source or None) for row in await conn.execute(first)}
+    return about
+
+
+def _crawled(action: Any) -> JobSubject:
+    config = action if isinstance(action, Mapping) else {}
+    urls = config.get("start_urls")
+    urls = urls if isinstance(urls, list) else []
+    spider = config.get("spider")
+    return JobSubject(
+        urlsplit(str(urls[0])).hostname if urls else None,
+        count=len(urls),
+        spider=spider if isinstance(spider, str) else None,
+    )
+
+
 _ENDED = frozenset(state for state in RunState if state.final)
 
 
@@ -117,6 +154,10 @@ class SqlJobs(Statements):
             found += (await self.conn.execute(newest)).scalars()
             total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
         return sorted(found, reverse=True)[skip : skip + limit], total
+
+    async def subjects(self, run_ids: Sequence[str]) -> dict[str, JobSubject]:
+        """What each of these jobs of the tenant is about."""
+        return await subjects(self.conn, self.dialect, run_ids) if run_ids else {}
 
     async def all_after(self, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
         """As `after`, of all tenants."""

@@ -21,10 +21,10 @@ from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.run_items import RunItems
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.articles.model.article import KIND as ARTICLES
-from foliot.features.articles.model.article import ArticleCounts
+from foliot.features.articles.model import KIND as ARTICLES
+from foliot.features.articles.model import ArticleCounts
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.crawls.model import CRAWL
+from foliot.features.crawls.model import CRAWL, JobSubject
 from foliot.features.jobs.sql import SqlJobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -90,6 +90,7 @@ class JobRecord:
     schedule: Schedule | None = None
     counts: ArticleCounts | None = None
     """Progress of a batch of articles."""
+    subject: JobSubject | None = None
 
     @property
     def word(self) -> JobStatus | ArticleJobStatus:
@@ -204,7 +205,8 @@ class Jobs:
             ids, total = await SqlJobs(tx).find(ctx.tenant_id, kinds, states, limit, skip)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids)
             counts = await _counts(tx, found)
-        return [JobRecord(run.id, run, counts=counts.get(run.id)) for run in found], total
+            about = await SqlJobs(tx).subjects(ids)
+        return [JobRecord(run.id, run, counts=counts.get(run.id), subject=about.get(run.id)) for run in found], total
 
     @requires(Verb.READ, Thing.RUN)
     async def active(self, caller: Caller, limit: int) -> Sequence[JobRecord]:
@@ -307,11 +309,14 @@ async def _find(tx: Transaction, caller: Caller, job_id: str) -> JobRecord:
             newest = await SqlRuns(tx).find(caller.tenant_id, PageRequest(1), schedule_id=job_id)
             counts = await _counts(tx, newest)
             run = newest[0] if newest else None
-            return JobRecord(job_id, run, schedule, counts=None if run is None else counts.get(run.id))
+            about = await SqlJobs(tx).subjects([one.id for one in newest])
+            parts = (None, None) if run is None else (counts.get(run.id), about.get(run.id))
+            return JobRecord(job_id, run, schedule, *parts)
     else:
         run = await SqlRuns(tx).get(caller.tenant_id, job_id)
         if run is not None and run.kind in KINDS:
-            return JobRecord(job_id, run, counts=(await _counts(tx, [run])).get(job_id))
+            about = await SqlJobs(tx).subjects([job_id])
+            return JobRecord(job_id, run, None, (await _counts(tx, [run])).get(job_id), about.get(job_id))
     raise NotFound("job", job_id)
 
 

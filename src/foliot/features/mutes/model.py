@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
-from foliot.core.document import Fields
-from foliot.core.visible_text import check_prose
+from annotated_types import Interval, MaxLen
+
+from foliot.core.declaration import Checked, declared, read
+from foliot.core.document import check_prose
 
 USUAL_HOURS = 24
 MOST_HOURS = 30 * 24
@@ -24,13 +27,16 @@ class MuteRecord:
     reason: str
 
 
+@declared
+class MuteRequest:
+    """For how long, and why."""
+
+    hours: Annotated[int, Interval(ge=1, le=MOST_HOURS)] = USUAL_HOURS
+    reason: Annotated[str, MaxLen(MOST_REASON), Checked(check_prose)] = ""
+
+
 def read_mute(raw: object, fingerprint: str, user_id: str, now: datetime) -> MuteRecord:
-    """Parse `{"hours": 24, "reason": "…"}`, both of which may be left out."""
-    fields = Fields.of("", raw)
-    hours = fields.integer("hours", USUAL_HOURS, low=1, high=MOST_HOURS)
-    reason = fields.text("reason", "", most=MOST_REASON)
-    check_prose("reason", reason)
-    fields.finish()
-    return MuteRecord(
-        fingerprint=fingerprint, user_id=user_id, at=now, until=now + timedelta(hours=hours), reason=reason.strip()
-    )
+    """The mute that a request asks for, from now on."""
+    asked = read(MuteRequest, raw)
+    until = now + timedelta(hours=asked.hours)
+    return MuteRecord(fingerprint=fingerprint, user_id=user_id, at=now, until=until, reason=asked.reason.strip())

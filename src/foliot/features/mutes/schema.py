@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
 
-from pydantic import Field
-
+from foliot.core.declaration import declared
 from foliot.features.mutes.model import MuteRecord
-from foliot.servers.http.schema import declared
-
-
-@declared
-class MuteRequest:
-    """For how long, and why."""
-
-    hours: Annotated[int, Field(ge=1, le=720)] = 24
-    reason: Annotated[str, Field(max_length=500)] = ""
 
 
 @declared

@@ -5,14 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import CheckConstraint, Column, String, Table, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.db.columns import Moment, key
+from foliot.db.metadata import metadata
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs
 from foliot.features.mutes.model import MuteRecord
-from foliot.features.mutes.tables import mutes
+
+mutes = Table(
+    "mutes",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("fingerprint", key(16), primary_key=True),
+    Column("user_id", key(200), nullable=False),
+    Column("muted_at", Moment, nullable=False),
+    # An expired row is not deleted at once: readers compare the time.
+    Column("muted_until", Moment, nullable=False),
+    Column("reason", String(500), nullable=False, server_default=""),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+)
 
 
 @dataclass(frozen=True, slots=True)

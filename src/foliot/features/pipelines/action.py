@@ -13,13 +13,11 @@ from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
-from foliot.features.pipelines.chain.catalogue import TransformCatalogue
-from foliot.features.pipelines.chain.check import build_steps
+from foliot.features.pipelines.chain.check import TransformCatalogue, build_steps
 from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed
 from foliot.features.pipelines.chain.fetch import FetchFailed
 from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent, told
-from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinition
-from foliot.features.pipelines.model.ports import PipelineDefinitions, StepResources, Unreadable
+from foliot.features.pipelines.model import PIPELINE, PipelineDefinition, PipelineDefinitions, StepResources, Unreadable
 
 SOFT = 1500 / 1620
 """Soft time limit as a share of the timeout: 25 of 27 minutes."""

@@ -12,7 +12,8 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError, ConfigurationError, InvalidURI, OperationFailure, PyMongoError, WriteError
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.pipelines.model.ports import RowTarget
+from foliot.features.articles.mongo import Heartbeats
+from foliot.features.pipelines.model import RowTarget
 
 DATABASE = "foliot"
 PATIENCE = 5_000
@@ -30,6 +31,7 @@ class MongoSinkDatabase:
 
     @asynccontextmanager
     async def open(self, into: RowTarget) -> AsyncIterator[MongoRowWriter]:
+        heartbeats = Heartbeats()
         try:
             client: AsyncMongoClient[Document] = AsyncMongoClient(
                 into.url,
@@ -38,6 +40,8 @@ class MongoSinkDatabase:
                 serverSelectionTimeoutMS=PATIENCE,
                 connectTimeoutMS=PATIENCE,
                 socketTimeoutMS=ANSWER,
+                serverMonitoringMode=Heartbeats.MODE,
+                event_listeners=[heartbeats],
             )
             database = client.get_default_database(DATABASE) if into.database is None else client[into.database]
         except (ConfigurationError, InvalidURI, PyMongoError, ValueError) as wrong:
@@ -46,7 +50,7 @@ class MongoSinkDatabase:
         try:
             yield MongoRowWriter(database[into.name], into.key)
         finally:
-            await client.close()
+            await heartbeats.close(client, PATIENCE / 1000 + 1)
 
 
 class MongoRowWriter:

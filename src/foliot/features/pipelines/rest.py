@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from foliot.core.errors import NotFound
 from foliot.engine.model.views import RunView
 from foliot.features.pipelines import schema
-from foliot.features.pipelines.model.file import NAME, StoredPipeline
-from foliot.features.pipelines.usecases.pipelines import PipelineRunView, Pipelines, PipelineStatus
+from foliot.features.pipelines.model import NAME, StoredPipeline
+from foliot.features.pipelines.usecases.pipelines import PipelineRunRequest, PipelineRunView, Pipelines, PipelineStatus
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
@@ -72,7 +72,7 @@ async def get(cases: Cases, caller: Who, pipeline: Name) -> Response:
     dependencies=[permits(Pipelines.run)],
     status_code=202,
     response_model=runs_schema.Run,
-    openapi_extra=body(schema.PipelineRunRequest, required=False),
+    openapi_extra=body(PipelineRunRequest, required=False),
     responses=UNKNOWN,
     summary="Run a pipeline now",
 )

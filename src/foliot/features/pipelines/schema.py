@@ -8,9 +8,10 @@ from typing import Any, Literal
 from pydantic import with_config
 from typing_extensions import TypedDict
 
+from foliot.core.declaration import declared
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.servers.http.schema import CLOSED, declared
+from foliot.servers.http.schema import CLOSED
 
 
 @declared
@@ -126,8 +127,3 @@ class PipelineDetail(PipelineSummary):
     yaml: str
     """Without secrets."""
     runs: list[PipelineRun]
-
-
-@declared
-class PipelineRunRequest:
-    """Empty: a pipeline runs as its file defines it."""

@@ -13,7 +13,7 @@ from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import FORGET_RUNS, metadata
 from foliot.engine.sql.tables import runs
-from foliot.features.pipelines.model.definition import PIPELINE
+from foliot.features.pipelines.model import PIPELINE
 
 pipelines = Table(
     "pipelines",

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from foliot.cluster import machine, page_reader
 from foliot.cluster.pool_port import CallResult, Pool, PoolCall, ProcessDied
-from foliot.cluster.process_pool import ProcessPool
-from foliot.cluster.reader_pool import reader_pool
+from foliot.cluster.process_pool import ProcessPool, reader_pool
 from foliot.config.settings import Settings
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.features.pipelines.action import PipelineAction
-from foliot.features.pipelines.chain.catalogue import TransformCatalogue
+from foliot.features.pipelines.chain.check import TransformCatalogue
+from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.files import LocalFiles
-from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import PipelineDefinition
-from foliot.features.pipelines.model.ports import (
+from foliot.features.pipelines.model import (
     DiscordCredentials,
     IsolatedCall,
+    PipelineDefinition,
     RowTarget,
     RowWriter,
     SecretLookup,
@@ -35,11 +35,49 @@ from foliot.features.pipelines.model.ports import (
 )
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.pipelines.sql.sink import SqlSinkDatabase
-from foliot.features.pipelines.steps.selectors import read_page
+from foliot.features.pipelines.steps import ALIASES, built_in
+from foliot.features.pipelines.steps.parsers import read_page
+from foliot.features.pipelines.usecases.reconcile import PipelineReconciler
+from foliot.features.schedules.usecases.declared import Declarations
 from foliot.features.tasks.run.probation import Probation
 from foliot.net.slots import FairSlots
 from foliot.pages import article
 from foliot.pages import price as prices
+from foliot.plugins import Found, Loader, members
+
+if TYPE_CHECKING:
+    from foliot.features.pipelines.file.read import PipelineFileReader
+
+
+_OURS = "foliot."
+
+
+def load(modules: Sequence[str]) -> TransformCatalogue:
+    """The catalogue of all transforms; what cannot be loaded is a fault in it."""
+    catalogue = TransformCatalogue()
+    for transform in built_in():
+        catalogue.add(transform, *ALIASES.get(transform.__name__, ()), built_in=True)
+    loader = Loader(
+        catalogue=catalogue,
+        find=transforms_in,
+        add=lambda transform, names: catalogue.add(transform, *names),
+        place=lambda transform: f"transform {transform.__name__}",
+    )
+    loader.load(modules)
+    return catalogue
+
+
+def transforms_in(made: Any) -> Iterator[Found[type[Transform]]]:
+    """The transforms of a module by their names in it, or the class itself; without those imported from Foliot."""
+    seen: set[type[Transform]] = set()
+    for name, member in members(made):
+        if not inspect.isclass(member) or not issubclass(member, Transform) or member in seen:
+            continue
+        if member.__module__.startswith(_OURS) or name.startswith("_"):
+            continue
+        seen.add(member)
+        yield name, member
+
 
 READING = timedelta(seconds=30)
 """Time limit of parsing a feed or sitemap, and of calls by custom transforms."""
@@ -184,3 +222,26 @@ async def _mongo(into: RowTarget) -> AsyncIterator[RowWriter]:
         raise Invalid("uri", "needs PyMongo, which is not installed: pip install 'foliot[mongo]'") from None
     async with MongoSinkDatabase().open(into) as rows:
         yield rows
+
+
+def reader(settings: Settings, catalogue: TransformCatalogue) -> PipelineFileReader:
+    """A reader with the transforms and the time zone of this process."""
+    from foliot.features.pipelines.file.read import PipelineFileReader
+
+    return PipelineFileReader(catalogue=catalogue, zone=settings.timezone)
+
+
+def build_reconciler(
+    settings: Settings, store: Database, declaring: Declarations, catalogue: TransformCatalogue
+) -> PipelineReconciler | None:
+    """The actor that applies the file to the database; None without a file."""
+    if settings.pipelines is None:
+        return None
+    from foliot.features.pipelines.file.watch import WatchedPipelineFile
+
+    return PipelineReconciler(
+        store=store,
+        book=WatchedPipelineFile(path=settings.pipelines, reader=reader(settings, catalogue)),
+        declaring=declaring,
+        tenant_id=settings.pipelines_tenant,
+    )

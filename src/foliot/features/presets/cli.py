@@ -8,10 +8,10 @@ import typer
 
 from foliot.terminal.flag_values import json_or_file, usage
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.output import facts, note
-from foliot.terminal.view import Facts, JsonObject, Table
+from foliot.terminal.output import note
+from foliot.terminal.view import Facts, JsonObject, Table, facts
 
-group = CommandGroup("Create schedules that belong together, and remove them again.")
+group = CommandGroup("Create ready-made sets of schedules, and remove them.")
 
 Name = Annotated[str, typer.Argument(help="The preset's name, such as price-monitoring.", metavar="PRESET")]
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from foliot.core.errors import NotFound
 from foliot.features.presets import schema
 from foliot.features.presets.model import PresetDefinition
-from foliot.features.presets.usecases import PresetApplied, Presets
+from foliot.features.presets.usecases import PresetApplied, PresetLoadRequest, Presets, PresetUnloadRequest
 from foliot.features.schedules.usecases.declared import DeclarationOutcome
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
@@ -60,7 +60,7 @@ async def get(cases: Cases, caller: Who, preset: Name) -> Response:
     "/{preset}/load",
     dependencies=[permits(Presets.load)],
     response_model=schema.PresetResult,
-    openapi_extra=body(schema.PresetLoadRequest, required=False),
+    openapi_extra=body(PresetLoadRequest, required=False),
     responses=UNKNOWN,
     summary="Load a preset",
 )
@@ -74,7 +74,7 @@ async def load(cases: Cases, caller: Who, preset: Name, asked: Body) -> Response
     "/{preset}/unload",
     dependencies=[permits(Presets.unload)],
     response_model=schema.PresetResult,
-    openapi_extra=body(schema.PresetUnloadRequest, required=False),
+    openapi_extra=body(PresetUnloadRequest, required=False),
     responses=UNKNOWN,
     summary="Unload a preset",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from foliot.core.declaration import declared
 from foliot.features.schedules.usecases.declared import DeclarationOutcome
-from foliot.servers.http.schema import declared
 
 
 @declared
@@ -58,17 +58,3 @@ class PresetResult:
 
     preset: str
     items: list[PresetScheduleResult]
-
-
-@declared
-class PresetLoadRequest:
-    """The preset's settings; one that is left out keeps its present value."""
-
-    settings: dict[str, Any] | None = None
-
-
-@declared
-class PresetUnloadRequest:
-    """Whether edited schedules are deleted as well."""
-
-    edited: bool | None = False

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from foliot.commands.envelope import CommandContext, command, requires
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Caller, Thing, Verb
+from foliot.core.declaration import OR_NULL, declared, read
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, NotFound
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
@@ -82,20 +83,18 @@ class Presets:
     ) -> PresetApplied:
         """Delete its schedules, except edited ones; `edited: true` deletes those too."""
         preset = self.get(ctx.caller, name)
-        fields = Fields.of("", raw)
-        everything = fields.flag("edited", default=False)
-        fields.finish()
+        everything = read(PresetUnloadRequest, raw).edited
         results = []
         tx = await ctx.begin()
-        for declared in await SqlDeclarations(tx).of(ctx.tenant_id, _source(preset)):
-            schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id or "", lock=True)
+        for made in await SqlDeclarations(tx).of(ctx.tenant_id, _source(preset)):
+            schedule = await SqlSchedules(tx).get(ctx.tenant_id, made.schedule_id or "", lock=True)
             if schedule is not None and schedule.status is not ScheduleStatus.DELETED:
-                if edited(schedule, declared) and not everything:
-                    results.append(DeclarationResult(declared.name, DeclarationOutcome.KEPT, schedule))
+                if edited(schedule, made) and not everything:
+                    results.append(DeclarationResult(made.name, DeclarationOutcome.KEPT, schedule))
                     continue
                 await self.declaring.schedules.remove(ctx, schedule)
-                results.append(DeclarationResult(declared.name, DeclarationOutcome.DELETED, schedule))
-            await SqlDeclarations(tx).drop(ctx.tenant_id, declared.source, declared.name)
+                results.append(DeclarationResult(made.name, DeclarationOutcome.DELETED, schedule))
+            await SqlDeclarations(tx).drop(ctx.tenant_id, made.source, made.name)
         return PresetApplied(name, results)
 
     def _seen(self, caller: Caller, preset: PresetDefinition) -> PresetDefinition:
@@ -122,10 +121,22 @@ class Presets:
         return {**planned.document, "action": action}
 
 
+@declared
+class PresetLoadRequest:
+    """The preset's settings; one that is left out keeps its present value."""
+
+    settings: dict[str, Any] | None = None
+
+
+@declared
+class PresetUnloadRequest:
+    """Whether edited schedules are deleted as well."""
+
+    edited: Annotated[bool, OR_NULL] = False
+
+
 def _settings(preset: PresetDefinition, raw: object) -> Mapping[str, Any]:
-    fields = Fields.of("", raw)
-    settings = Fields.of("settings", fields.value("settings"))
-    fields.finish()
+    settings = Fields.of("settings", read(PresetLoadRequest, raw).settings)
     settings.asked |= set(preset.settings)
     settings.finish()
     for name, value in settings.raw.items():

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.queue_name import queue_name
+from foliot.core.queue_name import PauseRequest, queue_name
 from foliot.features.queues import schema
 from foliot.features.queues.usecases import Queues, QueueView
-from foliot.features.schedules import schema as schedules_schema
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import Who, permits
@@ -42,7 +41,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     "/{queue}/pause",
     dependencies=[permits(Queues.pause)],
     response_model=schema.QueueStatus,
-    openapi_extra=body(schedules_schema.PauseRequest, required=False),
+    openapi_extra=body(PauseRequest, required=False),
     summary="Pause a queue",
 )
 async def pause(cases: Cases, caller: Who, queue: QueueName, asked: Body) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from foliot.servers.http.schema import declared
+from foliot.core.declaration import declared
 
 
 @declared

@@ -11,10 +11,9 @@ from foliot.commands.audit import AuditedChange, differences
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb, may
-from foliot.core.document import Fields
+from foliot.core.declaration import read
 from foliot.core.ports import Clock
-from foliot.core.queue_name import KNOWN_QUEUES, MAX_REASON, queue_name
-from foliot.core.visible_text import check_prose
+from foliot.core.queue_name import KNOWN_QUEUES, PauseRequest, queue_name
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.node import NodeState
@@ -77,7 +76,7 @@ class Queues:
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> QueueView:
         """After the answer no run of this queue starts; running ones continue, and new ones wait."""
-        name, reason = queue_name(name), _reason(raw)
+        name, reason = queue_name(name), read(PauseRequest, raw).reason or ""
         tx = await ctx.begin(across_tenants=True)
         waiting = await SqlRetention(tx).queues()
         await SqlQueues(tx).close(name)
@@ -150,14 +149,6 @@ def _whole(
         reason=queue.reason or None,
         workers=[one.id for one in workers if one.takes(queue.name)],
     )
-
-
-def _reason(raw: object) -> str:
-    fields = Fields.of("", raw)
-    reason = fields.text("reason", "", most=MAX_REASON)
-    check_prose("reason", reason)
-    fields.finish()
-    return reason
 
 
 def _document(queue: QueuePause) -> dict[str, Any]:

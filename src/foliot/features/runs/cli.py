@@ -13,9 +13,12 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.download import write
 from foliot.terminal.follow import follow_run, matching_lines, stored_events
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import STATE_FLAGS, Filter, From, JsonLines, Kind, Output, RunId, To, Utc
-from foliot.terminal.output import Exit, Failure, count, facts, moment, note, print_json, table
-from foliot.terminal.view import JsonObject, duration
+from foliot.terminal.options import STATE_FLAGS, Filter, From, JsonLines, Kind, OfSchedule, Output, RunId, To, Utc
+from foliot.terminal.output import Exit, Failure, count, note, print_json
+from foliot.terminal.reference import resolve
+from foliot.terminal.table import table
+from foliot.terminal.times import moment
+from foliot.terminal.view import JsonObject, duration, facts
 
 
 class ExportFormat(StrEnum):
@@ -34,7 +37,7 @@ def list_(
     state: Annotated[
         str | None, typer.Option(*STATE_FLAGS, help="Only this state, or several separated by commas.")
     ] = None,
-    schedule_id: Annotated[str | None, typer.Option("--schedule", help="Only runs of this schedule (its id).")] = None,
+    schedule_id: OfSchedule = None,
     kind: Kind = None,
     queue: Annotated[str | None, typer.Option(help="Only runs of this queue.")] = None,
     q: Filter = None,
@@ -126,11 +129,12 @@ def logs(  # noqa: PLR0913 -- a command has as many arguments as flags
         bool, typer.Option("--count", help="Only count the log lines, by level, category and attempt.")
     ] = False,
     as_json: JsonLines = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Print a run's events and log lines; with -f as they happen, resuming when the connection is cut."""
     filters = {"grep": grep, "level": level, "attempt": attempt, "category": category}
     with connect() as client:
+        run = resolve(client, "run", run)
         if counted:
             _show_line_counts(
                 JsonObject(client.get(f"/api/runs/{segment(run)}/logs/count", **filters)), as_json=as_json

@@ -9,17 +9,12 @@ from typing import Any, NotRequired, cast
 from pydantic import with_config
 from typing_extensions import TypedDict
 
+from foliot.core.declaration import declared
 from foliot.core.mask import shown
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import AttemptView, RunView
-from foliot.servers.http.schema import CLOSED, OPEN, declared
-
-AS_OF = (
-    "By the settings of their schedule `now` (as they were, where it is gone or does something else), or by those of "
-    "`then`. What a run was given for itself alone stays in both."
-)
-PATCH = "A JSON merge patch (RFC 7396) laid over the payload of each."
+from foliot.servers.http.schema import CLOSED, OPEN
 
 
 @with_config(OPEN)
@@ -28,6 +23,30 @@ class RunError(TypedDict):
 
     code: str
     message: str
+    cause: NotRequired[str]
+    """What exactly failed, where it is known: `dns_failed`, `connect_refused`, `connect_timeout`, `tls_failed`,
+    `first_byte_timeout`, `body_timeout`, `http_503`, `redirect`; `target_unreachable` where it is hidden."""
+
+
+@with_config(OPEN)
+class SentRequest(TypedDict):
+    """The HTTP request of an attempt."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    """Credentials are shown as `***`."""
+
+
+@with_config(OPEN)
+class RequestTiming(TypedDict):
+    """How long each phase of a request took; null for one that did not take place, as on a kept connection."""
+
+    dns_ms: NotRequired[float | None]
+    connect_ms: NotRequired[float | None]
+    tls_ms: NotRequired[float | None]
+    first_byte_ms: NotRequired[float | None]
+    total_ms: float
 
 
 @declared
@@ -45,6 +64,9 @@ class RunAttempt:
     response: Mapping[str, Any] | None
     """The response. Lists leave out one of more than 2 KiB: the run by its id has it."""
     retry_at: datetime | None
+    request: SentRequest | None
+    """What was sent; webhooks have it. Left out where the response is."""
+    timing: RequestTiming | None
 
     @classmethod
     def of(cls, one: AttemptView) -> RunAttempt:
@@ -59,6 +81,8 @@ class RunAttempt:
             error=cast("RunError | None", one.error),
             response=one.response,
             retry_at=one.retry_at,
+            request=cast("SentRequest | None", one.request),
+            timing=cast("RequestTiming | None", one.timing),
         )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from foliot.core.declaration import declared
 from foliot.engine.model.run import RunState
 from foliot.features.schedules.usecases.health import RankingPeriod
-from foliot.servers.http.schema import declared
 
 
 @declared

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, with_config
-from typing_extensions import TypedDict
+from pydantic import Field
 
+from foliot.core.declaration import Wire, declared
 from foliot.core.mask import shown
 from foliot.core.time.preview import TriggerOutlook
 from foliot.core.time.trigger import OneOff, TriggerType
 from foliot.engine.model import schedule as model
-from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
-from foliot.engine.model.schedule import Catchup, CatchupMode, ManagedBy, Overlap, ScheduleStatus
+from foliot.engine.model.retry import RetryPolicy, RetrySettings
+from foliot.engine.model.schedule import POLICIES, Catchup, CatchupSettings, ManagedBy, Overlap, ScheduleStatus
+from foliot.features.schedules.model.request import ActionConfig
 from foliot.features.schedules.usecases.instants import InstantRecord
-from foliot.servers.http.schema import OPEN, Name, Priority, Queue, Tags, declared
+from foliot.servers.http.schema import Name, Priority, Queue, Tags
 
 InstantOutcome = Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
 LocalTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -40,9 +40,9 @@ class Schedule:
     run_at: datetime | None
     timezone: str
     action: ActionConfig
-    retry_policy: RetrySettings
+    retry_policy: Annotated[RetryPolicy, Wire(RetrySettings)]
     overlap: Overlap
-    catchup: CatchupSettings
+    catchup: Annotated[Catchup, Wire(CatchupSettings)]
     queue: str
     priority: int
     timeout_seconds: int | None
@@ -87,16 +87,10 @@ class Schedule:
             run_at=spec.trigger.rule.at if isinstance(spec.trigger.rule, OneOff) else None,
             timezone=spec.trigger.rule.zone,
             action=cast("ActionConfig", {"kind": spec.kind, **shown(one.action)}),
-            retry_policy=RetrySettings.of(spec.retry),
-            overlap=spec.overlap,
-            catchup=CatchupSettings.of(spec.catchup),
-            queue=spec.queue,
-            priority=spec.priority,
-            timeout_seconds=spec.timeout_seconds,
-            jitter_seconds=spec.jitter_seconds,
+            retry_policy=spec.retry,
             start_at=spec.trigger.start_at,
             end_at=spec.trigger.end_at,
-            max_runs=spec.max_runs,
+            **{name: getattr(spec, name) for name in POLICIES},
             status=one.status,
             paused_reason=one.paused_reason,
             paused_at=one.paused_at,
@@ -167,6 +161,8 @@ class SchedulePreview:
     cron_expr: str | None
     interval_seconds: int | None
     run_at: datetime | None
+    start_at: datetime | None
+    """The first instant of an interval whose `words` name a day or a time: send it along when you create it."""
     timezone: str
     next: list[PreviewInstant]
     notes: list[str]
@@ -180,133 +176,11 @@ class SchedulePreview:
             cron_expr=trigger.get("cron_expr"),
             interval_seconds=trigger.get("interval_seconds"),
             run_at=trigger.get("run_at"),
+            start_at=trigger["start_at"],
             timezone=trigger["timezone"],
             next=[PreviewInstant(at=fire.at, local=fire.local) for fire in one.fires],
             notes=one.notes,
         )
-
-
-@declared
-class Interval:
-    """An interval in parts, added up."""
-
-    days: Annotated[int, Field(ge=0)] = 0
-    hours: Annotated[int, Field(ge=0)] = 0
-    minutes: Annotated[int, Field(ge=0)] = 0
-    seconds: Annotated[int, Field(ge=0)] = 0
-
-
-@declared
-class WebhookPayload:
-    """The request that a webhook sends."""
-
-    url: Annotated[str, Field(max_length=8192, examples=["https://example.com/hook"])]
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = "POST"
-    headers: Annotated[dict[str, str], Field(max_length=64)] = field(default_factory=dict)
-    """`{{ secret.NAME }}` in a value stands for a secret."""
-    body: Any = None
-    """Sent as JSON; at most 256 KiB."""
-
-
-@with_config({**OPEN, "json_schema_extra": {"example": {"kind": "webhook", "url": "https://example.com/hook"}}})
-class ActionConfig(TypedDict):
-    """The action of a schedule. `kind` chooses it; the other fields are its configuration."""
-
-    kind: str
-
-
-@declared
-class RetrySettings:
-    """Delay before retry n: exponential delay·2^(n-1), linear delay·n, fixed delay."""
-
-    strategy: BackoffStrategy = BackoffStrategy.EXPONENTIAL
-    max_retries: Annotated[int, Field(ge=0, le=100)] = 3
-    """3 means one first attempt and three retries."""
-    delay_seconds: Annotated[float, Field(ge=0)] = 10
-    max_delay_seconds: Annotated[float, Field(ge=0)] = 600
-    jitter: Annotated[float, Field(ge=0, le=1)] = 0.1
-    dead_letter: bool = True
-    """Whether a final failure becomes a dead letter; otherwise the run is `failed`."""
-
-    @classmethod
-    def of(cls, policy: RetryPolicy) -> RetrySettings:
-        return cls(
-            strategy=policy.strategy,
-            max_retries=policy.max_retries,
-            delay_seconds=policy.delay_seconds,
-            max_delay_seconds=policy.max_delay_seconds,
-            jitter=policy.jitter,
-            dead_letter=policy.dead_letter,
-        )
-
-
-@declared
-class CatchupSettings:
-    """What happens to instants that passed while no scheduler was running."""
-
-    mode: CatchupMode = CatchupMode.LATEST
-    window_seconds: Annotated[int, Field(ge=0)] = 3600
-    max_runs: Annotated[int, Field(ge=1, le=1000)] = 10
-    grace_seconds: Annotated[int, Field(ge=0)] = 60
-    """Instants less late than this always run."""
-
-    @classmethod
-    def of(cls, catchup: Catchup) -> CatchupSettings:
-        return cls(
-            mode=catchup.mode,
-            window_seconds=catchup.window_seconds,
-            max_runs=catchup.max_runs,
-            grace_seconds=catchup.grace_seconds,
-        )
-
-
-@declared
-class TriggerFields:
-    """The trigger: when a schedule fires."""
-
-    type: TriggerType
-    cron_expr: Annotated[str | None, Field(examples=["0 2 * * *"])] = None
-    """Type cron: 5 fields, 6 with seconds first, @hourly … @yearly, L, #, names, H."""
-    interval_seconds: Annotated[int | None, Field(ge=1)] = None
-    """Type interval; or `interval`."""
-    interval: Interval | None = None
-    run_at: datetime | None = None
-    """Type oneoff; an offset is required."""
-    timezone: Annotated[str | None, Field(examples=["Europe/Stockholm"])] = None
-    start_at: datetime | None = None
-    end_at: datetime | None = None
-
-
-@declared(
-    example={
-        "name": "Daily Task",
-        "type": "cron",
-        "cron_expr": "0 2 * * *",
-        "timezone": "Europe/Stockholm",
-        "action": {"kind": "webhook", "url": "https://example.com/hook", "method": "POST"},
-    }
-)
-class ScheduleRequest(TriggerFields):
-    """A request to create or replace a schedule."""
-
-    name: Name
-    description: Annotated[str | None, Field(max_length=10_000)] = ""
-    tags: Tags | None = None
-    action: ActionConfig | None = None
-    payload: WebhookPayload | None = None
-    """The same as action `webhook`; give one of the two."""
-    retry_policy: RetrySettings | None = None
-    overlap: Overlap | None = Overlap.SKIP
-    catchup: CatchupSettings | None = None
-    queue: Queue | None = "default"
-    priority: Priority | None = 5
-    """1 is most urgent."""
-    timeout_seconds: Annotated[int | None, Field(ge=1, le=604_800)] = None
-    jitter_seconds: Annotated[int | None, Field(ge=0, le=86_400)] = 0
-    max_runs: Annotated[int | None, Field(ge=1)] = None
-    paused: bool | None = False
-    """Paused in the same step: nothing fires in between. Without it, an existing schedule keeps its status."""
-    paused_reason: Annotated[str | None, Field(max_length=500)] = None
 
 
 @declared(extra=True, example={"name": "New name", "retry_policy": {"max_retries": 5}})
@@ -325,42 +199,11 @@ class SchedulePatch:
 
 
 @declared
-class PreviewRequest(TriggerFields):
-    """A trigger, or `words` that describe one; `start_at` is the first moment considered."""
-
-    type: TriggerType | None = None  # type: ignore[assignment]
-    """Not together with `words`, which replace it."""
-    words: Annotated[str | None, Field(max_length=200, examples=["every day at 02:30"])] = None
-    count: Annotated[int, Field(ge=1, le=500)] = 10
-
-
-@declared
-class PauseRequest:
-    """Why the schedule is paused."""
-
-    reason: Annotated[str | None, Field(max_length=500)] = None
-
-
-@declared
-class RunNowRequest:
-    """Overrides for this run only."""
-
-    payload: dict[str, Any] | None = None
-
-
-@declared
 class SkippedInstant:
     """An instant that will make no run, and who asked for that."""
 
     at: datetime
     by: str | None
-
-
-@declared
-class SkipRequest:
-    """Which instant is meant: any other than the next is refused (409)."""
-
-    at: datetime | None = None
 
 
 @declared

@@ -1,4 +1,4 @@
-"""The route of autocompletion."""
+"""The routes of autocompletion and of resolving names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from foliot.features.search import schema
-from foliot.features.search.usecases import Suggester, SuggestField
+from foliot.features.search.usecases import ReferenceKind, ReferenceResolver, Suggester, SuggestField
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, plain_texts
 
-router = APIRouter(prefix="/api/suggest", tags=["Runs"])
+router = APIRouter(prefix="/api", tags=["Runs"])
 
 
 @router.get(
-    "",
+    "/suggest",
     dependencies=[permits(Suggester.suggest)],
     response_model=schema.SuggestionList,
     operation_id="filters.suggest",
@@ -29,7 +29,7 @@ async def suggest(
     prefix: Annotated[str, Query(max_length=200, description="What was typed so far.")] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
 ) -> Response:
-    """Time zones match by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
+    """Time zones match by city, abbreviation (`PT`, `CET`) and offset (`+05:30`, `UTC+5:30`) too."""
     completions = await cases[Suggester].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
     items = [
         schema.FilterSuggestion(
@@ -43,5 +43,35 @@ async def suggest(
     return encode.answer(
         schema.SuggestionList(
             items=items,
+        )
+    )
+
+
+@router.get(
+    "/resolve",
+    dependencies=[permits(ReferenceResolver.resolve)],
+    response_model=schema.ReferenceResolution,
+    operation_id="references.resolve",
+    summary="Resolve a name or an id prefix",
+)
+async def resolve(
+    cases: Cases,
+    caller: Who,
+    kind: Annotated[ReferenceKind, Query(description="What is referred to.")],
+    ref: Annotated[str, Query(min_length=1, max_length=200, description="A name, an id, or the beginning of an id.")],
+) -> Response:
+    """Schedules and API keys have names; a schedule's name also stands for its newest run.
+
+    Names match exactly, or else regardless of case. Deleted schedules are found by id only.
+    """
+    found = await cases[ReferenceResolver].resolve(caller, kind, plain_texts(ref=ref)["ref"] or "")
+    return encode.answer(
+        schema.ReferenceResolution(
+            matches=[
+                schema.ReferenceMatch(kind=one.field, id=one.value, name=one.label, hint=one.hint)
+                for one in found.matches
+            ],
+            more=found.more,
+            suggestions=list(found.suggestions),
         )
     )

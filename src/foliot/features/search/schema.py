@@ -1,8 +1,8 @@
-"""Response schemas of autocompletion."""
+"""Response schemas of autocompletion and of resolving names."""
 
 from __future__ import annotations
 
-from foliot.servers.http.schema import declared
+from foliot.core.declaration import declared
 
 
 @declared
@@ -20,3 +20,23 @@ class SuggestionList:
     """Best first."""
 
     items: list[FilterSuggestion]
+
+
+@declared
+class ReferenceMatch:
+    """One thing that a reference matches; `name` is empty where it has none."""
+
+    kind: str
+    id: str
+    name: str
+    hint: str
+
+
+@declared
+class ReferenceResolution:
+    """One match: that is meant. Several: it is ambiguous. None: `suggestions` has names that are alike."""
+
+    matches: list[ReferenceMatch]
+    more: bool
+    """Whether there are more matches than these."""
+    suggestions: list[str]

@@ -1,22 +1,30 @@
-"""Prefix queries for autocompletion."""
+"""Prefix queries for autocompletion, and lookups of ids by name or prefix."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.core.ids import SCHEDULE
 from foliot.db.transaction import Statements
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.results import Completion
+from foliot.features.api_keys.sql import api_keys
+from foliot.features.bulk.tables import bulks
+from foliot.features.filters.model import Completion
 from foliot.features.filters.sql.runs import begins
 from foliot.features.pipelines.tables import pipelines
 
 RECENT = 1000
 """Newest runs, from which queues and workers are read."""
+CANDIDATES = 500
+"""Names that are compared with one that does not exist."""
+ALIKE = 3
+"""First letters that such names have in common with it."""
 
 
 async def scheduled(conn: AsyncConnection, tenant_id: str, text: str, limit: int) -> list[Completion]:
@@ -80,3 +88,68 @@ class SqlSuggestions(Statements):
     async def recent(self, tenant_id: str, column: str) -> list[str]:
         """The queues (`queue`) or workers (`worker`) of the newest runs."""
         return await recent(self.conn, tenant_id, column)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlReferences(Statements):
+    """Looks up things by name, or by a prefix of their id; every list has at most `limit` items."""
+
+    async def schedules(
+        self, tenant_id: str, text: str, limit: int, *, kinds: Collection[str] = ()
+    ) -> list[Completion]:
+        """By id or prefix of it, then by exact name, then by name whatever its case. Deleted ones only by id."""
+        mine = [schedules.c.tenant_id == tenant_id, *([schedules.c.kind.in_(kinds)] if kinds else [])]
+        alive = [*mine, schedules.c.status != ScheduleStatus.DELETED]
+        for conditions in (
+            [*mine, begins(schedules.c.id, text)] if text.startswith(f"{SCHEDULE}_") else None,
+            [*alive, schedules.c.name == text],
+            [*alive, func.lower(schedules.c.name) == text.lower()],
+        ):
+            if conditions is not None and (found := await self._schedules(conditions, limit)):
+                return found
+        return []
+
+    async def _schedules(self, conditions: Sequence[Any], limit: int) -> list[Completion]:
+        query = select(schedules.c.id, schedules.c.name, schedules.c.kind, schedules.c.status).where(*conditions)
+        rows: Any = await self.conn.execute(query.order_by(schedules.c.id.desc()).limit(limit))
+        return [Completion("schedule", row.id, row.name, f"{row.kind}, {row.status}") for row in rows]
+
+    async def runs(
+        self, tenant_id: str, text: str, limit: int, *, kinds: Collection[str] = (), state: str | None = None
+    ) -> list[Completion]:
+        """By a prefix of the id, newest first."""
+        mine = [runs.c.tenant_id == tenant_id, begins(runs.c.id, text)]
+        mine += [runs.c.kind.in_(kinds)] if kinds else []
+        mine += [runs.c.state == state] if state else []
+        query = select(runs.c.id, runs.c.kind, runs.c.state).where(*mine).order_by(runs.c.id.desc()).limit(limit)
+        rows: Any = await self.conn.execute(query)
+        return [Completion("run", row.id, "", f"{row.kind}, {row.state}") for row in rows]
+
+    async def newest_run(self, tenant_id: str, schedule_id: str) -> Completion | None:
+        own = (runs.c.tenant_id == tenant_id, runs.c.schedule_id == schedule_id)
+        query = select(runs.c.id, runs.c.kind, runs.c.state).where(*own).order_by(runs.c.id.desc()).limit(1)
+        row: Any = (await self.conn.execute(query)).first()
+        return None if row is None else Completion("run", row.id, "", f"{row.kind}, {row.state}")
+
+    async def bulks(self, tenant_id: str, text: str, limit: int) -> list[Completion]:
+        query = select(bulks.c.id, bulks.c.action, bulks.c.state).where(
+            bulks.c.tenant_id == tenant_id, begins(bulks.c.id, text)
+        )
+        rows: Any = await self.conn.execute(query.order_by(bulks.c.id.desc()).limit(limit))
+        return [Completion("bulk", row.id, "", f"{row.action}, {row.state}") for row in rows]
+
+    async def keys(self, tenant_id: str, text: str, limit: int) -> list[Completion]:
+        """By name, or a prefix of the id; revoked ones too."""
+        named = or_(api_keys.c.name == text, begins(api_keys.c.id, text))
+        query = select(api_keys.c.id, api_keys.c.name, api_keys.c.role).where(api_keys.c.tenant_id == tenant_id, named)
+        rows: Any = await self.conn.execute(query.order_by(api_keys.c.id.desc()).limit(limit))
+        return [Completion("key", row.id, row.name, row.role) for row in rows]
+
+    async def names_alike(self, tenant_id: str, text: str) -> list[str]:
+        """Names of schedules that begin like this one, to suggest one of them."""
+        name = func.lower(schedules.c.name)
+        alike = name.startswith(text[:ALIKE].lower(), autoescape=True)
+        query = select(schedules.c.name).where(
+            schedules.c.tenant_id == tenant_id, schedules.c.status != ScheduleStatus.DELETED, alike
+        )
+        return list((await self.conn.execute(query.distinct().limit(CANDIDATES))).scalars())

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from foliot.core.secret_names import OVERLAP, SIGNING
+from foliot.core.secrets import OVERLAP, SIGNING
 from foliot.features.secrets import schema
 from foliot.features.secrets.model import SecretView
 from foliot.features.secrets.usecases import Secrets

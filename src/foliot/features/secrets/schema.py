@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from foliot.servers.http.schema import declared
+from foliot.core.declaration import declared
 
 
 @declared(example={"value": "s3cr3t-t0ken", "hosts": ["api.partner.com"]})

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from foliot.core.ports import Clock
-from foliot.core.secret_names import OVERLAP, SIGNING, goes_to
-from foliot.core.vault import CannotUnseal, NotForHost, Vault
+from foliot.core.secrets import OVERLAP, SIGNING, CannotUnseal, NotForHost, Vault, goes_to
 from foliot.db.database import Database
 from foliot.features.secrets.model import SealedSecret
 from foliot.features.secrets.sql import SqlSecrets

@@ -1,20 +1,96 @@
-"""Statements of encrypted secrets; only the vault can open them."""
+"""The table and statements of encrypted secrets, and the re-encryption of stored credentials."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy import CheckConstraint, Column, Index, Integer, Table, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.errors import Contended
+from foliot.db.columns import DamagedDocument, Document, Moment, blob, key
+from foliot.db.dialects import Dialect
+from foliot.db.metadata import metadata
+from foliot.db.sealer import Sealer
 from foliot.db.transaction import Statements
-from foliot.features.secrets.credential_rekey import CredentialRekey
+from foliot.engine.sql import stored_bytes
+from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.secrets.model import ResealedActions, SealedSecret, SecretView
-from foliot.features.secrets.tables import secrets
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("name", key(64), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    # The id of the master key.
+    Column("sealed_with", key(16), nullable=False),
+    Column("sealed", blob(), nullable=False),
+    Column("created_by", key(200), nullable=False),
+    Column("created_at", Moment, nullable=False),
+    # When the next version replaced it; both sign for a while.
+    Column("retired_at", Moment),
+    # Hosts it may be sent to; null is any.
+    Column("hosts", Document),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    Index(None, "sealed_with"),
+)
+
+
+_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
+    (schedules, ("id",)),
+    (versions, ("schedule_id", "version")),
+    (runs, ("id",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRekey:
+    """Iterates over schedules, then their versions, then runs; the cursor is (table, key)."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+    sealer: Sealer
+
+    async def reseal(self, place: tuple[Any, ...], limit: int) -> ResealedActions:
+        at, *after = place or (0,)
+        table, names = _TABLES[at]
+        key = [table.c[name] for name in names]
+        query = select(*key, table.c.tenant_id, table.c.action).where(table.c.action.is_not(None))
+        if after:
+            query = query.where(_beyond(key, after))
+        rows = (await self.conn.execute(self.dialect.lock(query.order_by(*key).limit(limit)))).all()
+        done, shut = 0, list[str]()
+        for row in rows:
+            if isinstance(row.action, DamagedDocument):
+                continue
+            opened = self.sealer.stale(row.tenant_id, row.action)
+            if opened is None:
+                continue
+            if opened.locked:
+                shut.append(f"{row.tenant_id}/{row[0]}")
+                continue
+            action = self.sealer.seal(row.tenant_id, opened.action)
+            where = [column == value for column, value in zip(key, row, strict=False)]
+            await self.conn.execute(update(table).where(*where).values(**_values(table, action)))
+            done += 1
+        if len(rows) == limit:
+            return ResealedActions(done, shut, (at, *rows[-1][: len(names)]))
+        return ResealedActions(done, shut, (at + 1,) if at + 1 < len(_TABLES) else None)
+
+
+def _values(table: Table, action: Mapping[str, Any]) -> dict[str, Any]:
+    return {"action": dict(action)} | ({"digest": stored_bytes.digest(dict(action))} if table is versions else {})
+
+
+def _beyond(key: list[Any], after: list[Any]) -> Any:
+    if len(key) == 1:
+        return key[0] > after[0]
+    return or_(key[0] > after[0], and_(key[0] == after[0], key[1] > after[1]))
 
 
 @dataclass(frozen=True, slots=True)

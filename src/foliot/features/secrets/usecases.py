@@ -12,8 +12,7 @@ from foliot.commands.envelope import CommandContext, QueryContext, command, quer
 from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
-from foliot.core.secret_names import MOST, OVERLAP, SIGNING, is_name, read_hosts, read_name, read_value
-from foliot.core.vault import CannotUnseal, Vault
+from foliot.core.secrets import MOST, OVERLAP, SIGNING, CannotUnseal, Vault, is_name, read_hosts, read_name, read_value
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.features.secrets.model import SealedSecret, SecretView

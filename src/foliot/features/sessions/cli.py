@@ -10,7 +10,8 @@ import typer
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import count, moment, note, print_json
+from foliot.terminal.output import count, note, print_json
+from foliot.terminal.times import moment
 from foliot.terminal.view import JsonObject, Table, joined
 
 group = CommandGroup()
@@ -27,7 +28,7 @@ def login_link(
     *,
     open_it: Annotated[bool, typer.Option("--open", help="Open it in this machine's browser.")] = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Print a link that signs you in to the dashboard as the user of FOLIOT_TOKEN; it works once, for five minutes."""
     with connect() as client:

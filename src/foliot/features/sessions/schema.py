@@ -9,8 +9,9 @@ from pydantic import with_config
 from typing_extensions import TypedDict
 
 from foliot.core.access import Role
+from foliot.core.declaration import declared
 from foliot.features.demo.schema import DemoState
-from foliot.servers.http.schema import CLOSED, declared
+from foliot.servers.http.schema import CLOSED
 
 
 @declared

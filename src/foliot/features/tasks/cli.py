@@ -68,7 +68,7 @@ def run(  # noqa: PLR0913 -- a command has as many arguments as flags
         bool, typer.Option("--follow", "-f", help="Wait until it has ended; exit 1 unless it succeeds.")
     ] = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Run a task now, outside any schedule.
 
@@ -90,7 +90,7 @@ def run(  # noqa: PLR0913 -- a command has as many arguments as flags
             raise typer.Exit(Exit.DONE if ended["state"] in ENDED_WELL else Exit.FAILED)
 
 
-def _follow(client: Client, run_id: str, *, quiet: bool, utc: bool) -> dict[str, Any]:
+def _follow(client: Client, run_id: str, *, quiet: bool, utc: bool | None) -> dict[str, Any]:
     """Print the events until the run has ended; returns it."""
     for event in follow_run(client, run_id, 0):
         if not quiet:

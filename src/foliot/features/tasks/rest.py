@@ -12,7 +12,7 @@ from foliot.core.errors import NotFound
 from foliot.features.runs import schema as runs_schema
 from foliot.features.tasks import schema
 from foliot.features.tasks.model.catalogue import TaskView
-from foliot.features.tasks.usecases import Tasks
+from foliot.features.tasks.usecases import TaskRunRequest, Tasks
 from foliot.servers.http import encode
 from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Parted
@@ -68,7 +68,7 @@ async def get(cases: Cases, caller: Who, task: Name) -> Response:
     dependencies=[permits(Tasks.run)],
     status_code=202,
     response_model=runs_schema.Run,
-    openapi_extra=body(schema.TaskRunRequest, required=False),
+    openapi_extra=body(TaskRunRequest, required=False),
     responses=UNKNOWN,
     summary="Run a task now",
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from foliot.servers.http.schema import Priority, Queue, declared
+from foliot.core.declaration import declared
 
 
 @declared
@@ -39,13 +37,3 @@ class TaskPage:
     next_cursor: str | None
     faults: list[str] | None
     """Modules that could not be loaded; null without the right to operate the installation."""
-
-
-@declared
-class TaskRunRequest:
-    """The parameters of the run."""
-
-    parameters: dict[str, Any] | None = None
-    queue: Queue | None = "manual"
-    priority: Priority | None = 5
-    timeout_seconds: Annotated[int | None, Field(ge=1, le=604_800)] = None

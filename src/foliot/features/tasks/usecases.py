@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Interval
 
 from foliot.commands.audit import AuditedChange, entry
 from foliot.commands.audit_sql import audit_rows
@@ -13,12 +15,12 @@ from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.credential import kept
-from foliot.core.document import Fields
+from foliot.core.declaration import declared, read
 from foliot.core.errors import NotFound
 from foliot.core.ids import RUN
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
 from foliot.core.ports import Clock
-from foliot.core.queue_name import queue_name
+from foliot.core.queue_name import Priority, Queue
 from foliot.db.database import Database
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY, MANUAL_QUEUE, Origin
@@ -30,6 +32,16 @@ from foliot.features.tasks.model.catalogue import TaskCatalogue, TaskView
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 KIND = "task"
+
+
+@declared
+class TaskRunRequest:
+    """The parameters of the run."""
+
+    parameters: dict[str, Any] | None = None
+    queue: Queue = MANUAL_QUEUE
+    priority: Priority = DEFAULT_PRIORITY
+    timeout_seconds: Annotated[int | None, Interval(ge=1, le=MAX_TIMEOUT)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +92,10 @@ class Tasks:
         return run
 
     def _request(self, caller: Caller, view: TaskView, raw: object) -> RunRequest:
-        fields = Fields.of("", raw)
-        parameters = fields.value("parameters")
-        queue = fields.value("queue")
-        priority = fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10)
-        timeout = fields.integer("timeout_seconds", view.timeout_seconds or 0, low=1, high=MAX_TIMEOUT) or None
-        fields.finish()
-        config: Mapping[str, Any] = {"task": view.name} | ({} if parameters is None else {"parameters": parameters})
+        asked = read(TaskRunRequest, raw)
+        config: dict[str, Any] = {"task": view.name}
+        if asked.parameters is not None:
+            config["parameters"] = asked.parameters
         check_plain("parameters", config)
         action = self.schedules.check_for(caller.tenant_id)(KIND, kept("", config))
         retries = RetryPolicy().max_retries if view.retries is None else view.retries
@@ -96,9 +105,9 @@ class Tasks:
             user_id=caller.user_id,
             kind=KIND,
             origin=Origin.MANUAL,
-            queue=MANUAL_QUEUE if queue is None else queue_name(queue),
-            priority=priority,
+            queue=asked.queue,
+            priority=asked.priority,
             max_attempts=retries + 1,
-            timeout_seconds=timeout,
+            timeout_seconds=asked.timeout_seconds or view.timeout_seconds,
             action=action,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ import orjson
 import structlog
 
 from foliot.cluster import machine
+from foliot.cluster.machine import PLACE, ChildLimits, environment
 from foliot.cluster.pool_port import AttemptInfo
 from foliot.cluster.process_pool import ProcessPool
-from foliot.cluster.resource_limits import PLACE, ChildLimits, environment
 from foliot.config.settings import Settings
 from foliot.core.access import OPERATORS_OWN
 from foliot.core.address_book import AddressBook, ServiceAddress
@@ -25,15 +25,46 @@ from foliot.engine.model.run import Failed, Outcome, Succeeded
 from foliot.engine.ports import Action, ActionContext
 from foliot.features.health.model import JsonService, Probe, ServiceFailed
 from foliot.features.health.probes import AnswerProbe, DatabaseProbe, GrpcProbe, HttpProbe
-from foliot.features.pipelines.model.ports import IsolatedCall
+from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
-from foliot.features.tasks.loader import load
 from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.model.task import MARK, Task
 from foliot.net.client import HttpEgress
+from foliot.plugins import Found, Loader, members
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
+
+
+def load(modules: Sequence[str], built_in: Iterable[Task] = ()) -> TaskCatalogue:
+    """Every task; modules that cannot be loaded are recorded as faults of the catalogue."""
+    catalogue = TaskCatalogue()
+    for task in built_in:
+        catalogue.add(task)
+    loader = Loader(catalogue=catalogue, find=_named_tasks, add=lambda task, _: catalogue.add(task), place=_place)
+    loader.load(modules)
+    return catalogue
+
+
+def tasks_in(made: Any) -> Iterator[Task]:
+    """The decorated functions of a module, in its order; or the one function that was given."""
+    return (task for _, task in _named_tasks(made))
+
+
+def _named_tasks(made: Any) -> Iterator[Found[Task]]:
+    seen: set[int] = set()
+    for name, member in members(made):
+        task = getattr(member, MARK, None) if callable(member) else None
+        if isinstance(task, Task) and id(task) not in seen:
+            seen.add(id(task))
+            yield name, task
+
+
+def _place(task: Task) -> str:
+    code = getattr(task.function, "__code__", None)
+    return f"{f'line {code.co_firstlineno}' if code is not None else task.module}: task {task.name}"
+
 
 SCRAPER = "scraper-service"
 TASK_FILES = 4096

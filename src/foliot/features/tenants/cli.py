@@ -10,8 +10,7 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import facts
-from foliot.terminal.view import JsonObject, Table, print_answer
+from foliot.terminal.view import JsonObject, Table, facts, print_answer
 
 group = CommandGroup("Show and set the limits of each tenant (role system).")
 
@@ -85,7 +84,7 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
         ),
     ] = None,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Change the named limits and keep the others. Takes effect in every process within 5 s."""
     given = {

@@ -13,7 +13,7 @@ from foliot.core.errors import NotFound
 from foliot.core.limits import LIMITS, MOST, MOST_BYTES
 from foliot.core.limits import TenantLimits as Holding
 from foliot.features.tenants import schema
-from foliot.features.tenants.usecases import Tenants
+from foliot.features.tenants.usecases import TenantRequest, Tenants
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
@@ -44,7 +44,7 @@ TenantId = Annotated[str, Depends(_tenant_id)]
     "/tenants",
     dependencies=[permits(Tenants.list)],
     response_model=schema.TenantPage,
-    summary="List tenants of whom something is said",
+    summary="List tenants with settings of their own",
 )
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     """In the order of their ids. A tenant that is not listed has the defaults of the settings."""
@@ -58,7 +58,7 @@ async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     dependencies=[permits(Tenants.get)],
     response_model=schema.TenantSettings,
     responses=UNKNOWN,
-    summary="What one tenant may use",
+    summary="Get the limits of a tenant",
 )
 async def get(cases: Cases, caller: Who, tenant_id: TenantId) -> Response:
     """Also for a tenant without a row: it has the defaults of the settings."""
@@ -69,9 +69,9 @@ async def get(cases: Cases, caller: Who, tenant_id: TenantId) -> Response:
     "/tenants/{tenant_id:path}",
     dependencies=[permits(Tenants.put)],
     response_model=schema.TenantSettings,
-    openapi_extra=body(schema.TenantRequest),
+    openapi_extra=body(TenantRequest),
     responses=UNKNOWN,
-    summary="Say what one tenant may use",
+    summary="Set the limits of a tenant",
 )
 async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document) -> Response:
     """Replaces the whole document. Every process applies it within 5 s; existing runs and schedules stay."""

@@ -3,39 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
 
-from pydantic import Field
-
-from foliot.core.limits import MOST, MOST_BYTES
-from foliot.servers.http.schema import declared
-
-Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Rate = Annotated[int, Field(ge=1, le=MOST)]
-
-
-@declared
-class TenantLimitsRequest:
-    """A limit that is left out has the default of the settings; null lifts it."""
-
-    requests_per_minute: Rate | None = None
-    schedules: Count | None = None
-    concurrent_runs: Count | None = None
-    run_now_per_minute: Rate | None = None
-    streams: Count | None = None
-    stored_bytes: Bytes | None = None
-
-
-@declared(example={"limits": {"schedules": 500, "concurrent_runs": 20}, "egress_allow": []})
-class TenantRequest:
-    """The whole document of a tenant."""
-
-    limits: TenantLimitsRequest | None = None
-    egress_allow: Annotated[list[str] | None, Field(max_length=256, examples=[["*.example.com", "203.0.113.0/24"]])] = (
-        None
-    )
-    """Hosts that its actions may reach, within the operator's own allow-list; empty: all of that."""
+from foliot.core.declaration import declared
 
 
 @declared

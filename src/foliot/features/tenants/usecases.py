@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from annotated_types import MaxLen
 
 from foliot.commands.audit import AuditedChange, differences
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
@@ -12,7 +14,7 @@ from foliot.commands.limits import Limiter
 from foliot.commands.tenant import Tenant
 from foliot.commands.tenants_sql import SqlTenants
 from foliot.core.access import Thing, Verb
-from foliot.core.document import Fields
+from foliot.core.declaration import Described, Parsed, Wire, declared, read
 from foliot.core.errors import Invalid
 from foliot.core.limits import TenantLimits, read_own
 from foliot.core.ports import Clock
@@ -22,6 +24,33 @@ from foliot.wakeups.feed import Feed
 
 CheckAllow = Callable[[Sequence[str]], None]
 """`Invalid` when an allow-list cannot be read."""
+
+
+@declared(frozen=True)
+class TenantLimitsRequest(TenantLimits):
+    """A limit that is left out has the default of the settings; null lifts it."""
+
+
+def _hosts(path: str, got: object) -> Sequence[str]:
+    if not isinstance(got, list) or not all(isinstance(entry, str) for entry in got):
+        raise Invalid(path, "must be a list of networks, hosts, *.host or host:port", got=got)
+    return got
+
+
+@declared(example={"limits": {"schedules": 500, "concurrent_runs": 20}, "egress_allow": []})
+class TenantRequest:
+    """The whole document of a tenant."""
+
+    limits: Annotated[dict[str, int | None], Wire(TenantLimitsRequest | None), Parsed(read_own)] = field(
+        default_factory=dict
+    )
+    egress_allow: Annotated[
+        Sequence[str],
+        Wire(Annotated[list[str], MaxLen(256)] | None),
+        Described({"examples": [["*.example.com", "203.0.113.0/24"]]}),
+        Parsed(_hosts),
+    ] = ()
+    """Hosts that its actions may reach, within the operator's own allow-list; empty: all of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +115,9 @@ class Tenants:
         return self.limiter.default.but(tenant.limits)
 
     def _read(self, raw: object) -> tuple[dict[str, int | None], tuple[str, ...]]:
-        fields = Fields.of("", raw)
-        limits = read_own("limits", fields.value("limits"))
-        allow = fields.value("egress_allow")
-        fields.finish()
-        if allow is None:
-            return limits, ()
-        if not isinstance(allow, list) or not all(isinstance(entry, str) for entry in allow):
-            raise Invalid("egress_allow", "must be a list of networks, hosts, *.host or host:port", got=allow)
-        self.check_allow(allow)
-        return limits, tuple(allow)
+        asked = read(TenantRequest, raw)
+        self.check_allow(asked.egress_allow)
+        return asked.limits, tuple(asked.egress_allow)
 
 
 def _document(tenant: Tenant) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +14,9 @@ from foliot import __version__
 from foliot.core.document import rfc3339
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Unavailable
-from foliot.core.secret_names import names_in
-from foliot.core.vault import CannotUnseal, NotForHost
-from foliot.engine.model.run import AttemptError, Failed, Outcome, is_test
+from foliot.core.mask import shown, shown_text
+from foliot.core.secrets import CannotUnseal, NotForHost, names_in
+from foliot.engine.model.run import EXCHANGE, AttemptError, Failed, Outcome, is_test
 from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
 from foliot.features.webhooks.model import place
@@ -27,6 +28,7 @@ KEPT = 64 * 1024
 READ = 10 * 1024 * 1024
 SILENT = frozenset({"target_timeout", "target_unreachable", "timeout"})
 """Error codes of requests that got no answer."""
+_MARGIN = timedelta(milliseconds=90)
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
@@ -46,8 +48,7 @@ class WebhookAction:
 
     def target(self, config: Mapping[str, Any]) -> AttemptTarget | None:
         """The host and port that it calls."""
-        name = place(config.get("url"))
-        return None if name is None else AttemptTarget(name, SILENT)
+        return _target(config.get("url"))
 
     async def perform(self, ctx: ActionContext) -> Outcome:
         """Send once. When a secret that it needs is missing, nothing is sent."""
@@ -63,7 +64,8 @@ class WebhookAction:
             url=str(ctx.config["url"]),
             headers=headers,
             body=body,
-            timeout=ctx.timeout,
+            # A little less than the attempt has, so that a late answer is reported by its phase.
+            timeout=ctx.timeout - min(_MARGIN, ctx.timeout / 20),
             keep=KEPT,
             most=READ,
             tenant_id=ctx.tenant_id,
@@ -101,13 +103,33 @@ class WebhookAction:
             ctx.log(f"Not sent: {refusal}", level="error")
             return Failed(AttemptError("address_refused", str(refusal)), permanent=True)
         except EgressFailed as failure:
-            ctx.log(failure.message, level="warning")
-            return Failed(AttemptError(failure.code, failure.message))
-        outcome = judge(reply, ctx.now + reply.elapsed)
+            ctx.log(failure.detail, level="warning")
+            problem = AttemptError(failure.code, failure.detail, failure.cause)
+            return Failed(problem, response={EXCHANGE: _exchange(ctx, request, failure.timing)})
+        outcome = judge(reply, request.url, ctx.now + reply.elapsed)
+        if outcome.response is not None:
+            outcome.response[EXCHANGE] = _exchange(ctx, request, reply.timing)
         milliseconds = round(reply.elapsed.total_seconds() * 1000)
         level = "warning" if isinstance(outcome, Failed) else "info"
         ctx.log(f"The target answered {phrase(reply.status)} after {milliseconds} ms", level=level)
         return outcome
+
+
+@lru_cache(maxsize=10_000)
+def _target(url: object) -> AttemptTarget | None:
+    name = place(url)
+    return None if name is None else AttemptTarget(name, SILENT)
+
+
+def _exchange(ctx: ActionContext, request: OutgoingRequest, timing: Mapping[str, float | None]) -> dict[str, Any]:
+    """What is kept of a request: the headers as configured, with templates for secrets and masked credentials."""
+    headers = dict(request.headers)
+    if given := ctx.config.get("headers"):
+        headers |= shown({"headers": given})["headers"]
+    return {"request": {"method": request.method, "url": _shown_url(request.url), "headers": headers}, "timing": timing}
+
+
+_shown_url = lru_cache(maxsize=10_000)(shown_text)
 
 
 def _payload(method: str, body: object) -> bytes | None:

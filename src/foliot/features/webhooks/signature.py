@@ -8,7 +8,7 @@ from typing import Protocol
 
 from standardwebhooks import Webhook as Signer
 
-from foliot.core.secret_names import signing_key
+from foliot.core.secrets import signing_key
 
 
 class SigningSecrets(Protocol):

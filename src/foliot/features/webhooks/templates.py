@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from foliot.core.errors import Invalid
 from foliot.core.mask import TEMPLATE
-from foliot.core.secret_names import SIGNING
+from foliot.core.secrets import SIGNING
 
 # Also matches the syntax of other products, so that a template that would not work is refused.
 _MEANT = re.compile(r"(?i)\{\{-?\s*secrets?\b")

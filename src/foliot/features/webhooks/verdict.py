@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from foliot.core.egress import OutgoingResponse
 from foliot.engine.model.run import AttemptError, Failed, Succeeded
@@ -14,25 +17,41 @@ from foliot.engine.model.run import AttemptError, Failed, Succeeded
 _PATIENCE = frozenset({408, 425, 429})
 _LONGEST_WAIT = timedelta(days=7)
 """Far beyond what the retry policy grants; it keeps overflowing numbers out of the arithmetic."""
+_HOST = re.compile(r"[\w.:-]+")
+_MOST_HOST = 253
 _COOKIES = frozenset({"set-cookie", "set-cookie2"})
 _HIDDEN = "***"
 _MOST_HEADERS = 64
 _MOST_HEADER_BYTES = 16 * 1024
 
 
-def judge(reply: OutgoingResponse, now: datetime) -> Succeeded | Failed:
+def judge(reply: OutgoingResponse, url: str, now: datetime) -> Succeeded | Failed:
     """2xx succeeds; 408, 425, 429 and 5xx are retried; everything else is permanent."""
     response = describe(reply)
     status = reply.status
     if 200 <= status < 300:
         return Succeeded(result={"status": status}, response=response)
     if 300 <= status < 400:
-        problem = AttemptError("redirected", f"The target answered {phrase(status)}; redirects are not followed.")
-        return Failed(problem, permanent=True, response=response)
-    problem = AttemptError(f"http_{status}", f"The target answered {phrase(status)}.")
+        said = f"The target answered {phrase(status)}{_towards(reply.headers, url)}; redirects are not followed."
+        return Failed(AttemptError("redirected", said, "redirect"), permanent=True, response=response)
+    code = f"http_{status}"
     if status in _PATIENCE or 500 <= status < 600:
-        return Failed(problem, retry_after=retry_after(reply.headers, now), response=response)
+        wait = retry_after(reply.headers, now)
+        said = "" if wait is None else f", retry after {math.ceil(wait.total_seconds())} s"
+        problem = AttemptError(code, f"The target answered {phrase(status)}{said}.", code)
+        return Failed(problem, retry_after=wait, response=response)
+    problem = AttemptError(code, f"The target answered {phrase(status)}.", code)
     return Failed(problem, permanent=True, response=response)
+
+
+def _towards(headers: Mapping[str, str], url: str) -> str:
+    """The host that a redirect leads to. Not the address: it may hold a token."""
+    location = next((value for name, value in headers.items() if name.lower() == "location"), "")
+    try:
+        host = urlsplit(urljoin(url, location)).hostname if location else None
+    except ValueError:
+        return ""
+    return f" to {host[:_MOST_HOST]}" if host and _HOST.fullmatch(host) else ""
 
 
 def describe(reply: OutgoingResponse) -> dict[str, Any]:

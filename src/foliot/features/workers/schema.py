@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from foliot.core.declaration import declared
 from foliot.engine.model.node import NodeRequest, NodeState
-from foliot.servers.http.schema import declared
 
 
 @declared

@@ -12,15 +12,14 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.commands.idempotency import AnsweredBefore
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Interface, require
 from foliot.core.errors import TooMany, Unauthenticated
 from foliot.servers.grpc.call import REPLAYED, AuthorisedCall, bearer_of, given_before, parse
-from foliot.servers.grpc.method import PUBLIC, RpcMethod
-from foliot.servers.grpc.running_calls import RunningCalls
+from foliot.servers.grpc.method import PUBLIC, RpcMethod, RunningCalls
 from foliot.servers.grpc.status import abort
 
 ANSWER_SECONDS = 30.0

@@ -1,20 +1,47 @@
-"""What a feature passes to the gRPC server: its methods, each with its permission."""
+"""What a feature passes to the gRPC server: methods with permissions, and running calls that outlive a disconnect."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
 from foliot.auth.digest import Pepper
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.envelope import Permission, permission_of
 from foliot.commands.use_cases import UseCases
-from foliot.servers.grpc.running_calls import RunningCalls
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class RunningCalls:
+    """The handlers that are running."""
+
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def finish(self, begun: Coroutine[Any, Any, T]) -> T:
+        """Await the result; the handler runs to its end even when the awaiting task is cancelled."""
+        task = asyncio.create_task(begun)
+        self.tasks.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait for the running handlers, at most this long."""
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=seconds)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled():
+            # Retrieve the exception: asyncio warns of one that is never retrieved, as when the client is gone.
+            task.exception()
+
 
 HEALTH = ("Check", "List", "Watch")
 PUBLIC = frozenset(

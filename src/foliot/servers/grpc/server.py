@@ -13,13 +13,12 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from foliot.auth.digest import Pepper
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import Conflict
 from foliot.servers.grpc.interceptor import AuthInterceptor
-from foliot.servers.grpc.method import Opening, RpcService
-from foliot.servers.grpc.running_calls import RunningCalls
+from foliot.servers.grpc.method import Opening, RpcService, RunningCalls
 
 MESSAGE = 4 * 1024 * 1024
 """Bytes of a message at most."""

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from foliot import __version__
 from foliot.auth.digest import Pepper
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.commands.use_cases import UseCases
 from foliot.servers.http import problems

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi._compat import ModelField, is_scalar_field
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+NO_QUERY: Mapping[str, Any] = {}
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class FastRoute(APIRoute):
-    """Behaves as any route; a request without a query skips FastAPI's parsing of parameters.
+    """Behaves as any route; of a query, only the parameters that it has are validated, by FastAPI's own fields.
 
-    With a query, or where a dependency is of a kind not known here, FastAPI resolves everything itself.
+    FastAPI resolves everything itself where one of them is invalid, and where a dependency is of a kind not known here.
     """
 
     def get_route_handler(self) -> Handler:
@@ -30,12 +32,13 @@ class FastRoute(APIRoute):
         endpoint = self.endpoint
 
         async def handle(request: Request) -> Response:
-            if request.scope["query_string"]:
+            query = needs.read_query(request) if request.scope["query_string"] else NO_QUERY
+            if query is None:
                 return await searching(request)
             found: list[Any] = []
             for call, given in needs.steps:
-                found.append(await call(**given.values(request, found)))
-            answer: Response = await endpoint(**wanted.values(request, found))
+                found.append(await call(**given.values(request, query, found)))
+            answer: Response = await endpoint(**wanted.values(request, query, found))
             return answer
 
         return handle
@@ -46,13 +49,14 @@ class _ArgumentSource:
     """Where a function's arguments come from."""
 
     request: str | None = None
-    constant: dict[str, Any] = field(default_factory=dict)
+    query: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    """Parameters of the query, with their defaults."""
     path: dict[str, str] = field(default_factory=dict)
     headers: dict[str, tuple[str, Any]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
 
-    def values(self, request: Request, found: list[Any]) -> dict[str, Any]:
-        made = self.constant.copy()
+    def values(self, request: Request, query: Mapping[str, Any], found: list[Any]) -> dict[str, Any]:
+        made = {name: query.get(alias, otherwise) for name, (alias, otherwise) in self.query.items()}
         if self.request is not None:
             made[self.request] = request
         for name, part in self.path.items():
@@ -70,6 +74,18 @@ class RouteDependencies:
 
     steps: list[tuple[Callable[..., Coroutine[Any, Any, Any]], _ArgumentSource]] = field(default_factory=list)
     _known: dict[Any, int] = field(default_factory=dict)
+    _query: dict[str, ModelField] = field(default_factory=dict)
+
+    def read_query(self, request: Request) -> Mapping[str, Any] | None:
+        """The validated parameters of the query; None when one is invalid. Unknown ones are left to `only_known`."""
+        query: dict[str, Any] = {}
+        for alias, text in request.query_params.items():
+            one = self._query.get(alias)
+            if one is not None:
+                query[alias], errors = one.validate(text, loc=("query", alias))
+                if errors:
+                    return None
+        return query
 
     def of(self, dependant: Dependant) -> _ArgumentSource:
         """The arguments of the function; `LookupError` when it needs what is not known here."""
@@ -81,7 +97,9 @@ class RouteDependencies:
             if each.name is not None:
                 given.steps[each.name] = step
         for one in dependant.query_params:
-            given.constant[one.name] = one.get_default()
+            given.query[one.name] = one.alias, one.get_default()
+            if self._query.setdefault(one.alias, one).field_info.annotation != one.field_info.annotation:
+                raise LookupError(one.alias)
         given.path = {one.name: one.alias for one in dependant.path_params}
         given.headers = {one.name: (one.alias, one.get_default()) for one in dependant.header_params}
         return given
@@ -112,9 +130,11 @@ def _strange(dependant: Dependant) -> bool:
 
 
 def _strange_fields(dependant: Dependant) -> Iterator[bool]:
-    # A query parameter's default may be of any immutable type: it is shared by all requests.
+    # A query parameter's default may be of any immutable type: it is shared by all requests. A list is read otherwise.
     yield from (
-        one.field_info.is_required() or not isinstance(one.get_default(), bool | int | str | None)
+        one.field_info.is_required()
+        or not isinstance(one.get_default(), bool | int | str | None)
+        or not is_scalar_field(one)
         for one in dependant.query_params
     )
     yield from (one.field_info.annotation is not str or bool(one.field_info.metadata) for one in dependant.path_params)

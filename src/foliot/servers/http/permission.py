@@ -8,7 +8,7 @@ from typing import Annotated, Any, overload
 from fastapi import Depends, Query, Request
 from starlette.requests import HTTPConnection
 
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.envelope import Permission, permissions_of
 from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.commands.limits import Limiter

@@ -126,7 +126,7 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 async def _ours(_: Request, error: Exception) -> Response:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    errors = _complaints(error)
+    errors = _errors(error)
     detail = error.told if isinstance(error, Unavailable) else str(error)
     cause = error.cause.value if isinstance(error, Unavailable) and error.cause is not None else None
     return problem(code, _clean(detail), errors=errors, headers=_headers(error), cause=cause)
@@ -142,14 +142,17 @@ def _headers(error: Exception) -> dict[str, str]:
     return {}
 
 
-def _complaints(error: Exception) -> list[dict[str, Any]] | None:
+def _errors(error: Exception) -> list[dict[str, Any]] | None:
     """The broken rules by field; None for errors that are no 422."""
     if isinstance(error, KeyReused):
         return [
             {"field": "Idempotency-Key", "message": "was used before with another request", "got": shown(error.key)}
         ]
-    if not isinstance(error, Invalid):
-        return None
+    return complaints(error) if isinstance(error, Invalid) else None
+
+
+def complaints(error: Invalid) -> list[dict[str, Any]]:
+    """The broken rules, each by its field."""
     errors = error.errors if isinstance(error, InvalidMany) else [error]
     return [_complaint(one) for one in errors]
 

@@ -17,7 +17,7 @@ from foliot.commands.idempotency import MAX_KEY, IdempotentRequest
 from foliot.commands.use_cases import UseCases
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany, NotFound
-from foliot.core.json_limits import check_depth
+from foliot.core.json_values import check_depth
 from foliot.servers.http.encode import dumps
 from foliot.servers.http.problems import BadBody
 

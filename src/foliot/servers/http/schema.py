@@ -1,46 +1,17 @@
-"""Declarations of requests and answers: `@declared`, and what every feature's schema uses.
-
-One dataclass per request and answer. orjson encodes it as it is, OpenAPI describes it, and the dashboard's types are
-generated from that description; so an answer cannot differ from its documentation.
-"""
+"""What the schemas of all features use: problems, request bodies in OpenAPI, and common types of fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, overload
+from dataclasses import field, fields
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import ConfigDict, Field
 
-T = TypeVar("T")
+from foliot.core import declaration
+from foliot.core.declaration import declared
 
-# Pydantic reads the docstrings below the fields, and builds a type's schema, when OpenAPI is first requested: most
-# processes never serve it, and doing so for every class would be a good part of each start.
-CLOSED = ConfigDict(extra="forbid", defer_build=True, use_attribute_docstrings=True)
-OPEN = ConfigDict(extra="allow", defer_build=True, use_attribute_docstrings=True)
-
-
-@overload
-def declared(cls: type[T]) -> type[T]: ...
-@overload
-def declared(*, extra: bool = False, example: Any = None) -> Callable[[type[T]], type[T]]: ...
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
-def declared(cls: type[T] | None = None, *, extra: bool = False, example: Any = None) -> Any:
-    """A request or an answer. `extra`: it may have more fields than are named; `example` is shown in OpenAPI.
-
-    The docstring below a field is its description. Not frozen: lists hold hundreds, and a frozen one takes twice as
-    long to make.
-    """
-
-    def declare(cls: type[T]) -> type[T]:
-        made = dataclass(slots=True, kw_only=True)(cls)
-        config = ConfigDict(**(OPEN if extra else CLOSED))
-        if example is not None:
-            config["json_schema_extra"] = {"example": example}
-        made.__pydantic_config__ = config  # type: ignore[attr-defined]
-        return made
-
-    return declare if cls is None else declare(cls)
+CLOSED = cast("ConfigDict", declaration.CLOSED)
+OPEN = cast("ConfigDict", declaration.OPEN)
 
 
 def fields_of(one: Any) -> dict[str, Any]:

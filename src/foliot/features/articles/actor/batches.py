@@ -25,8 +25,7 @@ from foliot.engine.counters import EngineCounters
 from foliot.engine.model.run import AttemptError, Cancelled, Failed
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.pace import rest_until
-from foliot.features.articles.model.article import ArticleCounts
-from foliot.features.articles.model.fetch import EndedBatches, WantedArticle
+from foliot.features.articles.model import ArticleCounts, EndedBatches, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic

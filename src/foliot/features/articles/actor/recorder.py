@@ -21,9 +21,8 @@ from foliot.engine.model.run import AttemptError, Fence, Lost
 from foliot.engine.pace import Spacing
 from foliot.engine.sql.leases import longest
 from foliot.features.articles.actor.batches import count_ended
-from foliot.features.articles.actor.fetch import ArticleFetch
-from foliot.features.articles.actor.fetcher import ArticleFetcher
-from foliot.features.articles.model.fetch import EndingsEffect, FetchEnding
+from foliot.features.articles.actor.fetcher import ArticleFetch, ArticleFetcher
+from foliot.features.articles.model import EndingsEffect, FetchEnding
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, RUNS_TOPIC, Feed, run_topic
 

@@ -15,13 +15,12 @@ from foliot.terminal.download import write
 from foliot.terminal.flag_values import usage
 from foliot.terminal.follow import follow_run
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import STATUS_FLAGS, Json, Limit, Output, Priority, Skip, Utc
+from foliot.terminal.options import STATUS_FLAGS, JobId, Json, Limit, Output, Priority, Skip, Utc
 from foliot.terminal.output import Exit, note, note_skipped, print_json
+from foliot.terminal.reference import resolve
 from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup("Scrape articles, follow the progress, and read the results.")
-
-JobId = Annotated[str, typer.Argument(help="The job's id (run_…).", metavar="JOB")]
 
 
 class ArticleFormat(StrEnum):
@@ -43,7 +42,8 @@ JOB = Facts(
     "created: @created_at, finished: @finished_at, error: error.message"
 )
 JOBS = Table(
-    "id: job_id, status, created: @created_at, progress",
+    "id: job_id, host: about.host, source?: about.source, articles?: total_articles, status, created: @created_at, "
+    "progress",
     computed={"progress": lambda job: summary(job.raw)},
     empty="No article jobs.",
     items="jobs",
@@ -116,11 +116,11 @@ def results(
     output: Output = None,
     limit: Limit = 50,
     skip: Skip = 0,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Print the articles that have been read so far. --limit and --skip choose the page of a table."""
     with connect() as client:
-        path = f"/jobs/{segment(job)}/results"
+        path = f"/jobs/{segment(resolve(client, 'job', job))}/results"
         if form is not ArticleFormat.TABLE:
             write(client.download(path, _ACCEPT[form]), output)
         elif output is not None:
@@ -134,14 +134,14 @@ def diff(
     job: JobId,
     article: Annotated[
         str | None,
-        typer.Argument(help="Its URL or id (art_…); without it, all that have changed.", metavar="[ARTICLE]"),
+        typer.Argument(help="Its URL or id (art_…); without it, all that have changed.", metavar="ARTICLE"),
     ] = None,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Show what changed in pages since they were last read: removed lines begin with -, added lines with +."""
     with connect() as client:
-        show_changes(client, job, article, as_json=as_json, utc=utc)
+        show_changes(client, resolve(client, "job", job), article, as_json=as_json, utc=utc)
 
 
 @group.get("/jobs/", JOBS)

@@ -9,12 +9,13 @@ from typing import Any
 import typer
 
 from foliot.terminal.client import Client, segment
-from foliot.terminal.output import Exit, Failure, moment, note, print_json, printable
+from foliot.terminal.output import Exit, Failure, note, print_json, printable
+from foliot.terminal.times import moment
 
 PAGE = 100
 
 
-def show_changes(client: Client, job: str, wanted: str | None, *, as_json: bool, utc: bool) -> None:
+def show_changes(client: Client, job: str, wanted: str | None, *, as_json: bool, utc: bool | None) -> None:
     """All articles of a job that are known to have changed, or the one with this URL or id."""
     path = f"/jobs/{segment(job)}/results"
     articles = [client.get(f"{path}/{segment(article_id)}") for article_id in _ids(client, path, wanted)]
@@ -49,7 +50,7 @@ def _ids(client: Client, path: str, wanted: str | None) -> Iterator[str]:
         raise Failure(f"the job has read no article {wanted!r}", Exit.NOT_FOUND)
 
 
-def _lines(article: dict[str, Any], *, utc: bool) -> Iterator[str]:
+def _lines(article: dict[str, Any], *, utc: bool | None) -> Iterator[str]:
     before = article["previous"]
     old, new = (f"{article['url']}  {moment(each['scraped_at'], utc=utc)}" for each in (before, article))
     return unified_diff(_text(before), _text(article), old, new, lineterm="")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from foliot.cluster.pool_port import ProcessDied
 from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError
-from foliot.features.articles.fetch import robots
+from foliot.features.articles.fetch import request
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage, TookTooLong, UnreadablePage
-from foliot.features.articles.fetch.request import PageFetcher, PageResponse
-from foliot.features.articles.fetch.verdict import LONGEST_PAUSE, header, judge, never
-from foliot.features.articles.model.article import NO_WORD, NO_WORD_KEPT
-from foliot.features.articles.model.fetch import (
+from foliot.features.articles.fetch.request import LONGEST_PAUSE, PageFetcher, PageResponse, header, judge, never
+from foliot.features.articles.model import (
+    NO_WORD,
+    NO_WORD_KEPT,
     ClaimedArticle,
     ExtractedPage,
     FetchFailure,
@@ -50,7 +50,7 @@ class PageScraper:
         fetched = await self.fetcher.robots(taken)
         if isinstance(fetched, FetchFailure):
             return fetched if fetched.permanent else RobotsRules(NO_WORD)
-        return robots.judge(fetched.reply, self.clock.now())
+        return request.judge_robots(fetched.reply, self.clock.now())
 
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         """The extracted article, the target of a redirect, or why there is none."""

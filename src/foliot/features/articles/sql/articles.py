@@ -16,8 +16,10 @@ from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import Fence
 from foliot.engine.sql.leases import Leases, until
-from foliot.features.articles.model.article import QUEUE, ArticleCounts, ArticleStatus, Politeness, leeway
-from foliot.features.articles.model.fetch import (
+from foliot.features.articles.model import (
+    QUEUE,
+    ArticleCounts,
+    ArticleStatus,
     ArticleView,
     Avoid,
     ChangeCursor,
@@ -26,8 +28,10 @@ from foliot.features.articles.model.fetch import (
     EndingsEffect,
     FetchEnding,
     ItemView,
+    Politeness,
     PreviousContent,
     WantedArticle,
+    leeway,
 )
 from foliot.features.articles.sql import batches, host_pauses, hosts
 from foliot.features.articles.sql import endings as article_endings

@@ -16,8 +16,9 @@ from typing import Any
 from sqlalchemy import Select, Update, and_, bindparam, func, literal_column, null, or_, select, update
 
 from foliot.core.ids import new_id
+from foliot.db.batch_statements import Change
 from foliot.db.columns import Moment
-from foliot.db.dialects import Change, Dialect
+from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import EventLine, EventType
@@ -27,8 +28,7 @@ from foliot.engine.sql import endings, queue_pauses
 from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import log_chunks, queues, runs
-from foliot.features.articles.model.article import KIND, ArticleCounts, verdict
-from foliot.features.articles.model.fetch import EndedBatches
+from foliot.features.articles.model import KIND, ArticleCounts, EndedBatches, verdict
 
 NUMBERED = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped")
 """Columns of a run that numbering its next events needs."""
@@ -102,8 +102,8 @@ def numbered(jobs: Sequence[Any], lines: Mapping[str, Sequence[EventLine]]) -> l
     if not rows:
         return []
     values = position_columns([scribe.tell(row, lines[row.id]) for row in rows])
-    chunks: list[Change] = [(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
-    return [*chunks, (runs, {"id": [row.id for row in rows]}, values)]
+    chunks: list[Change] = [Change(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
+    return [*chunks, Change(runs, {"id": [row.id for row in rows]}, values)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +162,7 @@ class SqlBatchRuns(Statements):
             made.append((claimed, conclude(claimed, outcomes[row.id], now)))
         ended = [ending for _, ending in made]
         stored = await endings.finish(self.conn, self.dialect, ended, now, parked=True)
+        await self.tx.cache(endings.EndingHooks).after(self.tx, stored, now)
         states = stored.states
         results = [
             (claimed, ending, states[claimed.fence.run_id])

@@ -14,8 +14,16 @@ from foliot.core.ids import ARTICLE, new_id
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import order_key
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model.article import QUEUE, ArticleCounts, ArticleStatus, ItemState
-from foliot.features.articles.model.fetch import ExtractedPage, ItemView, PreviousContent, WantedArticle
+from foliot.features.articles.model import (
+    QUEUE,
+    ArticleCounts,
+    ArticleStatus,
+    ExtractedPage,
+    ItemState,
+    ItemView,
+    PreviousContent,
+    WantedArticle,
+)
 from foliot.features.articles.tables import article_jobs, articles, items
 
 MOST_TEXT = 8 * 1024 * 1024

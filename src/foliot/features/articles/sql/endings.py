@@ -12,13 +12,21 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.queue_name import PRIORITIES
-from foliot.db.dialects import Change, Dialect
+from foliot.db.batch_statements import Change
+from foliot.db.dialects import Dialect
 from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import order_key
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model.article import QUEUE, ArticleCounts, ArticleStatus, ItemState
-from foliot.features.articles.model.fetch import EndingsEffect, FetchEnding, host_of
+from foliot.features.articles.model import (
+    QUEUE,
+    ArticleCounts,
+    ArticleStatus,
+    EndingsEffect,
+    FetchEnding,
+    ItemState,
+    host_of,
+)
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.batch_runs import NUMBERED, numbered
 from foliot.features.articles.tables import article_jobs as job_rows
@@ -110,7 +118,7 @@ async def _work(
         if part := [one for one in held if (one[1].page is not None) is read]:
             keys = {"id": [row.id for row, _ in part], "epoch": [row.epoch for row, _ in part]}
             values = _worked(part, wanted, now, scraped_at, later)
-            changes.append((articles, keys, values | _pages(part) if read else values))
+            changes.append(Change(articles, keys, values | _pages(part) if read else values))
     return later, changes
 
 
@@ -215,8 +223,8 @@ async def _move_jobs(
     for item, state in zip(flipped, states, strict=True):
         counts[item.run_id] = counts[item.run_id].after(state)
         lines[item.run_id].append(_line(item.waits_for, state, counts[item.run_id], now))
-    saved = (job_rows, {"run_id": list(counts)}, batches.counted(list(counts.values())))
-    return counts, [(items, keys, values), saved, *numbered(rows, lines)]
+    saved = Change(job_rows, {"run_id": list(counts)}, batches.counted(list(counts.values())))
+    return counts, [Change(items, keys, values), saved, *numbered(rows, lines)]
 
 
 def _error(ending: FetchEnding) -> dict[str, Any] | None:

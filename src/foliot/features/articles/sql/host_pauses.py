@@ -16,8 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model.article import SLICE, Politeness, quicker, slower
-from foliot.features.articles.model.fetch import HostUpdate
+from foliot.features.articles.model import SLICE, HostUpdate, Politeness, quicker, slower
 from foliot.features.articles.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)

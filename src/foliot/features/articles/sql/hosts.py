@@ -13,8 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model.article import NO_WORD, NO_WORD_KEPT, Politeness, allowance, quicker, slower
-from foliot.features.articles.model.fetch import HostUpdate
+from foliot.features.articles.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness, allowance, quicker, slower
 from foliot.features.articles.sql import host_pauses
 from foliot.features.articles.tables import articles, hosts
 

@@ -19,8 +19,7 @@ from foliot.db.columns import moment_out
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import rounded
-from foliot.features.articles.model.article import QUEUE
-from foliot.features.articles.model.fetch import Avoid
+from foliot.features.articles.model import QUEUE, Avoid
 from foliot.features.articles.sql import hosts
 
 SHARES = 100

@@ -9,7 +9,7 @@ from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model.fetch import ArticleView, ChangeCursor, ChangedArticle
+from foliot.features.articles.model import ArticleView, ChangeCursor, ChangedArticle
 from foliot.features.articles.sql.batches import page_of
 from foliot.features.articles.tables import articles
 

@@ -13,11 +13,10 @@ from foliot.engine.model.event import LOG_BYTES
 from foliot.engine.model.run import Outcome
 from foliot.engine.ports import ActionContext, AttemptTarget, ParkedRun
 from foliot.features.crawls.action.config import CrawlTargets, read_config
+from foliot.features.crawls.action.control import PATIENCE, CrawlStarter, CrawlStopper
 from foliot.features.crawls.action.copier import CrawlCopier
 from foliot.features.crawls.action.scrapyd_client import START_PATIENCE
 from foliot.features.crawls.action.scrapyd_nodes import NodeStatus, ScrapydNodes
-from foliot.features.crawls.action.start import CrawlStarter
-from foliot.features.crawls.action.stop import PATIENCE, CrawlStopper
 from foliot.features.crawls.action.watcher import CrawlWatcher
 
 SILENT = frozenset({"no_node", "timeout"})

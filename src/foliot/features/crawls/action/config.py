@@ -10,7 +10,7 @@ import orjson
 
 from foliot.core.document import Complaints, Fields
 from foliot.core.errors import Invalid
-from foliot.core.json_limits import check_depth
+from foliot.core.json_values import check_depth
 
 MOST_URLS = 1000
 MOST_URL_BYTES = 64 * 1024

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from foliot.engine.model.run import AttemptError, Failed, Succeeded
-from foliot.features.crawls.action.handle import CrawlHandle
-from foliot.features.crawls.action.progress import counted
+from foliot.features.crawls.action.handle import CrawlHandle, counted
 
 WELL = frozenset({"finished", "closespider_itemcount", "closespider_pagecount"})
 """Close reasons of a successful crawl."""

@@ -17,8 +17,9 @@ from foliot.terminal.download import write
 from foliot.terminal.flag_values import duration, parameter, usage
 from foliot.terminal.follow import follow_run, stored_events
 from foliot.terminal.group import CommandGroup, DefaultCommandGroup
-from foliot.terminal.options import STATUS_FLAGS, Json, JsonLines, Limit, Output, Priority, Skip, Utc
+from foliot.terminal.options import STATUS_FLAGS, JobId, Json, JsonLines, Limit, Output, Priority, Skip, Utc
 from foliot.terminal.output import Exit, Failure, count, note, note_skipped, one_line_errors, print_json
+from foliot.terminal.reference import resolve
 from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup(
@@ -26,7 +27,6 @@ group = CommandGroup(
     cls=DefaultCommandGroup,
 )
 
-JobId = Annotated[str, typer.Argument(help="The job's id (run_…, or sch_… of a planned one).", metavar="JOB")]
 Follow = Annotated[
     bool, typer.Option("--follow", "-f", help="Print the log until the crawl has ended; exit 1 unless it succeeds.")
 ]
@@ -47,6 +47,12 @@ def _progress(job: JsonObject) -> str:
     return summary(job["progress"] or {})
 
 
+def _host(job: JsonObject) -> str:
+    """`example.com`, `example.com and 2 more URLs`."""
+    more = (job["about.count"] or 1) - 1
+    return f"{job['about.host'] or ''}" + (f" and {count(more, 'more URL')}" if more else "")
+
+
 def _show_started(job: JsonObject) -> None:
     STARTED(job)
     if not job["scheduled"]:
@@ -61,8 +67,9 @@ STARTED = Facts(
     },
 )
 CRAWLS = Table(
-    "id: job_id, status, created: @created_at, finished: @finished_at, progress, error: error.message",
-    computed={"progress": _progress},
+    "id: job_id, host, spider: about.spider, status, created: @created_at, finished?: @finished_at, progress?, "
+    "error?: error.message",
+    computed={"progress": _progress, "host": _host},
     empty="No crawls.",
     items="jobs",
     then=lambda answer: note_skipped(answer["total"], answer.sent["skip"], len(answer["jobs"])),
@@ -102,7 +109,7 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     ] = False,
     follow: Follow = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Start a crawl now, or schedule it with --at, --cron or --every. The word `start` may be left out.
 
@@ -151,9 +158,10 @@ def status(job: JobId) -> None:
 
 
 @group.command()
-def logs(job: JobId, follow: Follow = False, as_json: JsonLines = False, utc: Utc = False) -> None:
+def logs(job: JobId, follow: Follow = False, as_json: JsonLines = False, utc: Utc = None) -> None:
     """Print a crawl's log; with -f as it grows, resuming when the connection is cut."""
     with connect() as client:
+        job = resolve(client, "job", job)
         if follow:
             _follow(client, job, as_json=as_json, utc=utc)
             return
@@ -174,7 +182,7 @@ def results(
 ) -> None:
     """Print the results of a crawl so far. --limit and --skip choose the page of --format json."""
     with connect() as client:
-        path = f"/jobs/{segment(job)}/results"
+        path = f"/jobs/{segment(resolve(client, 'job', job))}/results"
         if form is not CrawlFormat.JSON:
             write(client.download(path, _ACCEPT[form]), output)
         elif output is not None:
@@ -239,7 +247,7 @@ def _announce(job: dict[str, Any]) -> None:
         note(f"{job['job_id']} has started")
 
 
-def _follow(client: Client, job: str, *, as_json: bool, utc: bool) -> None:
+def _follow(client: Client, job: str, *, as_json: bool, utc: bool | None) -> None:
     """Print the log until the crawl has ended; the exit code says how."""
     run_id = client.get(f"/jobs/{segment(job)}/status")["run_id"]
     if run_id is None:

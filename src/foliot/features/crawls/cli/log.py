@@ -9,7 +9,8 @@ from typing import Any
 
 import typer
 
-from foliot.terminal.output import moment, print_json, printable
+from foliot.terminal.output import print_json, printable
+from foliot.terminal.times import moment
 
 _BACK = "\r\x1b[K"
 """Moves to the start of the line and clears it."""
@@ -21,7 +22,7 @@ class LogPrinter:
     """Prints log events; the progress line appears on a terminal only, never in a file or a pipe."""
 
     as_json: bool = False
-    utc: bool = False
+    utc: bool | None = None
     progress: dict[str, Any] = field(default_factory=dict)
     _shown: bool = False
 

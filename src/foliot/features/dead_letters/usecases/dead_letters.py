@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,26 +11,31 @@ from foliot.commands.envelope import CommandContext, QueryContext, command, quer
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, require
-from foliot.core.document import Fields
+from foliot.core.declaration import in_order, read
+from foliot.core.document import Complaints
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import DeadLetterGroupView, PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.dead_letters.model import DISCARDED, MOST_REPLAYS, FailureGroups
+from foliot.features.dead_letters.model import (
+    DISCARDED,
+    MAX_REPLAY,
+    MOST_REPLAYS,
+    DeadLetterFilter,
+    FailureGroups,
+    ReplayRequest,
+)
 from foliot.features.dead_letters.sql import groups as grouped
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import EXACT_CODE, REPLAYABLE, UNANSWERED, FilterQuery, FilterTerm
 from foliot.features.filters.sql.runs import RunConditions
-from foliot.features.filters.usecases import UNANSWERED, hosts_of
-from foliot.features.runs.model.replay import ReplayOptions, read_terms
+from foliot.features.filters.usecases import hosts_of
+from foliot.features.runs.model.replay import ReplayOptions
 from foliot.features.runs.usecases.replay import ReplayPlanner
 from foliot.features.runs.usecases.runs import repeat
 from foliot.features.schedules.model.document import CheckFor
 from foliot.wakeups.feed import RUNS_TOPIC, Feed, run_topic
-
-MAX_REPLAY = 500
-FILTERS = ("kind", "schedule_id", "code")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +78,14 @@ class DeadLetters:
     @command(Verb.RUN, Thing.DEAD_LETTER)
     async def replay(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> Replayed:
         """`{"ids": […]}`, or `{"filter": {…}}` for the oldest dead letters that match; `{}` as filter means all."""
-        ids, filters, terms = _read(raw)
+        asked = _read(raw)
+        terms, ids = ReplayOptions(asked.as_of, asked.patch), asked.ids or []
         may_send(ctx.caller, terms)
         tx = await ctx.begin(self.limiter)
-        if filters is not None:
-            ids = await SqlRuns(tx).dead_ids(ctx.tenant_id, MAX_REPLAY + 1, **filters)
+        if asked.filter is not None:
+            query = FilterQuery(_terms(asked.filter)).also(*REPLAYABLE)
+            chosen = await RunConditions.of(tx.conn, tx.dialect, ctx.tenant_id, query, ctx.now)
+            ids = await chosen.oldest(MAX_REPLAY + 1)
         more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
         return Replayed(await self.send(ctx, ids, terms) if ids else [], more)
 
@@ -97,6 +105,12 @@ class DeadLetters:
             await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
         ctx.audit(*(_replayed(run, terms) for run in runs))
         return runs
+
+
+def _terms(asked: DeadLetterFilter) -> tuple[FilterTerm, ...]:
+    """The filter of a request in the terms of the filter language, by which bulk actions choose too."""
+    given = {"kind": asked.kind, "schedule": asked.schedule_id, EXACT_CODE: asked.code}
+    return tuple(FilterTerm(key, (value,)) for key, value in given.items() if value)
 
 
 def may_send(caller: Caller, terms: ReplayOptions) -> None:
@@ -135,19 +149,12 @@ async def _letters(ctx: CommandContext, ids: Sequence[str]) -> list[RunView]:
     return letters
 
 
-def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None, ReplayOptions]:
-    fields = Fields.of("", raw)
-    ids, wanted, terms = fields.value("ids"), fields.value("filter"), read_terms(fields)
-    fields.finish()
-    if (ids is None) == (wanted is None):
-        raise Invalid("ids", "or 'filter' must be given: one of the two")
-    if wanted is not None:
-        narrowed = Fields.of("filter", wanted)
-        filters: dict[str, str | None] = {name: narrowed.text(name, "", most=200) or None for name in FILTERS}
-        narrowed.finish()
-        return [], filters, terms
-    if not isinstance(ids, list) or not all(isinstance(one, str) and "\x00" not in one for one in ids):
-        raise Invalid("ids", "must be a list of run ids", got=type(ids).__name__)
-    if not 1 <= len(ids) <= MAX_REPLAY:
-        raise Invalid("ids", f"must be 1 to {MAX_REPLAY} ids", got=f"{len(ids)} ids")
-    return list(dict.fromkeys(ids)), None, terms
+def _read(raw: object) -> ReplayRequest:
+    wrong = Complaints()
+    asked: ReplayRequest = wrong.attempt(lambda: read(ReplayRequest, raw))
+    given = raw if isinstance(raw, Mapping) else {}
+    if (given.get("ids") is None) == (given.get("filter") is None):
+        wrong.found.append(Invalid("ids", "or 'filter' must be given: one of the two"))
+    if wrong.found:
+        Complaints(in_order(ReplayRequest, wrong.found)).speak()
+    return asked

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from foliot.features.demo.model.site import PRODUCTS
 from foliot.features.demo.usecases import SOURCE
-from foliot.features.pipelines.model.definition import PipelineDefinition, StepSpec, revision_of
-from foliot.features.pipelines.model.file import StoredPipeline
+from foliot.features.pipelines.model import PipelineDefinition, StepSpec, StoredPipeline, revision_of
 
 NAME = "demo-prices"
 SCHEDULE = "price-pipeline"

@@ -1,24 +1,34 @@
-"""Counts runs and ledger entries per time range by index-only scans, so that a million of them are counted quickly."""
+"""Counts ended runs and instants without a run per time range, from the counts that are kept per quarter of an hour.
+
+What lies beside whole quarters is counted by index-only scans of the runs: a quarter at each end.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import CTE, ColumnElement, Integer, cast, column, func, literal, select, type_coerce, values
+from sqlalchemy import CTE, ColumnElement, Integer, and_, cast, column, func, literal, select, type_coerce, values
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
+from foliot.db.elapsed import Elapsed
 from foliot.engine.model.ledger import LedgerKind
+from foliot.engine.model.quarter_counts import LATE_RUNS, QUARTER, STEPS, TOOK, quarter
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.tables import ledger, runs
+from foliot.engine.sql.tables import quarter_counts, runs
 
 Tiles = Sequence[tuple[datetime, datetime]]
 """Time ranges [start, end)."""
+PlacedTiles = list[tuple[int, tuple[datetime, datetime]]]
+"""Time ranges, each with the place of the tile that it belongs to."""
+FIRST, LAST = datetime(1970, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+_TICK = timedelta(microseconds=1)
 
 ENDED = tuple(state for state in RunState if state.final)
 
@@ -36,11 +46,18 @@ async def by_tile(
     wanted = [state for state in ENDED if state in states]
     if not wanted or not tiles:
         return []
-    there = _tiles(dialect, tiles)
-    made = (runs.c.created_at >= there.c.start, runs.c.created_at < there.c.until)
-    columns = [_counted(dialect, tenant_id, state, *made).label(state.value) for state in wanted]
-    found = await conn.execute(select(there.c.n, *columns))
-    return [(row.n, state, count) for row in found for state, count in zip(wanted, row[1:], strict=True) if count]
+    whole, parts = _quarters(tiles)
+    found: Counter[tuple[int, RunState]] = Counter()
+    for place, name, number in await _kept(conn, dialect, tenant_id, whole, [state.value for state in wanted]):
+        found[place, RunState(name)] += number
+    if parts:
+        there = _tiles(dialect, [part for _, part in parts])
+        made = (runs.c.created_at >= there.c.start, runs.c.created_at < there.c.until)
+        columns = [_counted(dialect, tenant_id, state, *made).label(state.value) for state in wanted]
+        for row in await conn.execute(select(there.c.n, *columns)):
+            for state, count in zip(wanted, row[1:], strict=True):
+                found[parts[row.n][0], state] += count
+    return [(place, state, number) for (place, state), number in found.items() if number]
 
 
 async def by_state(
@@ -52,28 +69,76 @@ async def by_state(
     until: datetime | None,
 ) -> dict[RunState, int]:
     """How many ended runs there are of each of these states, created in [since, until)."""
-    wanted = [state for state in ENDED if state in states]
-    if not wanted:
+    tile = (since or FIRST, until or LAST)
+    if tile[0] >= tile[1]:
         return {}
-    made = [] if since is None else [runs.c.created_at >= since]
-    made += [] if until is None else [runs.c.created_at < until]
-    row = (await conn.execute(select(*(_counted(dialect, tenant_id, state, *made) for state in wanted)))).one()
-    return {state: count for state, count in zip(wanted, row, strict=True) if count}
+    return {state: number for _, state, number in await by_tile(conn, dialect, tenant_id, [tile], states)}
 
 
 async def unmade(
     conn: AsyncConnection, dialect: Dialect, tenant_id: str, tiles: Tiles
 ) -> list[tuple[int, LedgerKind, int]]:
-    """How many instants made no run in each tile: only ranges that lie within one."""
-    there = _tiles(dialect, tiles)
-    within = (ledger.c.last_at >= there.c.start, ledger.c.last_at < there.c.until, ledger.c.first_at >= there.c.start)
-    fates = (LedgerKind.MISSED, LedgerKind.SKIPPED)
-    columns = [
-        select(func.sum(ledger.c["count"])).where(ledger.c.tenant_id == tenant_id, *within, ledger.c.fate == fate)
-        for fate in fates
+    """How many instants made no run in each tile; one that begins within a quarter counts the whole of it."""
+    whole = [(place, (quarter(start), end)) for place, (start, end) in enumerate(tiles)]
+    # Only the first tile can begin within a quarter without the one before it ending there.
+    whole[1:] = list(enumerate(tiles))[1:]
+    names = [LedgerKind.MISSED.value, LedgerKind.SKIPPED.value]
+    found = await _kept(conn, dialect, tenant_id, whole, names)
+    return [(place, LedgerKind(name), number) for place, name, number in found if number]
+
+
+async def durations(
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, start: datetime, end: datetime, width: timedelta
+) -> list[tuple[int, int | None, int]]:
+    """How long ended runs took, by bucket of their creation: (bucket, lower bound in ms, runs), and with None instead
+    of a bound how many of them were late. Start and width are whole quarters.
+    """
+    bucket = Elapsed(literal(start, Moment()), quarter_counts.c.at) // (width // timedelta(milliseconds=1))
+    names = [LATE_RUNS, *(f"{TOOK}{bound}" for bound in STEPS)]
+    mine = (
+        quarter_counts.c.tenant_id == tenant_id,
+        dialect.among(quarter_counts.c.name, names),
+        quarter_counts.c.at >= start,
+        quarter_counts.c.at < end,
+    )
+    cut = select(bucket.label("bucket"), quarter_counts.c.name, quarter_counts.c.value).where(*mine).subquery()
+    query = select(cut.c.bucket, cut.c.name, func.sum(cut.c.value).label("value")).group_by(cut.c.bucket, cut.c.name)
+    return [
+        (int(row.bucket), None if row.name == LATE_RUNS else int(row.name.removeprefix(TOOK)), int(row.value))
+        for row in await conn.execute(query)
+        if row.value
     ]
-    found = await conn.execute(select(there.c.n, *(one.scalar_subquery() for one in columns)))
-    return [(row.n, fate, int(count)) for row in found for fate, count in zip(fates, row[1:], strict=True) if count]
+
+
+def _quarters(tiles: Tiles) -> tuple[PlacedTiles, PlacedTiles]:
+    """The whole quarters of each tile as one range, and what lies beside them; with the tile's place."""
+    whole: PlacedTiles = []
+    parts: PlacedTiles = []
+    for place, (start, end) in enumerate(tiles):
+        first, last = quarter(start + QUARTER - _TICK) if start > FIRST else start, quarter(end)
+        if first >= last:
+            parts.append((place, (start, end)))
+            continue
+        whole.append((place, (first, last)))
+        parts += [(place, part) for part in ((start, first), (last, end)) if part[0] < part[1]]
+    return whole, parts
+
+
+async def _kept(
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, whole: PlacedTiles, names: Sequence[str]
+) -> list[tuple[int, str, int]]:
+    """Sums of these counts in each range: (place, name, number)."""
+    if not whole:
+        return []
+    there = _tiles(dialect, [tile for _, tile in whole])
+    inside = (quarter_counts.c.at >= there.c.start, quarter_counts.c.at < there.c.until)
+    mine = (quarter_counts.c.tenant_id == tenant_id, quarter_counts.c.name.in_(names))
+    query = (
+        select(there.c.n, quarter_counts.c.name, func.sum(quarter_counts.c.value).label("value"))
+        .join_from(there, quarter_counts, and_(*mine, *inside))
+        .group_by(there.c.n, quarter_counts.c.name)
+    )
+    return [(whole[row.n][0], row.name, int(row.value)) for row in await conn.execute(query)]
 
 
 def _counted(dialect: Dialect, tenant_id: str, state: RunState, *made: ColumnElement[bool]) -> Any:

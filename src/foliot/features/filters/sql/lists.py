@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, func, literal, select
@@ -12,17 +12,19 @@ from sqlalchemy import case, func, literal, select
 from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed, two_digits
 from foliot.db.transaction import Statements
+from foliot.engine.model.quarter_counts import QUARTER, quarter
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.schedule_sort import ScheduleSort
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs
-from foliot.features.filters.model.query import FilterQuery
-from foliot.features.filters.model.results import BucketWindow, RunColumns, StateCount, TimingCount
+from foliot.features.filters.model import BucketWindow, FilterQuery, RunColumns, StateCount, TimingCount
 from foliot.features.filters.sql import counts as counting
 from foliot.features.filters.sql import points
 from foliot.features.filters.sql import schedules as schedule_sieve
 from foliot.features.filters.sql.runs import RunConditions, late
+from foliot.features.filters.sql.schedule_order import SqlScheduleOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,14 @@ class SqlSearch(Statements):
             for row in await self.conn.execute(counted)
         ]
 
+    async def kept_timings(self, tenant_id: str, query: FilterQuery, window: BucketWindow) -> list[TimingCount] | None:
+        """Durations and lateness of all ended runs, from the histograms that are kept; None where those do not do."""
+        quarters = timedelta() == (window.start - quarter(window.start)) == window.width % QUARTER
+        if not quarters or any(term.key not in {"since", "until"} for term in query.terms):
+            return None
+        found = await counting.durations(self.conn, self.dialect, tenant_id, window.start, window.end, window.width)
+        return [TimingCount(place, took is None, took, number) for place, took, number in found]
+
     async def begun(self, tenant_id: str, query: FilterQuery, now: datetime) -> dict[RunState, tuple[int, int]]:
         """How many there are in each state, and how many of them have begun; exact."""
         return await points.begun(self.conn, await RunConditions.of(self.conn, self.dialect, tenant_id, query, now))
@@ -103,6 +113,12 @@ class SqlSearch(Statements):
     async def schedules(self, tenant_id: str, query: FilterQuery, page: PageRequest) -> list[Schedule]:
         """Newest first; deleted ones only if the filter names them."""
         return await schedule_sieve.find(self.conn, tenant_id, query, page)
+
+    async def sorted_schedules(
+        self, tenant_id: str, query: FilterQuery, sort: ScheduleSort, page: PageRequest, now: datetime
+    ) -> list[tuple[Schedule, str]]:
+        """In this order; each with the cursor of what follows it."""
+        return await SqlScheduleOrder(self.tx).page(tenant_id, query, sort, page, now)
 
     async def several_schedules(self, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
         """Those that exist, deleted ones too, in the order of the ids."""

@@ -12,7 +12,7 @@ from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs
-from foliot.features.filters.model.results import RunColumns
+from foliot.features.filters.model import RunColumns
 from foliot.features.filters.sql.runs import Condition, RunConditions
 
 _tail = func.substr(runs.c.id, 33, 4)

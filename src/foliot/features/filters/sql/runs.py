@@ -16,10 +16,10 @@ from foliot.core.ids import RUN, floor_id
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
 from foliot.db.elapsed import Elapsed
+from foliot.engine.model.quarter_counts import LATE
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.keys import LATE
-from foliot.features.filters.model.query import TEXT, FilterQuery, FilterTerm
+from foliot.features.filters.model import TEXT, FilterQuery, FilterTerm
 from foliot.features.filters.sql.targets import TargetCallers, callers, tests, went_to
 from foliot.features.mutes.sql import muted
 
@@ -133,6 +133,11 @@ class RunConditions:
         wanted = self.states()
         return self.conditions() if wanted is None else [*self.conditions(), runs.c.state.in_(wanted)]
 
+    async def oldest(self, limit: int) -> list[str]:
+        """The ids of the oldest that match."""
+        query = select(runs.c.id).where(*self.where()).order_by(runs.c.id).limit(limit)
+        return list((await self.conn.execute(query)).scalars())
+
     def _asks(self, *keys: str) -> bool:
         return any(term.key in keys and not term.negated for term in self.query.terms)
 
@@ -171,6 +176,8 @@ class RunConditions:
                 return or_(*(begins(column, value) for value in values))
             case "code":
                 return or_(*(_coded(value) for value in values))
+            case "exact_code":
+                return or_(*(_coded(value, whole=True) for value in values))
             case "late":
                 return late(self.now)
             case "took":
@@ -257,9 +264,10 @@ def _says(words: str) -> Condition:
     return func.lower(_ERROR).like(f'%"message":"%{escaped}%', escape="/")
 
 
-def _coded(code: str) -> Condition:
-    """Its error's code begins so. By equality, which is the same in every collation; order is not."""
-    head = f'{{"code":{orjson.dumps(code).decode()[:-1]}'
+def _coded(code: str, *, whole: bool = False) -> Condition:
+    """Its error's code begins so, or is this. By equality, which is the same in every collation; order is not."""
+    written = orjson.dumps(code).decode()
+    head = f'{{"code":{f"{written}," if whole else written[:-1]}'
     return func.substr(_ERROR, 1, len(head)) == head
 
 

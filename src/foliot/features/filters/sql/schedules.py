@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, false, func, not_, or_, select
+from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.model.run import FAILURES
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import schedule_of
-from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.engine.sql.tables import schedule_stats, schedules
+from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.filters.sql.runs import begins, called, tagged
 from foliot.features.filters.sql.targets import goes_to
 from foliot.features.webhooks.model import WEBHOOK
@@ -47,12 +46,12 @@ def conditions(tenant_id: str, query: FilterQuery) -> list[ColumnElement[bool]]:
     if not any(ScheduleStatus.DELETED in term.values and not term.negated for term in query.of("status")):
         clauses.append(schedules.c.status != ScheduleStatus.DELETED)
     for term in query.terms:
-        condition = _condition(term)
+        condition = _condition(tenant_id, term)
         clauses.append(not_(func.coalesce(condition, false())) if term.negated else condition)
     return clauses
 
 
-def _condition(term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm for each key
+def _condition(tenant_id: str, term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm for each key
     match term.key:
         case "tag":
             return or_(*(tagged(value) for value in term.values))
@@ -67,7 +66,7 @@ def _condition(term: FilterTerm) -> ColumnElement[bool]:  # noqa: PLR0911 -- one
         case "target":
             return and_(schedules.c.kind == WEBHOOK, goes_to(schedules.c.action, term.values))
         case "failing":
-            return last_state().in_(sorted(FAILURES))
+            return failing(tenant_id)
         case "text":
             name = func.lower(schedules.c.name)
             return and_(*(name.contains(value.lower(), autoescape=True) for value in term.values))
@@ -80,12 +79,15 @@ def _specified(name: str, value: str) -> ColumnElement[bool]:
     return schedules.c.spec.contains(f'"{name}":{json.dumps(value)}', autoescape=True)
 
 
-def last_state() -> ScalarSelect[str]:
-    """The state of its newest ended run."""
-    ended: Select[Any] = (
-        select(runs.c.state)
-        .where(runs.c.schedule_id == schedules.c.id, runs.c.finished_at.is_not(None))
-        .order_by(runs.c.id.desc())
-        .limit(1)
+def failing(tenant_id: str) -> ColumnElement[bool]:
+    """Its newest ended run failed."""
+    bad = (schedule_stats.c.tenant_id == tenant_id, schedule_stats.c.failing_at.is_not(None))
+    return schedules.c.id.in_(select(schedule_stats.c.schedule_id).where(*bad))
+
+
+def alive(since: datetime) -> ColumnElement[bool]:
+    """It is active, or its last run was since then."""
+    return or_(
+        schedules.c.status == ScheduleStatus.ACTIVE,
+        and_(schedules.c.status == ScheduleStatus.COMPLETED, schedules.c.last_run_at >= since),
     )
-    return ended.scalar_subquery()

@@ -146,7 +146,7 @@ def more_failing(count: int) -> AttentionEntry:
         key="more",
         severity=Severity.FAILED,
         title=f"{_counted(count, 'more schedule')} {'fails' if count == 1 else 'fail'}",
-        reason="their newest run failed; the list of schedules shows them with failing:true",
+        reason="their last run failed; filter schedules with failing:true to see them",
         since=None,
         count=count,
     )
@@ -158,7 +158,7 @@ def late(name: str, schedule_id: str, due: datetime, now: datetime) -> Attention
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
-        reason=f"was due {_ago(now - due)} ago and has not fired: is a scheduler running, and does it keep up?",
+        reason=f"was due {_ago(now - due)} ago and has not started; check that a scheduler is running and keeping up",
         since=due,
         schedule_id=schedule_id,
         actions=[run_now(schedule_id)],
@@ -171,21 +171,21 @@ def all_late(count: int, due: datetime, now: datetime) -> AttentionEntry:
         kind=AttentionKind.LATE,
         key="all",
         severity=Severity.FAILED,
-        title=f"{_counted(count, 'schedule')} due and not fired",
-        reason=f"the first was due {_ago(now - due)} ago: is a scheduler running? Start one: foliot scheduler",
+        title=f"{_counted(count, 'schedule')} overdue",
+        reason=f"the first was due {_ago(now - due)} ago; is a scheduler running? Start one: foliot scheduler",
         since=due,
         count=count,
     )
 
 
 def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str) -> AttentionEntry:
-    policy = _POLICY.get(reason, "its catch-up does not reach that far")
+    policy = _POLICY.get(reason, "it is outside the catch-up window")
     return AttentionEntry(
         kind=AttentionKind.MISSED,
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
-        reason=f"missed {_counted(count, 'instant')}: no scheduler was running in time, and {policy}",
+        reason=f"missed {_counted(count, 'scheduled time')}: no scheduler was running, and {policy}",
         since=first,
         count=count,
         schedule_id=schedule_id,
@@ -194,9 +194,9 @@ def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str
 
 
 _POLICY = {
-    "catchup_none": "its catch-up is none",
-    "catchup_latest": "its catch-up runs only the newest",
-    "catchup_all": "they lie beyond the bounds of its catch-up",
+    "catchup_none": "catch-up is off",
+    "catchup_latest": "catch-up runs only the latest",
+    "catchup_all": "they are outside the catch-up window",
 }
 
 
@@ -208,7 +208,7 @@ def dead_letters(count: int, most: int, alike: int, message: str, oldest: dateti
         key="all",
         severity=Severity.DEAD,
         title=f"{number} dead letter{'' if count == 1 else 's'}",
-        reason=f"{share}{message[:CUT] or 'given up after the last attempt'}",
+        reason=f"{share}{message[:CUT] or 'all attempts failed'}",
         since=oldest,
         count=count,
         run_id=newest_id,
@@ -222,7 +222,7 @@ def no_worker(queue: str, depth: int, oldest: datetime) -> AttentionEntry:
         kind=AttentionKind.NO_WORKER,
         key=queue,
         severity=Severity.FAILED,
-        title=f"No worker serves the queue {queue}",
+        title=f"No worker serves queue {queue}",
         reason=f"{_counted(depth, 'run')} {_waits(depth)}. Start one: foliot worker --queues {queue}",
         since=oldest,
         count=depth,
@@ -235,13 +235,13 @@ def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str
     """`paused`: the reason, or an empty text, when the queue is paused."""
     held = paused is not None
     waited = f"{_counted(depth, 'run')} {_waits(depth)}, the oldest for {_ago(now - oldest)}"
-    cause = f"it is paused{f' ({paused})' if paused else ''}" if held else "its workers do not keep up"
+    cause = f"it is paused{f' ({paused})' if paused else ''}" if held else "workers are not keeping up"
     resume = AttentionRequest("Resume", "POST", f"/api/queues/{queue}/resume", (Verb.WRITE, Thing.QUEUE))
     return AttentionEntry(
         kind=AttentionKind.STALLED_QUEUE,
         key=queue,
         severity=Severity.ATTENTION,
-        title=f"The queue {queue} stands still" if held else f"The queue {queue} grows old",
+        title=f"Queue {queue} is paused" if held else f"Queue {queue} is falling behind",
         reason=f"{waited}: {cause}",
         since=oldest,
         count=depth,
@@ -252,13 +252,13 @@ def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str
 
 
 def lost_worker(worker: str, seen_at: datetime, in_flight: int, now: datetime) -> AttentionEntry:
-    had = f" It had {_counted(in_flight, 'run')}, which others take over." if in_flight else ""
+    had = f" It had {_counted(in_flight, 'run')}, which other workers take over." if in_flight else ""
     return AttentionEntry(
         kind=AttentionKind.LOST_WORKER,
         key=worker,
         severity=Severity.ATTENTION,
-        title=f"Worker {worker} is silent",
-        reason=f"it reported last {_ago(now - seen_at)} ago and did not say goodbye.{had}",
+        title=f"Worker {worker} stopped reporting",
+        reason=f"last heartbeat {_ago(now - seen_at)} ago, without a clean shutdown.{had}",
         since=seen_at,
         worker=worker,
     )
@@ -270,11 +270,11 @@ def damaged(name: str, schedule_id: str, fault: str, since: datetime | None) -> 
         key=schedule_id,
         severity=Severity.FAILED,
         title=name,
-        reason=f"its row is damaged, so it will not fire until mended: {fault[:CUT]}",
+        reason=f"its record is damaged, so it will not run until repaired: {fault[:CUT]}",
         since=since,
         schedule_id=schedule_id,
         actions=[
-            AttentionRequest("Mend", "POST", f"/api/schedules/{schedule_id}/resume", (Verb.WRITE, Thing.SCHEDULE))
+            AttentionRequest("Repair", "POST", f"/api/schedules/{schedule_id}/resume", (Verb.WRITE, Thing.SCHEDULE))
         ],
     )
 
@@ -285,7 +285,7 @@ def ahead(name: str, schedule_id: str) -> AttentionEntry:
         key=schedule_id,
         severity=Severity.FAILED,
         title=name,
-        reason="a clock that was ahead has settled instants that have not come: it fires when it is set back",
+        reason="a clock that was ahead settled scheduled times too early; it will not run until realigned",
         since=None,
         schedule_id=schedule_id,
         actions=[
@@ -300,14 +300,18 @@ def all_ahead(count: int) -> AttentionEntry:
         key="all",
         severity=Severity.FAILED,
         title=f"more than {_counted(count, 'schedule')} ahead of time",
-        reason="a clock that was ahead has settled instants that have not come: they fire when they are set back",
+        reason="a clock that was ahead settled scheduled times too early; they will not run until realigned",
         since=None,
         count=count,
         actions=[AttentionRequest("Realign all", "POST", "/api/schedules/realign", (Verb.WRITE, Thing.SCHEDULE))],
     )
 
 
-_STANDING = {"store": "The database refuses", "clock": "The clock has jumped", "host": "A host holds the slots"}
+_STANDING = {
+    "store": "The database rejects requests",
+    "clock": "The clock has jumped",
+    "host": "A host occupies the slots",
+}
 
 
 def standstill(why: str, told: str, seconds: float, now: datetime) -> AttentionEntry:
@@ -316,7 +320,7 @@ def standstill(why: str, told: str, seconds: float, now: datetime) -> AttentionE
         kind=AttentionKind.STANDSTILL,
         key=why,
         severity=Severity.FAILED,
-        title=_STANDING.get(why, "Work stands still"),
+        title=_STANDING.get(why, "Nothing is running"),
         reason=f"{told}, for {_ago(timedelta(seconds=seconds))}",
         since=now - timedelta(seconds=seconds),
     )

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
     dependencies=[permits(Attention.check)],
     response_model=schema.AttentionReport,
     operation_id="attention.list",
-    summary="What needs a person",
+    summary="List what needs attention",
 )
 async def list_(cases: Cases, caller: Who) -> Response:
     """Failing, late and missed schedules, dead letters, stalled queues, and what can be done about each."""

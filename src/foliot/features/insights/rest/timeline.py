@@ -8,7 +8,7 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Query, Response
 
 from foliot.core.document import moment
-from foliot.core.time.calendar_cells import Granularity
+from foliot.core.time.zone import Granularity
 from foliot.engine.model.run import RunState
 from foliot.features.filters.usecases import Search
 from foliot.features.insights import schema
@@ -43,7 +43,7 @@ Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
     dependencies=[permits(Timelines.strip)],
     response_model=schema.Timeline,
     operation_id="timeline.show",
-    summary="What ran and what is planned, as marks on a strip of time",
+    summary="Get past and planned runs as marks on a timeline",
 )
 async def timeline(
     cases: Cases,
@@ -106,7 +106,7 @@ def _group(one: TimelineLane) -> schema.TimelineRow:
     response_model=schema.Calendar,
     responses=UNKNOWN,
     operation_id="calendar.show",
-    summary="What ran and what is planned, by hour or day",
+    summary="Count past and planned runs by hour or day",
 )
 async def calendar(
     cases: Cases,

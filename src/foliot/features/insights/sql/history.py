@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select
+from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
 
 from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed
@@ -18,15 +18,18 @@ from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.bulk.model import BulkOperation
 from foliot.features.bulk.tables import bulks
-from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.filters.sql import counts as counting
+from foliot.features.filters.sql import schedules as schedule_sieve
 from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow, InstantRanges, RunsRevision
 from foliot.features.insights.model.timeline import TimelineGrouping
-from foliot.features.mutes.tables import mutes
+from foliot.features.mutes.sql import mutes
 
 MOST_ENTRIES = 5000
 """Ledger entries in one answer."""
+MOST_TROUBLE = 1000
+"""Failed runs of each state, and missed ranges, that a choice of schedules considers: the newest."""
 MOST_ROWS = 400
 """Up to so many schedules, their runs are read through the index by schedule."""
 
@@ -100,13 +103,17 @@ class SqlHistory(Statements):
     async def failing(
         self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None, limit: int
     ) -> list[str]:
-        """Schedules whose runs in the range failed, most failures first; `only` among these."""
-        bad = FilterTerm("state", tuple(sorted(FAILURES)))
+        """Schedules whose runs in the range failed, most of the newest failures first; `only` among these."""
+        parts, sieve = [], await self._sieve(tenant_id, stretch, only)
+        for state in sorted(FAILURES):
+            mine = (*sieve.where(), runs.c.state == state, runs.c.schedule_id.is_not(None))
+            newest = select(runs.c.schedule_id).where(*mine).order_by(runs.c.id.desc()).limit(MOST_TROUBLE)
+            parts.append(select(newest.subquery()))
+        bad = union_all(*parts).subquery()
         query = (
-            select(runs.c.schedule_id)
-            .where(*(await self._sieve(tenant_id, stretch, only, bad)).where(), runs.c.schedule_id.is_not(None))
-            .group_by(runs.c.schedule_id)
-            .order_by(func.count().desc(), runs.c.schedule_id)
+            select(bad.c.schedule_id)
+            .group_by(bad.c.schedule_id)
+            .order_by(func.count().desc(), bad.c.schedule_id)
             .limit(limit)
         )
         return [row.schedule_id for row in await self._all(query)]
@@ -139,37 +146,47 @@ class SqlHistory(Statements):
         query = select(cut.c.bucket, cut.c.state, func.count().label("runs")).group_by(cut.c.bucket, cut.c.state)
         return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
 
-    async def missing(self, tenant_id: str, start: datetime, end: datetime, limit: int) -> list[str]:
-        """Schedules that missed instants of [start, end), latest first."""
+    async def missing(self, tenant_id: str, start: datetime, end: datetime) -> list[str]:
+        """Schedules of the newest missed instants of [start, end), latest first."""
         query = (
             select(ledger.c.schedule_id)
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
             .where(ledger.c.fate == LedgerKind.MISSED)
-            .group_by(ledger.c.schedule_id)
-            .order_by(func.max(ledger.c.last_at).desc(), ledger.c.schedule_id)
-            .limit(limit)
+            .order_by(ledger.c.last_at.desc(), ledger.c.schedule_id)
+            .limit(MOST_TROUBLE)
         )
-        return [row.schedule_id for row in await self._all(query)]
+        return list(dict.fromkeys(row.schedule_id for row in await self._all(query)))
+
+    async def waiting_schedules(self, tenant_id: str, query: FilterQuery, most: int) -> int:
+        """How many schedules that match have an instant to come; not counted beyond `most`."""
+        there = (*schedule_sieve.conditions(tenant_id, query), schedules.c.next_at.is_not(None))
+        some = select(schedules.c.id).where(*there).limit(most).subquery()
+        return int(await self.conn.scalar(select(func.count()).select_from(some)) or 0)
+
+    async def active_schedules(self, tenant_id: str) -> int:
+        """How many there are, by an index-only scan."""
+        there = (schedules.c.status == ScheduleStatus.ACTIVE, schedules.c.tenant_id == tenant_id)
+        return int(await self.conn.scalar(select(func.count()).select_from(schedules).where(*there)) or 0)
 
     async def unmade_counts(
         self, tenant_id: str, tiles: Sequence[tuple[datetime, datetime]]
     ) -> list[tuple[int, LedgerKind, int]]:
-        """How many were missed or skipped in each tile [start, end); without ranges that cross tiles."""
+        """How many were missed or skipped in each tile [start, end)."""
         return await counting.unmade(self.conn, self.dialect, tenant_id, tiles)
 
     async def unmade(
-        self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
+        self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None
     ) -> InstantRanges:
-        """Instants of [start, end) that were missed or skipped: `only` of these schedules, or only `long` ranges."""
+        """Instants of [start, end) that were missed or skipped: `only` of these schedules."""
+        # Of some schedules, their key finds the entries; the tenant's index would read those of all.
+        owner = ledger.c.tenant_id if only is None else func.coalesce(ledger.c.tenant_id, "")
         query = (
             select(ledger, ledger.c["count"].label("instants"))
-            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
+            .where(owner == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
             .where(ledger.c.fate.in_([LedgerKind.MISSED, LedgerKind.SKIPPED]))
         )
         if only is not None:
             query = query.where(self.dialect.among(ledger.c.schedule_id, only))
-        if long:
-            query = query.where(ledger.c.first_at < ledger.c.last_at)
         rows = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
         more = len(rows) > MOST_ENTRIES
         entries = [

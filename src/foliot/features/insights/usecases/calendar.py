@@ -14,23 +14,23 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
-from foliot.core.time.calendar_cells import CalendarTile, Granularity, tiles
-from foliot.core.time.zone import zone_info
+from foliot.core.time.zone import CalendarTile, Granularity, tiles, zone_info
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind
 from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.usecases.schedules import find_schedule
 
 MOST_TILES = 800
-MOST_SCHEDULES = 5000
+MOST_SCHEDULES = 500
+"""Schedules whose planned instants are counted; of more, the newest stand for all."""
 STEPS = 30_000
 """Instants computed and tiles counted for one answer; beyond that, planned instants are spread evenly."""
 _TICK = timedelta(microseconds=1)
@@ -106,8 +106,12 @@ class Calendars:
                 schedules: Sequence[Schedule] = [await find_schedule(tx, ctx.caller, asked.schedule_id)]
             else:
                 schedules = await SqlSearch(tx).schedules(ctx.tenant_id, FilterQuery(), PageRequest(MOST_SCHEDULES))
+            share = 1.0
+            if len(schedules) == MOST_SCHEDULES:
+                active = sum(one.status is ScheduleStatus.ACTIVE for one in schedules)
+                share = active / max(await SqlHistory(tx).active_schedules(ctx.tenant_id), 1) or 1.0
         # Computing thousands of triggers takes a while, and must not block the event loop.
-        return await REQUESTS.run(_draw, _CellCounter(found, zone, asked.granularity), made, unmade, schedules)
+        return await REQUESTS.run(_draw, _CellCounter(found, zone, asked.granularity, share), made, unmade, schedules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class _CellCounter:
     tiles: Sequence[CalendarTile]
     zone: str
     granularity: Granularity
+    share: float
+    """The share of the schedules that were read; planned instants are scaled up by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,22 +163,12 @@ async def _unmade(
     if schedule_id is not None:
         its = await SqlHistory(tx).unmade(tenant_id, start, end, [schedule_id])
         return _CellsWithoutRun((), its.entries, not its.more)
-    # Ranges within one tile are counted by the database; only those across several are split here.
     counts = await SqlHistory(tx).unmade_counts(tenant_id, [(tile.start, tile.end) for tile in found])
-    ranges = await SqlHistory(tx).unmade(tenant_id, start, end, long=True)
-    edges = _edges(found)
-    across = [(whose, entry) for whose, entry in ranges.entries if not _within(entry, edges)]
-    return _CellsWithoutRun(counts, across, not ranges.more)
+    return _CellsWithoutRun(counts, (), complete=True)
 
 
 def _edges(found: Sequence[CalendarTile]) -> list[datetime]:
     return [*(tile.start for tile in found), found[-1].end]
-
-
-def _within(entry: LedgerEntry, edges: Sequence[datetime]) -> bool:
-    """Whether one tile holds the whole range."""
-    inside = edges[0] <= entry.first and entry.last < edges[-1]
-    return inside and bisect_right(edges, entry.first) == bisect_right(edges, entry.last)
 
 
 def _stretches(found: Sequence[CalendarTile]) -> Iterable[HistoryWindow]:
@@ -197,7 +193,7 @@ def _draw(
     for at, state, count in made:
         cells[bisect_right(edges, at) - 1].counts[state.value] += count
     known = {one.id: one for one in schedules}
-    exact, budget, behind = unmade.complete, StepBudget(STEPS), StepBudget(STEPS)
+    exact, budget, behind = unmade.complete and sheet.share == 1, StepBudget(STEPS), StepBudget(STEPS)
     foresight, plans = PlannedCounter(edges[0], edges[-1]), Counter[PlannedInstants]()
     for cell, fate, count in unmade.counts:
         cells[cell].unmake(fate, count)
@@ -216,7 +212,7 @@ def _draw(
         spread, sure = plan.spread(edges, budget)
         exact &= sure
         for cell, count in spread.items():
-            cells[cell].planned += count * number
+            cells[cell].planned += round(count * number / sheet.share)
     return CalendarCells(sheet.zone, sheet.granularity, cells, exact)
 
 

@@ -18,8 +18,9 @@ from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.schedule_sort import ScheduleSort, SortKey
 from foliot.engine.model.views import PageRequest
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow
 from foliot.features.insights.model.timeline import (
@@ -39,8 +40,10 @@ PAST = FUTURE = timedelta(hours=24)
 LONGEST = timedelta(days=366)
 BUCKETS = 96
 MOST_GROUPS = 80
-MOST_SCHEDULES = 5000
-"""Schedules that are read; of more, the newest."""
+MOST_SCHEDULES = 300
+"""Schedules that are read; of more, the most urgent."""
+MOST_DROPPED = 10_000
+"""Schedules that are counted among those left out."""
 SINGLE = 48
 """Up to so many instants of one schedule have a mark each; more are counted by bucket."""
 STEPS = 30_000
@@ -81,6 +84,8 @@ class _StoredPast:
     names: Mapping[str, str]
     """Names of schedules that were deleted, or not read."""
     complete: bool
+    others: int
+    """Schedules beyond the most urgent ones, which were not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +109,7 @@ class Timelines:
         start, end = window(start, end, now)
         stretch = HistoryWindow(start, end, width_of(end - start, BUCKETS), by)
         async with ctx.read() as tx:
-            past = await _read(tx, ctx.tenant_id, query, stretch)
+            past = await _read(tx, ctx.tenant_id, query, stretch, now)
         # Computing thousands of triggers takes a while, and must not block the event loop.
         return await REQUESTS.run(_draw, past, stretch, now)
 
@@ -120,8 +125,15 @@ def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple
     return start, end
 
 
-async def _read(tx: Transaction, tenant_id: str, query: FilterQuery, stretch: HistoryWindow) -> _StoredPast:
-    schedules = await SqlSearch(tx).schedules(tenant_id, query, PageRequest(MOST_SCHEDULES))
+async def _read(
+    tx: Transaction, tenant_id: str, query: FilterQuery, stretch: HistoryWindow, now: datetime
+) -> _StoredPast:
+    first = PageRequest(MOST_SCHEDULES)
+    placed = await SqlSearch(tx).sorted_schedules(tenant_id, query, ScheduleSort(SortKey.URGENCY), first, now)
+    schedules = [schedule for schedule, _ in placed]
+    others = 0
+    if len(schedules) == MOST_SCHEDULES:
+        others = await SqlHistory(tx).waiting_schedules(tenant_id, query, MOST_DROPPED) - len(schedules)
     mine = {one.id for one in schedules}
     only = sorted(mine) if query else None
     if stretch.by is TimelineGrouping.SCHEDULE and len(schedules) > MOST_GROUPS:
@@ -131,24 +143,23 @@ async def _read(tx: Transaction, tenant_id: str, query: FilterQuery, stretch: Hi
     unmade = found.entries
     keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is TimelineGrouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
-    return _StoredPast(
-        schedules, bars, unmade, await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers)), not found.more
-    )
+    names = await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers))
+    return _StoredPast(schedules, bars, unmade, names, complete=not found.more, others=max(others, 0))
 
 
 async def _candidates(
     tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: HistoryWindow, only: Sequence[str] | None
 ) -> list[str]:
     """The groups among which `chosen` will choose: the past of others need not be read."""
-    mine = {one.id for one in schedules}
+    mine, history = {one.id for one in schedules}, SqlHistory(tx)
     due = [one for one in schedules if one.next_at is not None and one.next_at < stretch.end]
     due.sort(key=lambda one: (one.next_at, one.id))
-    found = {one.id for one in due[:MOST_GROUPS]}
-    found |= set(await SqlHistory(tx).failing(tenant_id, stretch, only, MOST_GROUPS))
-    missing = await SqlHistory(tx).missing(tenant_id, stretch.start, stretch.end, MOST_SCHEDULES)
+    found = {one.id for one in [*schedules[:MOST_GROUPS], *due[:MOST_GROUPS]]}
+    found |= set(await history.failing(tenant_id, stretch, only, MOST_GROUPS))
+    missing = await history.missing(tenant_id, stretch.start, stretch.end)
     found |= set([one for one in missing if only is None or one in mine][:MOST_GROUPS])
     if len(due) < MOST_GROUPS:
-        rare = await SqlHistory(tx).rare(tenant_id, stretch, MOST_SCHEDULES, MOST_SCHEDULES)
+        rare = await history.rare(tenant_id, stretch, MOST_SCHEDULES, MOST_SCHEDULES)
         found |= set([one for one in rare if only is None or one in mine][:MOST_GROUPS])
     return sorted(found)
 
@@ -183,6 +194,7 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineV
         rows.describe(group)
     fold(shown, stretch.width)
     meetings = collisions(_starts(every), MOST_COLLISIONS)
+    dropped += past.others
     return TimelineView(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, past.complete)
 
 

@@ -10,8 +10,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.features.articles import schema as articles_schema
-from foliot.features.articles.model.article import ArticleCounts, ItemState
-from foliot.features.articles.model.fetch import ItemView, PreviousContent
+from foliot.features.articles.model import ArticleCounts, ItemState, ItemView, PreviousContent
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs.rest.results import cell, table
 from foliot.features.jobs.usecases import JobRecord

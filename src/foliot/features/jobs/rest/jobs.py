@@ -13,7 +13,7 @@ from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.engine.model.views import RunView
 from foliot.features.articles import schema as articles_schema
-from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs import schema
 from foliot.features.jobs.rest import article_results
@@ -131,7 +131,7 @@ async def _part(
         **UNKNOWN,
         200: {"content": {NDJSON: {"schema": {"type": "string"}}, CSV: {"schema": {"type": "string"}}}},
     },
-    summary="What a crawl has brought home",
+    summary="Get the items of a crawl",
 )
 async def results(
     request: Request,
@@ -164,7 +164,7 @@ async def results(
     dependencies=[permits(Jobs.get, Articles.item)],
     response_model=articles_schema.ArticleDetail,
     responses=UNKNOWN,
-    summary="One article, and what it said before",
+    summary="Get an article and its previous versions",
 )
 async def article(cases: Cases, caller: Who, job_id: JobId, article_id: ArticleId) -> Response:
     """Of a batch of articles. `previous` is the content before the page last changed; null if it has never changed."""
@@ -278,6 +278,14 @@ async def cancel(cases: Cases, caller: Who, job_id: JobId) -> Response:
     )
 
 
+def _about(one: JobRecord) -> schema.JobTopic | None:
+    subject = one.subject
+    if subject is None:
+        return None
+    count = subject.count if subject.count is not None else one.counts.total if one.counts is not None else 0
+    return schema.JobTopic(host=subject.host, count=count, spider=subject.spider, source=subject.source)
+
+
 def job(one: JobRecord) -> schema.JobReport:
     """A job as JSON."""
     run: RunView | None = one.run
@@ -302,5 +310,6 @@ def job(one: JobRecord) -> schema.JobReport:
         pending=None if one.counts is None else one.counts.pending,
         cancelled=None if one.counts is None else one.counts.cancelled,
         progress=one.progress,
+        about=_about(one),
         error=cast("runs_schema.RunError | None", None if run is None else run.error),
     )

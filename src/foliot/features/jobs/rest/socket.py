@@ -16,7 +16,7 @@ from typing import Any
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.envelope import permission_of
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
@@ -26,8 +26,7 @@ from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.event import Event, EventType
 from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.sessions.usecases.sessions import Sessions, session_caller
-from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.features.sessions.usecases.sessions import Sessions, Tickets, session_caller
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.permission import MAX_TOKEN, by_bearer
 from foliot.servers.http.same_site import same_origin

@@ -11,7 +11,7 @@ from foliot.core.access import Caller, Thing, Verb, may
 from foliot.engine.model.run import OPEN
 from foliot.features.bulk import rest as bulks
 from foliot.features.bulk.model import OVER, bulk_topic
-from foliot.features.bulk.usecases.bulk import Bulks
+from foliot.features.bulk.usecases import Bulks
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.live.usecases import ChangeMarkers

@@ -10,11 +10,10 @@ from typing import Annotated, Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from foliot.core.errors import Unavailable
-from foliot.core.vault import CannotUnseal
+from foliot.core.secrets import CannotUnseal
 from foliot.engine.ports import ActionLog, HideValues
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, StepRequest, fetch
-from foliot.features.pipelines.model.definition import Item, OnError
-from foliot.features.pipelines.model.ports import SinkDatabase, SinkFiles, StepResources
+from foliot.features.pipelines.model import Item, OnError, SinkDatabase, SinkFiles, StepResources
 
 SAID = 20
 """How many failed items of a step are logged; the others are counted."""

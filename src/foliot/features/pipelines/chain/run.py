@@ -16,8 +16,7 @@ from foliot.core.errors import Invalid, Unavailable
 from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed
 from foliot.features.pipelines.chain.fetch import FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.model.ports import Unreadable
+from foliot.features.pipelines.model import Item, Unreadable
 
 BREATH = 0.005
 """Seconds after which steps that never await yield to the event loop."""

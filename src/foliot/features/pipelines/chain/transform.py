@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 
 from foliot.core.errors import Unavailable
 from foliot.features.pipelines.chain.context import Confidential, SecretRef, StepContext, StepFailed
-from foliot.features.pipelines.model.definition import Item
+from foliot.features.pipelines.model import Item
 from foliot.servers.http.attribute_docs import DocumentedModel
 
 __all__ = ["Confidential", "Item", "SecretRef", "StepContext", "StepFailed", "Transform"]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from foliot.core.mask import HIDDEN
-from foliot.features.pipelines.file.parse import YamlEntry, YamlNode
-from foliot.features.pipelines.file.secret_lines import SECRET
+from foliot.features.pipelines.file.parse import SECRET, YamlEntry, YamlNode
 
 _USER_INFO = re.compile(r"(?<=://)[^/@\s\"']+@")
 _IN_QUERY = re.compile(r"([?&][^=&\s]*(?:pass|secret|token|key|auth|sig)[^=&\s]*=)[^&\s\"']+", re.IGNORECASE)

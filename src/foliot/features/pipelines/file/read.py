@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any
 
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
+from foliot.engine.model.schedule import POLICIES
 from foliot.engine.model.trigger_document import TriggerContext
-from foliot.features.pipelines.chain.catalogue import TransformCatalogue
-from foliot.features.pipelines.chain.check import check_steps, confides, shown
+from foliot.features.pipelines.chain.check import TransformCatalogue, check_steps, confides, shown
 from foliot.features.pipelines.file.mask import excerpt, masked
 from foliot.features.pipelines.file.parse import (
     MAX_BYTES,
@@ -25,8 +25,17 @@ from foliot.features.pipelines.file.parse import (
     compose,
 )
 from foliot.features.pipelines.file.recover import PipelineText, pieces
-from foliot.features.pipelines.model.definition import PIPELINE, OnError, PipelineDefinition, StepSpec, revision_of
-from foliot.features.pipelines.model.file import NAME, FileContents, FileFault, PipelineEntry
+from foliot.features.pipelines.model import (
+    NAME,
+    PIPELINE,
+    FileContents,
+    FileFault,
+    OnError,
+    PipelineDefinition,
+    PipelineEntry,
+    StepSpec,
+    revision_of,
+)
 from foliot.features.schedules.model.document import read_draft
 
 MAX_PIPELINES = 1000
@@ -37,7 +46,7 @@ _PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _KEYS = ("schedule", "chain", "on_error")
 _STEP_KEYS = ("class", "kwargs", "name", "on_error")
 _POLICIES = (
-    *("retry_policy", "overlap", "catchup", "queue", "priority", "timeout_seconds", "jitter_seconds"),
+    *("retry_policy", *(name for name in POLICIES if name != "max_runs")),
     *("start_at", "end_at", "description", "tags"),
 )
 _SCHEDULE_KEYS = ("cron", "interval", "timezone", *_POLICIES)

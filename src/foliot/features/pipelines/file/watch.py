@@ -11,7 +11,7 @@ from pathlib import Path
 from foliot.core.threads import WORK
 from foliot.features.pipelines.file.parse import MAX_BYTES
 from foliot.features.pipelines.file.read import PipelineFileReader
-from foliot.features.pipelines.model.file import FileContents, FileFault
+from foliot.features.pipelines.model import FileContents, FileFault
 
 Seen = tuple[int, int, int]
 """Modification time, size and inode of a file."""

@@ -14,8 +14,7 @@ from foliot.engine.model.run import CLAIMABLE
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinition
-from foliot.features.pipelines.model.file import FileFault, StoredPipeline
+from foliot.features.pipelines.model import PIPELINE, FileFault, PipelineDefinition, StoredPipeline
 from foliot.features.pipelines.tables import pipeline_of, pipeline_runs, pipelines
 
 

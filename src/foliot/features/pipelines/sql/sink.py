@@ -38,7 +38,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.pipelines.model.ports import RowTarget
+from foliot.features.pipelines.model import RowTarget
 from foliot.features.pipelines.sql.sink_columns import ItemUnfit, fit
 
 DRIVERS = {

@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 from sqlalchemy import Table, types
 
-from foliot.features.pipelines.model.ports import RowTarget
+from foliot.features.pipelines.model import RowTarget
 
 _BIGGEST = 2**63
 _WORDS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}

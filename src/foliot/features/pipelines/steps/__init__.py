@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.steps.databases import MongoSink, SqlSink
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
-from foliot.features.pipelines.steps.extractors import ArticleExtractor, PriceExtractor
-from foliot.features.pipelines.steps.feeds import FeedFetcher
+from foliot.features.pipelines.steps.feeds import FeedFetcher, SitemapFetcher
 from foliot.features.pipelines.steps.fetchers import HttpFetcher
-from foliot.features.pipelines.steps.files import CsvSink, JsonlSink
 from foliot.features.pipelines.steps.filters import Deduplicate, Filter
-from foliot.features.pipelines.steps.parsers import HtmlParser, JsonParser
-from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
-from foliot.features.pipelines.steps.webhooks import WebhookSink
+from foliot.features.pipelines.steps.parsers import ArticleExtractor, HtmlParser, JsonParser, PriceExtractor
+from foliot.features.pipelines.steps.sinks import CsvSink, JsonlSink, MongoSink, SqlSink, WebhookSink
 
 ALIASES = {"DiscordSink": ("core.infra.discord_sink.DiscordSink",)}
 """Names in files of older systems."""

@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 from foliot.features.pipelines.chain.context import Confidential, StepContext
 from foliot.features.pipelines.chain.fetch import Fetched, FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.steps.item_fields import plain, text
+from foliot.features.pipelines.model import Item
+from foliot.features.pipelines.steps.filters import plain, text
 
 MESSAGE = 2000
 """Maximum characters of a message."""

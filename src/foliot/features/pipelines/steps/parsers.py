@@ -1,21 +1,79 @@
-"""HtmlParser and JsonParser: extract fields by selectors and paths."""
+"""Parsers of pages: by selectors, and articles and prices without them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from itertools import islice
 from typing import Annotated, Any, Self
+from urllib.parse import urljoin
 
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from foliot.core.page_bounds import count_tags
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.model.ports import Unreadable
-from foliot.features.pipelines.steps.item_fields import BUDGET, MISSING, Name, Names, reach, within
-from foliot.features.pipelines.steps.selectors import read_page
-from foliot.pages.selectors import as_xpath, compiled
+from foliot.features.pipelines.model import Item, Unreadable
+from foliot.features.pipelines.steps.filters import BUDGET, MISSING, Name, Names, Workers, ahead, reach, within
+from foliot.pages.selectors import Match, as_xpath, compiled, elements, select
+
+MOST_TEXT = 1024 * 1024
+_LINKS = frozenset({"href", "src", "action", "data-src", "poster"})
+
+
+def read_page(body: bytes, url: str, each: str | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the page, or of every element that `each` matches, as JSON.
+
+    `wanted` has for each field its selector, and whether all matches are wanted.
+    """
+    count_tags(body)
+    tree = _tree(body)
+    if tree is None:
+        return {"error": "it is no HTML", "found": []}
+    roots = [tree] if each is None else elements(tree, each)
+    base = _base(tree, url)
+    found, over = within(({name: _read(root, base, *said) for name, said in wanted.items()} for root in roots), BUDGET)
+    return {"error": "its selectors find more than 6 MiB" if over else None, "found": [] if over else found}
+
+
+def _tree(body: bytes) -> Any:
+    from lxml import etree, html
+
+    try:
+        # Without network access and with the parser's limit on depth.
+        return html.document_fromstring(
+            body, parser=html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+        )
+    except (etree.LxmlError, ValueError, AssertionError):
+        return None
+
+
+def _base(tree: Any, url: str) -> str:
+    said = tree.xpath("//base/@href")
+    return _joined(url, str(said[0])) if said else url
+
+
+def _read(root: Any, base: str, selector: str, every: bool) -> Any:  # noqa: FBT001 -- as it came through JSON
+    found = (value for match in select(root, selector) if (value := _value(match, base)) is not None)
+    return list(found) if every else next(found, None)
+
+
+def _value(match: Match, base: str) -> str | None:
+    if match.attribute is None:
+        text = match.element.text_content() if match.text is None else match.text
+        return " ".join(text.split())[:MOST_TEXT] or None
+    value = match.text or ""
+    return _joined(base, value.strip()) if match.attribute in _LINKS else value[:MOST_TEXT]
+
+
+def _joined(base: str, link: str) -> str:
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return link
+
 
 LARGE = 256 * 1024
 """Bytes; a larger document is parsed in a separate process, because its objects may take a hundred times the memory."""
@@ -189,3 +247,82 @@ def text_of(item: Item, field: str, ctx: StepContext) -> str | None:
         ctx.fail(item, f"has no text in its field {field!r}", permanent=True)
         return None
     return value
+
+
+_WHY = {"no_text": "nothing on the page reads like an article", "sign_in": "the page asks for a sign-in"}
+_HTML = "text/html; charset=utf-8"
+
+
+class PageReader(Transform):
+    """Base of both extractors: takes the page from a field, and adds the extracted fields."""
+
+    field: Name = "body"
+    """Where the page is."""
+    keep: bool = False
+    """Whether the page stays in the item."""
+    concurrency: Workers = 2
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        async def work(item: Item) -> Item | None:
+            page = text_of(item, self.field, ctx)
+            if page is None:
+                return None
+            try:
+                found = await self.read(page.encode("utf-8", "replace"), item, ctx)
+            except Unreadable as wrong:
+                ctx.fail(item, f"the page cannot be read: {wrong}", permanent=True)
+                return None
+            return None if found is None else {**(item if self.keep else without(item, self.field)), **found}
+
+        async with aclosing(ahead(items, work, self.concurrency)) as pages:
+            async for made in pages:
+                if made is not None:
+                    yield made
+
+    @abstractmethod
+    async def read(self, page: bytes, item: Item, ctx: StepContext) -> dict[str, Any] | None:
+        """The extracted fields; None for a failed item, which is counted."""
+
+
+class ArticleExtractor(PageReader):
+    """Reads the article on a page: `title`, `content`, `author`, `published_at`, `language`, `canonical_url` and
+    `image`.
+    """
+
+    async def read(self, page: bytes, item: Item, ctx: StepContext) -> dict[str, Any] | None:
+        found = await ctx.extract(page, _HTML, str(item.get("url") or ""))
+        if "missing" in found:
+            ctx.fail(item, _WHY.get(found["missing"], str(found["missing"])), permanent=True)
+            return None
+        return found
+
+
+class PriceExtractor(PageReader):
+    """Finds the price on a product's page: `price` (a text of digits), `currency` and `price_source`.
+
+    Structured data comes first (JSON-LD, microdata, Open Graph), then the selectors. Where the field is
+    a short text and no page, such as `1.299,00 €`, that is read.
+    """
+
+    selectors: list[Css] = Field(default_factory=list, max_length=100)
+
+    async def read(self, page: bytes, item: Item, ctx: StepContext) -> dict[str, Any] | None:
+        if b"<" in page:
+            found = await ctx.apart(ctx.outside.price, page, content_type=_HTML, selectors=self.selectors)
+        else:
+            amount, currency = ctx.outside.price_text(page.decode())
+            found = None if amount is None else {"price": str(amount), "currency": currency, "source": "text"}
+        if found is None:
+            ctx.fail(item, "no price was found: give `selectors` that show where it is", permanent=True)
+            return None
+        return {
+            "price": _digits(str(found["price"])),
+            "currency": found["currency"] or None,
+            "price_source": found["source"],
+        }
+
+
+def _digits(price: str) -> str:
+    """Without trailing zeros, but with at least two decimal places."""
+    whole, _, places = price.partition(".")
+    return f"{whole}.{places.rstrip('0').ljust(2, '0')}"

@@ -11,7 +11,7 @@ from foliot.commands.envelope import CommandContext, QueryContext, command, quer
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb
-from foliot.core.document import Fields
+from foliot.core.declaration import declared, read
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
@@ -26,7 +26,7 @@ from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.filters.sql.lists import SqlSearch
-from foliot.features.pipelines.model.file import FileFault, StoredPipeline
+from foliot.features.pipelines.model import FileFault, StoredPipeline
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.pipelines.usecases.reconcile import REPORTED, request
 from foliot.features.schedules.usecases.schedules import find_run
@@ -35,6 +35,11 @@ from foliot.wakeups.feed import RUNS_TOPIC, Feed
 RUNS_SHOWN = 20
 _LOOKED_AT = 200
 """How many of the newest events of a run are searched for its last progress."""
+
+
+@declared
+class PipelineRunRequest:
+    """Empty: a pipeline runs as its file defines it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +115,7 @@ class Pipelines:
         self, ctx: CommandContext, name: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> RunView:
         """Starts a run now, in the queue `manual`."""
-        Fields.of("", raw).finish()
+        read(PipelineRunRequest, raw)
         tx = await ctx.begin(self.limiter)
         kept = await self._find(tx, ctx.caller, name)
         if kept.definition is None:

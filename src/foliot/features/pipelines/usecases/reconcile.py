@@ -24,12 +24,13 @@ from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.pipelines.model.definition import PIPELINE, PipelineDefinition
-from foliot.features.pipelines.model.file import (
+from foliot.features.pipelines.model import (
     NAME,
+    PIPELINE,
     DefinitionFile,
     FileContents,
     FileFault,
+    PipelineDefinition,
     PipelineEntry,
     StoredPipeline,
 )

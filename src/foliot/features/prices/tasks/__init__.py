@@ -12,7 +12,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.health.model import JsonService, Probe
 from foliot.features.health.task import HealthCheck
-from foliot.features.pipelines.model.ports import IsolatedCall
+from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks.analysis import PriceAnalysis
 from foliot.features.prices.tasks.cleanup import RunCleanup
 from foliot.features.prices.tasks.scrape import PriceScrape

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 from foliot import __version__
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
-from foliot.features.pipelines.model.ports import IsolatedCall, Unreadable
+from foliot.features.pipelines.model import IsolatedCall, Unreadable
 from foliot.features.prices.tasks.products import WatchedProduct
 from foliot.features.tasks.model.context import TaskContext
 from foliot.pages.price import FoundPrice, price_on

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from foliot.core.credential import kept
-from foliot.core.document import Fields
+from foliot.core.declaration import Parsed
 from foliot.core.errors import Invalid
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.features.schedules.model.document import ActionCheck, read_action
 
@@ -91,17 +91,19 @@ def edited(kind: str, config: Mapping[str, Any], patch: Mapping[str, Any], check
     return read_action("patch", kind, kept("patch", merged(config, patch), config), check)
 
 
-def read_terms(fields: Fields) -> ReplayOptions:
-    """The options of a replay request."""
-    return ReplayOptions(fields.choice("as_of", ReplayVersion, ReplayVersion.NOW), _patch(fields.value("patch")))
-
-
-def _patch(given: object) -> Mapping[str, Any] | None:
-    if given is None:
-        return None
+def _patch(path: str, given: object) -> dict[str, Any] | None:
     if not isinstance(given, Mapping):
-        raise Invalid("patch", "must be an object: a JSON merge patch of the payload", got=given)
+        raise Invalid(path, "must be an object: a JSON merge patch of the payload", got=given)
     if "kind" in given:
-        raise Invalid("patch", "must not change 'kind': what is sent again does the same kind of thing")
-    check_plain("patch", given)
-    return given or None
+        raise Invalid(path, "must not change 'kind': what is sent again does the same kind of thing")
+    check_plain(path, given)
+    return dict(given) or None
+
+
+AS_OF = (
+    "By the settings of their schedule `now` (as they were, where it is gone or does something else), or by those of "
+    "`then`. What a run was given for itself alone stays in both."
+)
+PATCH = "A JSON merge patch (RFC 7396) laid over the payload of each."
+MergePatch = Annotated[dict[str, Any] | None, Parsed(_patch)]
+"""The merge patch of a replay request."""

@@ -13,7 +13,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.features.filters.model.query import FilterQuery as Wish
+from foliot.features.filters.model import FilterQuery as Wish
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Search
 from foliot.features.jobs.rest.jobs import CSV, NDJSON

@@ -65,7 +65,7 @@ def _categories(text: str | None) -> frozenset[str]:
     response_model=schema.RunLog,
     responses=UNKNOWN,
     operation_id="runs.log",
-    summary="Its log, by pages, and searched",
+    summary="Read or search a run's log",
 )
 async def logs(
     cases: Cases,
@@ -96,7 +96,7 @@ async def logs(
     response_model=schema.LogCount,
     responses=UNKNOWN,
     operation_id="runs.log_count",
-    summary="How many lines its log has, by level, category and attempt",
+    summary="Count a run's log lines by level, category and attempt",
 )
 async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[LogFilter, Depends(_wanted)]) -> Response:
     """Over the whole log. The number under a level, category or attempt is what a filter for it would match."""
@@ -117,7 +117,7 @@ async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[LogF
     response_class=StreamingResponse,
     responses={**UNKNOWN, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     operation_id="runs.log_text",
-    summary="Its log as text",
+    summary="Download a run's log as text",
 )
 async def raw(cases: Cases, caller: Who, run_id: RunId) -> Response:
     """The same bytes as `foliot run logs --utc`: changes of state and progress too."""

@@ -59,7 +59,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
     dependencies=[permits(Runs.get)],
     response_model=schema.Run,
     responses=UNKNOWN,
-    summary="One run, with its attempts",
+    summary="Get a run and its attempts",
 )
 async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
     return encode.answer(schema.Run.of(await cases[Runs].get(caller, run_id)))
@@ -70,7 +70,7 @@ async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
     dependencies=[permits(Runs.neighbours)],
     response_model=schema.RunNeighbours,
     responses=UNKNOWN,
-    summary="The runs of its schedule right before and after it",
+    summary="Get the previous and next run of the same schedule",
 )
 async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
     """However many runs there are; null at either end, and both for a run without a schedule."""
@@ -128,7 +128,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer
     dependencies=[permits(Runs.events, by=identify_follower)],
     response_model=schema.EventPage,
     responses={**UNKNOWN, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
-    summary="Its events; as a stream with `Accept: text/event-stream`",
+    summary="List a run's events; as a stream with `Accept: text/event-stream`",
 )
 async def events(
     request: Request,

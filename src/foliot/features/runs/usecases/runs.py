@@ -21,7 +21,7 @@ from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns, with_attempts
-from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.runs.usecases.backlog import ReadTurns

@@ -13,6 +13,7 @@ from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import DryRun, Json, NewestFirst, Rate, ScheduleId, StopAfter, Utc
 from foliot.terminal.output import count, note, print_json, printable
+from foliot.terminal.reference import resolve
 from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup()
@@ -31,30 +32,30 @@ def skip_next(
     at: Annotated[str | None, typer.Option(help="The instant to skip; refused if it is not the next one.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Do not skip it after all.")] = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Skip the next instant once: it creates no run, and the ledger records who skipped it."""
     with connect() as client:
         if undo and at is not None:
             raise usage("--at and --undo exclude each other")
-        path = f"/api/schedules/{segment(schedule)}/skip-next"
+        path = f"/api/schedules/{segment(resolve(client, 'schedule', schedule))}/skip-next"
         answer = client.delete(path) if undo else client.post(path, {} if at is None else {"at": at})
         print_answer(answer, SCHEDULE, as_json=as_json, utc=utc)
 
 
 @group.command()
 def realign(
-    schedule: Annotated[str | None, typer.Argument(help="The schedule's id (sch_…), unless --all is given.")] = None,
+    schedule: Annotated[str | None, typer.Argument(help="The schedule's name or id, unless --all is given.")] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Every schedule that is ahead.")] = False,
     as_json: Json = False,
-    utc: Utc = False,
+    utc: Utc = None,
 ) -> None:
     """Move a schedule back after a clock that ran ahead pushed it into the future; nothing fires twice."""
     with connect() as client:
         if (schedule is not None) == every:
-            raise usage("give the id of a schedule, or --all")
-        one = "" if schedule is None else f"/{segment(schedule)}"
+            raise usage("give the name or id of a schedule, or --all")
+        one = "" if schedule is None else f"/{segment(resolve(client, 'schedule', schedule))}"
         answer = client.post(f"/api/schedules{one}/realign", {})
         if as_json:
             print_json(answer)

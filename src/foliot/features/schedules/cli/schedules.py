@@ -8,20 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from foliot.features.runs.view import RUN, RUNS
+from foliot.features.schedules.cli import flags
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import document, duration, json_or_file, usage
+from foliot.terminal.flag_values import document, json_or_file, usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import STATE_FLAGS, STATUS_FLAGS, From, Kind, ScheduleId, To, Yes
-from foliot.terminal.output import confirm, printable, table
+from foliot.terminal.output import confirm, printable
+from foliot.terminal.reference import resolve
+from foliot.terminal.table import table
 from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 
-Cron = Annotated[str | None, typer.Option(help="A cron expression: 5 fields, 6 with seconds first, or @daily.")]
-Every = Annotated[str | None, typer.Option(help="An interval: 30s, 15m, 4h, 1h30m.")]
-At = Annotated[str | None, typer.Option(help="A single time, with its offset: 2027-01-01T09:00:00Z.")]
-Timezone = Annotated[str | None, typer.Option(help="Time zone of the trigger, such as Europe/Stockholm.")]
 Search = Annotated[
     str | None,
     typer.Option("--search", "-q", help="Part of the name, or a filter such as 'tag:prices failing:true'."),
@@ -36,7 +35,7 @@ def _none(answer: JsonObject) -> str:
     return "No schedules. Create one: foliot schedule create NAME --every 15m --url https://…"
 
 
-SCHEDULES = Table("id, name, status, when: summary, next run: @next_run_at", empty=_none)
+SCHEDULES = Table("name, status, next run: @next_run_at, when: summary, id?", empty=_none)
 INSTANTS = Table("at: @at, outcome, reason, run: run_id", empty="No instants in this time range.")
 
 
@@ -44,26 +43,24 @@ INSTANTS = Table("at: @at, outcome, reason, run: run_id", empty="No instants in 
 def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     name: Annotated[str | None, typer.Argument(help="Its name.")] = None,
     *,
-    cron: Cron = None,
-    every: Every = None,
-    at: At = None,
-    timezone: Timezone = None,
-    url: Annotated[str | None, typer.Option(help="URL of the webhook.")] = None,
-    method: Annotated[str | None, typer.Option(help="HTTP method of the webhook.", show_default="POST")] = None,
-    header: Annotated[list[str] | None, typer.Option(help="A header, 'Name: value'; may be repeated.")] = None,
-    body: Annotated[str | None, typer.Option(help="Body of the webhook: JSON, or @FILE.")] = None,
-    overlap: Annotated[
-        str | None,
-        typer.Option(help="skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all."),
-    ] = None,
-    catchup: Annotated[str | None, typer.Option(help="After an outage: none, latest or all.")] = None,
-    retries: Annotated[int | None, typer.Option(help="How often a failed run is retried.")] = None,
-    queue: Annotated[str | None, typer.Option(help="The queue of its runs.")] = None,
-    priority: Annotated[int | None, typer.Option(help="1 (most urgent) to 10.")] = None,
-    timeout: Annotated[str | None, typer.Option(help="How long an attempt may take: 30s, 5m.")] = None,
-    jitter: Annotated[str | None, typer.Option(help="Spread the starts over this long: 30s.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    cron: flags.Cron = None,
+    every: flags.Every = None,
+    at: flags.At = None,
+    timezone: flags.Timezone = None,
+    url: flags.Url = None,
+    method: flags.Method = None,
+    header: flags.Header = None,
+    body: flags.Body = None,
+    overlap: flags.Overlap = None,
+    catchup: flags.Catchup = None,
+    retries: flags.Retries = None,
+    queue: flags.Queue = None,
+    priority: flags.Urgency = None,
+    timeout: flags.Timeout = None,
+    jitter: flags.Jitter = None,
+    tag: flags.Tag = None,
+    start_at: flags.StartAt = None,
+    description: flags.Description = None,
     file: Annotated[
         str | None, typer.Option(help="The whole document as JSON (- for standard input); flags override it.")
     ] = None,
@@ -73,20 +70,12 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot schedule create prices --cron '0 2 * * *' --timezone Europe/Stockholm --url https://example.com/hook
     """
     draft = document("--file", file) if file is not None else {}
-    draft |= _trigger(cron, every, at, timezone) | _webhook(url, method, header or [], body)
-    flags = {
-        "name": name,
-        "overlap": overlap,
-        "catchup": None if catchup is None else {"mode": catchup},
-        "retry_policy": None if retries is None else {"max_retries": retries},
-        "queue": queue,
-        "priority": priority,
-        "timeout_seconds": None if timeout is None else duration("--timeout", timeout),
-        "jitter_seconds": None if jitter is None else duration("--jitter", jitter),
-        "tags": tag or None,
-        "description": description,
-    }
-    return _complete(draft | {key: value for key, value in flags.items() if value is not None})
+    draft |= flags.trigger(cron, every, at, timezone) | _webhook(url, method, header or [], body)
+    plain = {"name": name, "description": description, "tags": tag, "overlap": overlap}
+    placed = {"queue": queue, "priority": priority, "start_at": start_at}
+    return _complete(
+        draft | flags.settings(catchup=catchup, retries=retries, timeout=timeout, jitter=jitter, **plain, **placed)
+    )
 
 
 @group.get("/api/schedules/count", lambda answer: typer.echo(answer["count"]), utc=False)
@@ -116,7 +105,7 @@ def pause(
     schedule: ScheduleId,
     reason: Annotated[str | None, typer.Option(help="Why; shown with the schedule.")] = None,
 ) -> None:
-    """Pause a schedule: no later instant fires, and paused time is never caught up."""
+    """Pause a schedule: nothing runs until you resume it, and what it misses is not caught up."""
 
 
 @group.post("/api/schedules/{schedule}/resume", SCHEDULE)
@@ -137,29 +126,40 @@ def run_now(
 def delete(schedule: ScheduleId, yes: Yes = False) -> None:
     """Delete a schedule and cancel its queued runs; its history is kept."""
     with connect() as client:
+        schedule_id = resolve(client, "schedule", schedule)
         confirm(f"Delete {schedule} and cancel its queued runs?", "nothing was deleted", yes=yes)
-        client.delete(f"/api/schedules/{segment(schedule)}")
+        client.delete(f"/api/schedules/{segment(schedule_id)}")
         typer.echo(f"{schedule} is deleted.")
 
 
 def _show_preview(answer: JsonObject) -> None:
     typer.echo(printable(answer["summary"]))
-    if answer.sent["words"] is not None and answer["cron_expr"]:
-        typer.echo(printable(f"cron: {answer['cron_expr']}"))
+    if answer.sent["words"] is not None:
+        typer.echo(printable(_flags(answer)))
     rows = [(instant["local"], instant.at("at")) for instant in answer.each("next")]
     table(("in its zone", "UTC" if answer.utc else "here"), rows, empty="It never fires.")
     for remark in answer["notes"] or ():
         typer.echo(printable(f"Note: {remark}"))
 
 
+def _flags(answer: JsonObject) -> str:
+    """The flags of `create` that mean the same as the words."""
+    if answer["cron_expr"]:
+        return f"cron: {answer['cron_expr']}"
+    if answer["run_at"]:
+        return f"flags: --at {answer['run_at']}"
+    start = f" --start-at {answer['start_at']}" if answer["start_at"] else ""
+    return f"flags: --every {answer['interval_seconds']}s{start}"
+
+
 @group.post("/api/schedules/preview", _show_preview)
 def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
     words: Annotated[str | None, typer.Argument(help="When, in words: 'every day at 02:30'.")] = None,
     *,
-    cron: Cron = None,
-    every: Every = None,
-    at: At = None,
-    timezone: Timezone = None,
+    cron: flags.Cron = None,
+    every: flags.Every = None,
+    at: flags.At = None,
+    timezone: flags.Timezone = None,
     start: Annotated[str | None, typer.Option("--from", help="Count from this time instead of now.")] = None,
     count: Annotated[int, typer.Option(min=1, max=100, help="How many instants.")] = 10,
 ) -> dict[str, object]:
@@ -167,7 +167,7 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
 
     foliot schedule preview 'weekdays at 9' --timezone Europe/Stockholm
     """
-    body = _trigger(cron, every, at, timezone)
+    body = flags.trigger(cron, every, at, timezone)
     if ("type" in body) is (words is not None):
         raise usage("a preview needs a trigger: words such as 'every day at 9', --cron, --every or --at")
     return {**body, "count": count, "words": words, "start_at": start}
@@ -186,42 +186,13 @@ def runs(
     """List a schedule's runs, newest first."""
 
 
-def _trigger(cron: str | None, every: str | None, at: str | None, timezone: str | None) -> dict[str, Any]:
-    """The trigger; empty when no flag gives one."""
-    given = [flag for flag, value in (("--cron", cron), ("--every", every), ("--at", at)) if value is not None]
-    if len(given) > 1:
-        raise usage(f"{' and '.join(given)} exclude each other: a schedule has one trigger")
-    zone = {"timezone": timezone} if timezone is not None else {}
-    if cron is not None:
-        return {"type": "cron", "cron_expr": cron, **zone}
-    if every is not None:
-        return {"type": "interval", "interval_seconds": duration("--every", every), **zone}
-    if at is not None:
-        return {"type": "oneoff", "run_at": at, **zone}
-    return zone
-
-
 def _webhook(url: str | None, method: str | None, headers: Sequence[str], body: str | None) -> dict[str, Any]:
     """The action; empty when no flag gives one."""
     if url is None:
         if method or headers or body:
             raise usage("--method, --header and --body need --url: they describe the request that is sent to it")
         return {}
-    action: dict[str, Any] = {"kind": "webhook", "url": url}
-    if method is not None:
-        action["method"] = method.upper()
-    if headers:
-        action["headers"] = dict(_header(text) for text in headers)
-    if body is not None:
-        action["body"] = json_or_file("--body", body)
-    return {"action": action}
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise usage(f"--header: must be 'Name: value', got {text!r}")
-    return name.strip(), value.strip()
+    return {"action": {"kind": "webhook", **flags.request(url, method, headers, body)}}
 
 
 def _complete(draft: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import typer
@@ -13,7 +14,8 @@ from foliot.terminal.download import write
 from foliot.terminal.flag_values import read, usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import DryRun, Json, Output
-from foliot.terminal.output import Failure, print_json, table
+from foliot.terminal.output import Failure, counting, print_json
+from foliot.terminal.table import table
 
 group = CommandGroup()
 
@@ -24,6 +26,10 @@ MOST_VALUES = 2_000_000
 DEEPEST = 72
 """A schedule's payload may be nested 64 deep."""
 COLUMNS = ("name", "id", "did", "why")
+BATCH = 500
+"""Schedules of one request."""
+BATCH_BYTES = 8 * 1024 * 1024
+Row = tuple[str, str, str, str]
 
 
 @group.command()
@@ -52,7 +58,8 @@ def import_(
     with connect() as client:
         documents = read_documents(file, read("FILE", file))
         taken = _ids_by_name(client)
-        rows = [_import(client, document, taken, replace=replace, dry_run=dry_run) for document in documents]
+        planned = [_plan(document, taken, replace=replace) for document in documents]
+        rows = [one.would() for one in planned] if dry_run else _import(client, planned)
         if as_json:
             print_json([dict(zip(COLUMNS, row, strict=True)) for row in rows])
         else:
@@ -112,26 +119,91 @@ def _skipped(status: object, *, known: bool, replace: bool) -> tuple[str, str] |
     return ("left", "the name is taken") if known and not replace else None
 
 
-def _import(
-    client: Client, document: Mapping[str, Any], taken: dict[str, list[str]], *, replace: bool, dry_run: bool
-) -> tuple[str, str, str, str]:
+@dataclass(frozen=True, slots=True)
+class _PlannedImport:
+    """What a document asks for: a new schedule, another document for an existing one, or nothing."""
+
+    name: str
+    body: Mapping[str, Any]
+    known: str = ""
+    """The id of the schedule that it replaces."""
+    skipped: tuple[str, str] | None = None
+
+    def row(self, did: str, why: str = "", schedule_id: str | None = None) -> Row:
+        return self.name, self.known if schedule_id is None else schedule_id, did, why
+
+    def would(self) -> Row:
+        return self.row(*(self.skipped or (f"would be {'replaced' if self.known else 'created'}",)))
+
+
+def _plan(document: Mapping[str, Any], taken: dict[str, list[str]], *, replace: bool) -> _PlannedImport:
     body = {name: value for name, value in document.items() if name not in READ_APART}
     name, status = str(body.get("name", "")), document.get("status", "active")
     alike = taken.get(name)
     # Each schedule is replaced at most once: documents that share a name share no schedule.
     known = alike.pop(0) if alike else ""
-    if skipped := _skipped(status, known=bool(known), replace=replace):
-        return name, known, *skipped
-    did = "replaced" if known else "created"
-    if dry_run:
-        return name, known, f"would be {did}", ""
+    skipped = _skipped(status, known=bool(known), replace=replace)
     if status == "paused":
         # In the same request: created first and paused later, it could fire in between.
         body |= {"paused": True, "paused_reason": document.get("paused_reason", "")}
+    return _PlannedImport(name, body, known, skipped)
+
+
+def _import(client: Client, planned: Sequence[_PlannedImport]) -> list[Row]:
+    """New schedules are sent in batches, in which each has its own answer; others are replaced one by one."""
+    rows: list[Row | None] = [None if one.skipped is None else one.row(*one.skipped) for one in planned]
+    new = [place for place, one in enumerate(planned) if one.skipped is None and not one.known]
+    old = [place for place, one in enumerate(planned) if one.skipped is None and one.known]
+    with counting("importing", len(new) + len(old)) as show:
+        done = 0
+        for places in _batches(planned, new):
+            answers = _created(client, [planned[place] for place in places])
+            for place, row in zip(places, answers, strict=True):
+                rows[place] = row
+            done += len(places)
+            if show is not None:
+                show(done)
+        for place in old:
+            rows[place] = _replaced(client, planned[place])
+            done += 1
+            if show is not None:
+                show(done)
+    return [row for row in rows if row is not None]
+
+
+def _batches(planned: Sequence[_PlannedImport], places: Sequence[int]) -> Iterator[list[int]]:
+    """Places of documents that are sent in one request: its body has a limit, and its answer must come in time."""
+    batch: list[int] = []
+    size = 0
+    for place in places:
+        length = len(json.dumps(planned[place].body))
+        if batch and (len(batch) == BATCH or size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(place)
+        size += length
+    if batch:
+        yield batch
+
+
+def _created(client: Client, batch: Sequence[_PlannedImport]) -> list[Row]:
     try:
-        schedule = (
-            client.put(f"/api/schedules/{segment(known)}", body) if known else client.post("/api/schedules", body)
-        )
+        answer = client.post("/api/schedules/batch", {"schedules": [one.body for one in batch], "atomic": False})
     except Failure as refused:
-        return name, known, "refused", str(refused)
-    return name, schedule["id"], did, ""
+        return [one.row("refused", str(refused)) for one in batch]
+    return [
+        one.row("created", "", item["id"]) if item["outcome"] == "created" else one.row("refused", _why(item["errors"]))
+        for one, item in zip(batch, answer["items"], strict=True)
+    ]
+
+
+def _why(errors: Sequence[Mapping[str, Any]]) -> str:
+    return "; ".join(f"{error['field']}: {error['message']}".removeprefix(": ") for error in errors)
+
+
+def _replaced(client: Client, one: _PlannedImport) -> Row:
+    try:
+        client.put(f"/api/schedules/{segment(one.known)}", one.body)
+    except Failure as refused:
+        return one.row("refused", str(refused))
+    return one.row("replaced")

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 from foliot.core.credential import kept
-from foliot.core.document import Complaints, Fields, read_name, rfc3339
+from foliot.core.declaration import in_order, read_fields
+from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.core.json_limits import check_plain
+from foliot.core.json_values import check_plain
 from foliot.core.mask import shown
-from foliot.core.queue_name import DEFAULT_QUEUE, MAX_REASON, queue_name
 from foliot.core.time.trigger import TriggerType
-from foliot.core.visible_text import check_name, check_prose
 from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import DEFAULT_PRIORITY
-from foliot.engine.model.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, ScheduleSpec
+from foliot.engine.model.schedule import POLICIES, Schedule, ScheduleSpec
 from foliot.engine.model.trigger_document import TriggerContext, read_trigger
-
-MAX_DESCRIPTION = 10_000
-MAX_TAGS = 20
-MAX_TAG = 64
-MAX_RUNS = 2**31 - 1
-
+from foliot.features.schedules.model.request import CreatedPaused, ScheduleDocument
 
 # Read-only fields of an answer, ignored in a request: an answer can be sent back without removing them first.
 READ_ONLY = frozenset(
@@ -45,15 +38,6 @@ READ_ONLY = frozenset(
         "links",
         "created_at",
         "updated_at",
-    }
-)
-
-
-KNOWN = frozenset(
-    {
-        *("name", "description", "tags", "type", "cron_expr", "interval_seconds", "interval", "run_at", "timezone"),
-        *("action", "payload", "retry_policy", "overlap", "catchup", "queue", "priority", "timeout_seconds"),
-        *("jitter_seconds", "start_at", "end_at", "max_runs"),
     }
 )
 
@@ -85,68 +69,25 @@ def read_draft(raw: object, check: ActionCheck, standing: TriggerContext) -> Sch
         raise Invalid("body", "is empty; it must be an object with name, type, and action or payload")
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object", got=raw)
-    fields = Fields.of("", {name: value for name, value in raw.items() if name not in READ_ONLY})
-    # Parsing may stop at an early error, before it has asked for every known field.
-    fields.asked |= KNOWN
+    given = {name: value for name, value in raw.items() if name not in READ_ONLY}
     wrong = Complaints()
-    read = wrong.attempt
-    name = read(lambda: read_name(fields))
-    description = read(lambda: _description(fields))
-    tags = read(lambda: read_tags(fields))
-    trigger = read(lambda: read_trigger(fields, standing))
-    kind, action = read(lambda: _action(fields, check)) or ("", {})
-    policies = {
-        "retry": read(lambda: RetryPolicy.from_dict(fields.value("retry_policy"))),
-        "overlap": read(lambda: fields.choice("overlap", Overlap, Overlap.SKIP)),
-        "catchup": read(lambda: Catchup.from_dict(fields.value("catchup"))),
-        "queue": read(lambda: read_queue(fields)),
-        "priority": read(lambda: fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10)),
-        "timeout_seconds": read(lambda: _optional(fields, "timeout_seconds", MAX_TIMEOUT)),
-        "jitter_seconds": read(lambda: fields.integer("jitter_seconds", 0, low=0, high=MAX_JITTER)),
-        "max_runs": read(lambda: _optional(fields, "max_runs", MAX_RUNS)),
-    }
-    read(fields.finish)
-    wrong.speak()
-    spec = ScheduleSpec(trigger=trigger, kind=kind, **policies)
-    return ScheduleDraft(name=name, description=description, tags=tags, spec=spec, action=action)
+    asked = wrong.attempt(lambda: read_fields(ScheduleDocument, given))
+    trigger = wrong.attempt(lambda: read_trigger(Fields("", given), standing))
+    kind, action = wrong.attempt(lambda: _action(given, check)) or ("", {})
+    if wrong.found:
+        Complaints(in_order(ScheduleDocument, wrong.found)).speak()
+    spec = ScheduleSpec(
+        trigger=trigger,
+        kind=kind,
+        retry=asked.get("retry_policy", RetryPolicy()),
+        **{name: asked[name] for name in POLICIES if name in asked},
+    )
+    labels = {"name": asked["name"], "description": asked.get("description", ""), "tags": asked.get("tags", ())}
+    return ScheduleDraft(**labels, spec=spec, action=action)
 
 
-def _description(fields: Fields) -> str:
-    text = fields.text("description", "", most=MAX_DESCRIPTION)
-    check_prose("description", text)
-    return text
-
-
-def read_queue(fields: Fields) -> str:
-    queue = fields.value("queue")
-    return DEFAULT_QUEUE if queue is None else queue_name(queue)
-
-
-def read_tags(fields: Fields, name: str = "tags") -> tuple[str, ...]:
-    """Tags without repetitions, at most as many as a schedule may have."""
-    got = fields.value(name)
-    if got is None:
-        return ()
-    if not isinstance(got, list | tuple):
-        raise Invalid(name, "must be a list of words", got=got)
-    if len(got) > MAX_TAGS:
-        raise Invalid(name, f"must be at most {MAX_TAGS}", got=f"{len(got)} tags")
-    for place, tag in enumerate(got):
-        if not isinstance(tag, str) or not 1 <= len(tag.strip()) <= MAX_TAG:
-            raise Invalid(f"{name}[{place}]", f"must be text of 1 to {MAX_TAG} characters", got=tag)
-        check_name(f"{name}[{place}]", tag)
-    return tuple(dict.fromkeys(tag.strip() for tag in got))
-
-
-def _optional(fields: Fields, name: str, high: int) -> int | None:
-    """Null means no limit, which no number expresses."""
-    if fields.value(name) is None:
-        return None
-    return fields.integer(name, 1, low=1, high=high)
-
-
-def _action(fields: Fields, check: ActionCheck) -> tuple[str, dict[str, Any]]:
-    action, payload = fields.value("action"), fields.value("payload")
+def _action(raw: Mapping[str, Any], check: ActionCheck) -> tuple[str, dict[str, Any]]:
+    action, payload = raw.get("action"), raw.get("payload")
     if action is not None and payload is not None:
         raise Invalid("payload", "cannot stand beside 'action': give one of the two")
     if payload is not None:
@@ -176,7 +117,7 @@ def action_of(raw: object, check: ActionCheck) -> tuple[str, dict[str, Any]] | N
     if not isinstance(raw, Mapping):
         return None
     try:
-        return _action(Fields.of("", raw), check)
+        return _action(raw, check)
     except Invalid:
         return None
 
@@ -203,7 +144,7 @@ def _under(where: str, error: Invalid) -> Invalid:
     return Invalid(f"{where}.{error.field}" if error.field else where, error.message, got=error.got)
 
 
-ASLEEP = frozenset({"paused", "paused_reason"})
+ASLEEP = frozenset(each.name for each in fields(CreatedPaused))
 """Fields of a request that are not part of the schedule itself."""
 
 
@@ -214,10 +155,9 @@ def asleep(raw: object) -> tuple[object, str | None]:
     """
     if not isinstance(raw, Mapping) or "paused" not in raw:
         return raw, None
-    fields = Fields.of("", raw)
-    wanted = fields.flag("paused", default=False)
-    reason = fields.text("paused_reason", "", most=MAX_REASON)
-    return {name: value for name, value in raw.items() if name not in ASLEEP}, reason if wanted else None
+    wish = read_fields(CreatedPaused, {name: raw[name] for name in ASLEEP if name in raw})
+    reason = wish.get("paused_reason", "") if wish.get("paused") else None
+    return {name: value for name, value in raw.items() if name not in ASLEEP}, reason
 
 
 def document(schedule: Schedule) -> dict[str, Any]:
@@ -239,15 +179,9 @@ def whole(schedule: Schedule) -> dict[str, Any]:
         "timezone": spec.trigger.rule.zone,
         "action": {"kind": spec.kind, **schedule.action},
         "retry_policy": spec.retry.as_dict(),
-        "overlap": spec.overlap.value,
-        "catchup": spec.catchup.as_dict(),
-        "queue": spec.queue,
-        "priority": spec.priority,
-        "timeout_seconds": spec.timeout_seconds,
-        "jitter_seconds": spec.jitter_seconds,
         "start_at": rfc3339(spec.trigger.start_at),
         "end_at": rfc3339(spec.trigger.end_at),
-        "max_runs": spec.max_runs,
+        **spec.policies(),
     }
 
 

@@ -43,8 +43,8 @@ class ScheduleOutcomes:
 
     @property
     def success_ratio(self) -> float | None:
-        """Of the runs that succeeded or failed; cancelled runs do not count."""
-        judged = [one.state in GOOD for one in self.outcomes if one.state in GOOD | BAD]
+        """Of the runs that finished, those that succeeded in full; cancelled runs do not count."""
+        judged = [one.state is RunState.SUCCESS for one in self.outcomes if one.state in GOOD | BAD]
         return round(sum(judged) / len(judged), 4) if judged else None
 
     @property
@@ -103,7 +103,9 @@ def slowest(records: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRe
 
 
 def flakiest(records: Sequence[ScheduleRecord], most: int) -> Sequence[ScheduleRecord]:
-    """Schedules with failures, among those with at least `FEWEST` ended runs."""
-    bad = [record for record in records if record.bad and record.runs >= FEWEST]
+    """Schedules that both succeed and fail, among those with at least `FEWEST` ended runs.
+
+    One that always fails is broken, not flaky; the attention list has it."""
+    bad = [record for record in records if 0 < record.bad < record.runs and record.runs >= FEWEST]
     bad.sort(key=lambda record: (-record.failure_ratio, -record.bad, record.schedule_id))
     return bad[:most]

@@ -8,11 +8,13 @@ from fastapi import APIRouter, Response
 
 from foliot.engine.model.schedule import Schedule
 from foliot.features.backfills import schema as backfills_schema
+from foliot.features.backfills.model import NewBackfill
 from foliot.features.backfills.usecases import BackfillEstimate, Backfills
 from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.rest import view
-from foliot.features.bulk.usecases.bulk import BulkView
+from foliot.features.bulk.usecases import BulkView
 from foliot.features.schedules import schema
+from foliot.features.schedules.model.request import SkipRequest
 from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.servers.http import encode
@@ -27,9 +29,9 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
     "/{schedule_id}/skip-next",
     dependencies=[permits(Skips.skip_next)],
     response_model=schema.Schedule,
-    openapi_extra=body(schema.SkipRequest, required=False),
+    openapi_extra=body(SkipRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
-    summary="Skip the next instant",
+    summary="Skip the next scheduled time",
 )
 async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """It makes no run, and the ledger records it as skipped by this user. Asking twice skips one."""
@@ -54,13 +56,13 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
     dependencies=[permits(Backfills.create)],
     status_code=202,
     response_model=bulk_schema.BulkAction,
-    openapi_extra=body(backfills_schema.NewBackfill),
+    openapi_extra=body(NewBackfill),
     responses={
         **UNKNOWN,
         **CONFLICT,
         200: {"model": backfills_schema.BackfillDryRun, "description": "What it would do (`dry_run`)"},
     },
-    summary="Make up for instants",
+    summary="Backfill scheduled times",
 )
 async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """One run for each instant of the period, as a bulk action; none gets two, however often this is asked."""

@@ -50,7 +50,7 @@ async def ranking(
     limit: Annotated[int, Query(ge=1, le=50, description="Of each, at most so many.")] = 5,
 ) -> Response:
     """By the duration that 95 of 100 runs did not exceed, and by the share of runs that failed (of three at least).
-    Each comes with filters that list the runs behind it. Of very many runs, the newest 50,000 are counted."""
+    Each comes with filters that list the runs behind it. Of each schedule, the newest 100 runs are counted."""
     found = await cases[Rankings].rank(caller, over, limit)
     return encode.answer(
         health_schema.ScheduleRanking(

@@ -10,13 +10,17 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from foliot.commands.cursor import Cursors
 from foliot.core.document import moment
+from foliot.core.queue_name import PauseRequest
 from foliot.core.time.trigger import TriggerType
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.schedule_sort import SORTS, read_sort
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Search
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.schedules import schema
+from foliot.features.schedules import batch_schema, schema
+from foliot.features.schedules.model.request import PreviewRequest, RunNowRequest, ScheduleBatchRequest, ScheduleRequest
+from foliot.features.schedules.usecases.batch import ScheduleBatches
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -24,7 +28,7 @@ from foliot.servers.http import encode
 from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
-from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Match, ScheduleId, Text, plain_texts
+from foliot.servers.http.request import MAX_LIMIT, Batch, Body, Cases, Document, Match, ScheduleId, Text, plain_texts
 from foliot.servers.http.run_state import States
 from foliot.servers.http.schema import CONFLICT, MISMATCH, UNKNOWN, body
 
@@ -38,13 +42,29 @@ Filters = dict[str, str | None]
     dependencies=[permits(Schedules.create)],
     status_code=201,
     response_model=schema.Schedule,
-    openapi_extra=body(schema.ScheduleRequest),
+    openapi_extra=body(ScheduleRequest),
     summary="Create a schedule",
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
     schedule = await cases[Schedules].create(caller, asked.document, asked.once(201, schema.Schedule.of, _created))
     return encode.answer(schema.Schedule.of(schedule), 201, _created(schedule))
+
+
+@router.post(
+    "/batch",
+    dependencies=[permits(ScheduleBatches.create)],
+    response_model=batch_schema.ScheduleBatchResult,
+    openapi_extra=body(ScheduleBatchRequest),
+    operation_id="schedules.create_batch",
+    summary="Create many schedules",
+)
+async def create_batch(cases: Cases, caller: Who, asked: Batch) -> Response:
+    """Up to 10,000, in a body of up to 16 MiB. With `atomic` all of them or none: a fault is refused with the place and
+    field of each. Without it, each schedule has its own answer. Names may repeat, as with single requests."""
+    once = asked.once(200, batch_schema.ScheduleBatchResult.of)
+    answers = await cases[ScheduleBatches].create(caller, asked.document, once)
+    return encode.answer(batch_schema.ScheduleBatchResult.of(answers))
 
 
 async def _filters(
@@ -59,13 +79,28 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Search.schedules, Schedules.list)],
+    dependencies=[permits(Search.schedules, Search.sorted_schedules, Schedules.list)],
     response_model=schema.SchedulePage,
-    summary="List schedules, newest first",
+    summary="List schedules",
 )
-async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    """Words of a filter that stand alone are matched against the name, ignoring case."""
+async def list_(
+    cases: Cases,
+    caller: Who,
+    page: Paged,
+    filters: Annotated[Filters, Depends(_filters)],
+    sort: Annotated[str | None, Query(max_length=40, description=f"{', '.join(SORTS)}; else newest first.")] = None,
+) -> Response:
+    """Words of a filter that stand alone are matched against the name, ignoring case. `sort` is applied to all that
+    match, page by page: `urgency` lists failing schedules first, then those that missed an instant within 24 hours,
+    that are late, that run, that fire soonest, and the rest. Schedules without a value come last."""
     q = filters.pop("q")
+    if sort is not None:
+        query = cases[Search].read_schedules(q, filters)
+        placed = await cases[Search].sorted_schedules(caller, page.more(), query, read_sort(sort))
+        pairs, following = page.of(placed, lambda one: one[1])
+        return encode.answer(
+            schema.SchedulePage(items=[schema.Schedule.of(one) for one, _ in pairs], next_cursor=following)
+        )
     if q:
         schedules = await cases[Search].schedules(caller, page.more(), cases[Search].read_schedules(q, filters))
     else:
@@ -80,8 +115,8 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
     "/preview",
     dependencies=[permits(Previews.preview)],
     response_model=schema.SchedulePreview,
-    openapi_extra=body(schema.PreviewRequest),
-    summary="What a trigger would do",
+    openapi_extra=body(PreviewRequest),
+    summary="Preview a trigger",
 )
 async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
     """The next instants in UTC and on the zone's clock, the trigger in words, and remarks on daylight saving."""
@@ -108,7 +143,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     "/{schedule_id}",
     dependencies=[permits(Schedules.replace)],
     response_model=schema.Schedule,
-    openapi_extra=body(schema.ScheduleRequest),
+    openapi_extra=body(ScheduleRequest),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Replace a schedule",
 )
@@ -147,7 +182,7 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
     "/{schedule_id}/pause",
     dependencies=[permits(Schedules.pause)],
     response_model=schema.Schedule,
-    openapi_extra=body(schema.PauseRequest, required=False),
+    openapi_extra=body(PauseRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Pause",
 )
@@ -174,7 +209,7 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
     dependencies=[permits(Schedules.run_now)],
     status_code=202,
     response_model=runs_schema.Run,
-    openapi_extra=body(schema.RunNowRequest, required=False),
+    openapi_extra=body(RunNowRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Run now",
 )
@@ -191,7 +226,7 @@ async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
     dependencies=[permits(Runs.of_schedule)],
     response_model=runs_schema.RunPage,
     responses=UNKNOWN,
-    summary="Its runs, newest first",
+    summary="List a schedule's runs, newest first",
 )
 async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, states: States) -> Response:
     found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), states)
@@ -225,7 +260,7 @@ async def _stretch(
     dependencies=[permits(Instants.list)],
     response_model=schema.InstantPage,
     responses=UNKNOWN,
-    summary="Its instants",
+    summary="List a schedule's scheduled times",
 )
 async def instants(
     cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[InstantRange, Depends(_stretch)]

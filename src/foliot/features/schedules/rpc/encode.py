@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from foliot.core.mask import shown
 from foliot.engine.model.event import Event
-from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.schedule import Schedule, ScheduleSpec
 from foliot.engine.model.views import RunView
 from foliot.features.schedules.rpc.request import JOB_TYPE, KIND
 from foliot.features.schedules.rpc.trigger import config_of
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.struct import struct, whole
+from foliot.servers.grpc.call import struct, whole
 
 LARGEST = 3 * 1024 * 1024
 """Bytes of an answer. A gRPC client refuses more than 4 MiB unless it is configured otherwise."""
@@ -33,8 +34,16 @@ def job_type(one: Schedule) -> str:
     return given[0] if given else one.spec.queue.upper()
 
 
+_FIELDS = pb.ScheduledJob.DESCRIPTOR.fields_by_name
+
+
+def _policies(spec: ScheduleSpec) -> dict[str, Any]:
+    """Those that the message has fields for; an object becomes the message of the same fields."""
+    return {name: value for name, value in spec.policies().items() if name in _FIELDS}
+
+
 def job(one: Schedule) -> pb.ScheduledJob:
-    spec, retry, catchup = one.spec, one.spec.retry, one.spec.catchup
+    spec = one.spec
     message = pb.ScheduledJob(
         job_id=one.id,
         name=one.name,
@@ -44,15 +53,8 @@ def job(one: Schedule) -> pb.ScheduledJob:
         last_run_at=at(one.last_run_at),
         schedule_config=config_of(spec.trigger.rule),
         description=one.description,
-        queue=spec.queue,
-        priority=spec.priority,
         timezone=spec.trigger.rule.zone,
-        retry_policy=pb.RetryPolicy(**retry.as_dict()),
-        overlap=spec.overlap.value,
-        catchup=pb.Catchup(**catchup.as_dict()),
-        timeout_seconds=spec.timeout_seconds,
-        jitter_seconds=spec.jitter_seconds,
-        max_runs=spec.max_runs,
+        retry_policy=pb.RetryPolicy(**spec.retry.as_dict()),
         start_at=at(spec.trigger.start_at),
         end_at=at(spec.trigger.end_at),
         tags=[tag for tag in one.tags if not tag.startswith(JOB_TYPE)],
@@ -65,6 +67,7 @@ def job(one: Schedule) -> pb.ScheduledJob:
         created_at=at(one.created_at),
         updated_at=at(one.updated_at),
         kind=spec.kind,
+        **_policies(spec),
     )
     _describe_action(message, one)
     return message

@@ -19,8 +19,7 @@ from foliot.features.schedules.rpc import request as asking
 from foliot.features.schedules.rpc.request import in_its_words
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import AuthorisedCall
-from foliot.servers.grpc.struct import plain
+from foliot.servers.grpc.call import AuthorisedCall, plain
 
 LIST = "grpc ListScheduledJobs"
 TRIES = 5

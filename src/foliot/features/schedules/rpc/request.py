@@ -14,9 +14,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from foliot.core.document import Complaints
 from foliot.core.errors import Invalid, InvalidMany, NotFound
 from foliot.core.queue_name import queue_name
+from foliot.engine.model.schedule import POLICIES
 from foliot.features.schedules.rpc import trigger
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.struct import plain
+from foliot.servers.grpc.call import plain
 
 KIND = "grpc"
 """The action kind that `target_service` and `target_method` imply."""
@@ -26,16 +27,10 @@ MAX_PAGE = 500
 
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
 _RUN_ID = re.compile(r"run_[0-9a-f]{32}")
+MESSAGE = pb.CreateScheduledJobRequest.DESCRIPTOR.fields_by_name
 _SIMPLE = (
-    "name",
-    "description",
-    "queue",
-    "priority",
-    "timezone",
-    "overlap",
-    "timeout_seconds",
-    "jitter_seconds",
-    "max_runs",
+    *("name", "description", "timezone"),
+    *(name for name in POLICIES if name in MESSAGE and MESSAGE[name].message_type is None),
 )
 _NESTED = ("retry_policy", "catchup")
 _MOMENTS = ("start_at", "end_at")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.limits import Limiter
 from foliot.core.errors import Invalid, TooMany, Unauthenticated, Unavailable
 from foliot.engine.model.views import RunView
@@ -18,7 +18,7 @@ from foliot.features.schedules.rpc import encode
 from foliot.features.schedules.rpc.jobs import JobMethods
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.call import AuthorisedCall
-from foliot.servers.grpc.running_calls import RunningCalls
+from foliot.servers.grpc.method import RunningCalls
 from foliot.servers.grpc.status import ServerStopping
 from foliot.wakeups.feed import run_topic
 

@@ -1,4 +1,4 @@
-"""Outcomes and durations of the newest runs per schedule: one statement, one row for each schedule."""
+"""Outcomes and durations of the newest runs of schedules, each read through the index by schedule."""
 
 from __future__ import annotations
 
@@ -7,47 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal, null, select, type_coerce, union_all
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import func, literal, null, select, type_coerce, union_all
 
 from foliot.db.columns import Document
 from foliot.db.elapsed import Elapsed
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.query import FilterQuery, FilterTerm
-from foliot.features.filters.sql.runs import RunConditions
+from foliot.engine.sql.tables import runs, schedule_stats, schedules
 from foliot.features.schedules.model.health import BAD, GOOD, SLOW, EndedRun, ScheduleRecord, two_digits
-
-
-async def recent_records(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most: int) -> list[ScheduleRecord]:
-    """Aggregates the newest `most` runs that meet these conditions, per schedule."""
-    newest = (
-        select(runs.c.schedule_id, runs.c.state, Elapsed(runs.c.started_at, runs.c.finished_at).label("took"))
-        .where(*made, runs.c.schedule_id.is_not(None), runs.c.state.in_(sorted(GOOD | BAD)))
-        .order_by(runs.c.id.desc())
-        .limit(most)
-        .subquery()
-    )
-    mine = newest.c.schedule_id
-    # Runs that never started have no duration, and sort behind those that have.
-    order = (case((newest.c.took.is_(None), 1), else_=0), newest.c.took)
-    placed = select(
-        *newest.c,
-        func.row_number().over(partition_by=mine, order_by=order).label("place"),
-        func.count(newest.c.took).over(partition_by=mine).label("timed"),
-    ).subquery()
-    slow = and_(placed.c.took.is_not(None), placed.c.place * 100 >= placed.c.timed * round(SLOW * 100))
-    query = select(
-        placed.c.schedule_id,
-        func.count().label("runs"),
-        func.sum(case((placed.c.state.in_(sorted(BAD)), 1), else_=0)).label("bad"),
-        func.min(case((slow, placed.c.took))).label("p95"),
-    ).group_by(placed.c.schedule_id)
-    return [
-        ScheduleRecord(row.schedule_id, row.runs, int(row.bad), None if row.p95 is None else two_digits(int(row.p95)))
-        for row in await conn.execute(query)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +56,51 @@ class SqlScheduleHealth(Statements):
             found.setdefault(row.schedule_id, []).append(_ended(row))
         return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
 
-    async def recent_records(self, tenant_id: str, since: datetime, most: int) -> list[ScheduleRecord]:
-        """How the newest `most` runs of schedules ended that were created since then; one record per schedule."""
-        within = FilterQuery((FilterTerm("since", at=since),))
-        sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, within, since)
-        return await recent_records(self.conn, sieve.where(), most)
+    async def candidates(self, tenant_id: str, since: datetime, most: int) -> list[str]:
+        """Schedules with the highest scores whose newest run ended since then: so many slow and so many flaky ones."""
+        stats = schedule_stats.c
+        found: set[str] = set()
+        for score in (stats.slow, stats.flaky):
+            mine = (stats.tenant_id == tenant_id, score.is_not(None), stats.ended_at >= since)
+            query = select(stats.schedule_id).where(*mine).order_by(score.desc()).limit(most)
+            found.update((await self.conn.execute(query)).scalars())
+        return sorted(found)
+
+    async def recent_records(
+        self, tenant_id: str, schedule_ids: Sequence[str], since: datetime, most: int
+    ) -> list[ScheduleRecord]:
+        """How the newest `most` runs of each of these schedules ended that were created since then."""
+        if not schedule_ids:
+            return []
+        mine = (
+            # SQLite keeps no statistics, and would otherwise choose the tenant's index.
+            func.coalesce(runs.c.tenant_id, literal("")) == tenant_id,
+            runs.c.created_at >= since,
+            runs.c.state.in_(sorted(GOOD | BAD)),
+        )
+        took = Elapsed(runs.c.started_at, runs.c.finished_at).label("took")
+        parts = [
+            select(
+                select(runs.c.schedule_id, runs.c.state, took)
+                .where(runs.c.schedule_id == schedule_id, *mine)
+                .order_by(runs.c.id.desc())
+                .limit(most)
+                .subquery()
+            )
+            for schedule_id in schedule_ids
+        ]
+        ended: dict[str, list[Any]] = {}
+        for row in await self.conn.execute(union_all(*parts)):
+            ended.setdefault(row.schedule_id, []).append(row)
+        return [_record(schedule_id, rows) for schedule_id, rows in sorted(ended.items())]
+
+
+def _record(schedule_id: str, rows: Sequence[Any]) -> ScheduleRecord:
+    times = sorted(int(row.took) for row in rows if row.took is not None)
+    # The first of which 95 of 100 are not above.
+    p95 = times[-(-len(times) * round(SLOW * 100) // 100) - 1] if times else None
+    bad = sum(row.state in BAD for row in rows)
+    return ScheduleRecord(schedule_id, len(rows), bad, None if p95 is None else two_digits(p95))
 
 
 def _ended(row: Any) -> EndedRun:

@@ -7,15 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext
-from foliot.core.access import Thing
+from foliot.core.access import Caller, Interface, Thing
 from foliot.core.document import rfc3339
-from foliot.core.errors import Conflict
+from foliot.core.errors import Conflict, VersionMismatch
 from foliot.db.transaction import Transaction
-from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
+from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.settle import settle
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedule_rows import ScheduleTurn
 from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.schedules.model.audit_view import edited
 
 DAMAGED = "damaged"
 SKEW = timedelta(seconds=60)
@@ -53,18 +55,35 @@ async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> Locked
     now = max(now, schedule.updated_at)
     if schedule.fault is not None:
         return await _mend(tx, schedule, now)
+    now = _settled_until(schedule, now)
+    if schedule.next_at is None or schedule.next_at > now:
+        return LockedSchedule(schedule, now)
     due = await SqlFiring(tx).lock_one(schedule.id)
     if due is None:
-        return LockedSchedule(schedule, now)
-    # A node whose clock runs ahead may have settled instants that lie in our future: they belong to the old rules too.
-    ahead = schedule.spec.trigger.newest(now, due.next_at, 1)
-    now = max([now, *ahead])
-    if due.next_at > now:
         return LockedSchedule(schedule, now)
     open_runs = await SqlFiring(tx).open_runs([schedule.id])
     await SqlFiring(tx).record([settle(due, now, open_runs.get(schedule.id, ()))], now)
     settled = await SqlSchedules(tx).get(schedule.tenant_id, schedule.id)
     return LockedSchedule(settled or schedule, now)
+
+
+def hold_settled(schedule: Schedule, now: datetime) -> LockedSchedule | None:
+    """The same without a statement; None for a schedule that is due, ahead, damaged, or completed.
+
+    An edit may revive a completed one, which then counts against the tenant's limit.
+    """
+    if schedule.fault is not None or schedule.status is ScheduleStatus.COMPLETED or is_ahead(schedule, now):
+        return None
+    now = _settled_until(schedule, max(now, schedule.updated_at))
+    due = schedule.next_at is not None and schedule.next_at <= now
+    return None if due else LockedSchedule(schedule, now)
+
+
+def _settled_until(schedule: Schedule, now: datetime) -> datetime:
+    """A node whose clock runs ahead may have settled instants in our future: they belong to the old rules too."""
+    if schedule.next_at is None:
+        return now
+    return max([now, *schedule.spec.trigger.newest(now, schedule.next_at, 1)])
 
 
 def is_ahead(schedule: Schedule, now: datetime) -> bool:
@@ -100,13 +119,26 @@ async def realign(ctx: CommandContext, schedule: Schedule, now: datetime) -> Sch
 
 
 async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
-    """Write the schedule, as it is given, as a new version with a new span, from now on."""
+    """Write the schedule, which is locked, as it is given: a new version with a new span, from now on."""
+    became = turned(schedule, now)
+    await write_turn(tx, became)
+    return became
+
+
+async def write_turn(tx: Transaction, became: Schedule) -> None:
+    """Write the next version of a locked schedule."""
+    stored = await SqlSchedules(tx).stored(became.tenant_id, [became.id], skip_locked=False)
+    await SqlSchedules(tx).turn([ScheduleTurn(stored[became.id], became)])
+
+
+def turned(schedule: Schedule, now: datetime) -> Schedule:
+    """The next version of a schedule, with its cursor and status from now on."""
     spec, cursor, status = schedule.spec, None, schedule.status
     if status in {ScheduleStatus.ACTIVE, ScheduleStatus.COMPLETED}:
         exhausted = spec.max_runs is not None and schedule.fired >= spec.max_runs
         cursor = None if exhausted else spec.trigger.next_after(now)
         status = ScheduleStatus.COMPLETED if cursor is None else ScheduleStatus.ACTIVE
-    turned = replace(
+    return replace(
         still_skipping(schedule, now),
         version=schedule.version + 1,
         status=status,
@@ -114,15 +146,6 @@ async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
         updated_at=now,
         fault=None,
     )
-    await SqlSchedules(tx).save(turned, new_version=True)
-    match status:
-        case ScheduleStatus.ACTIVE:
-            await SqlSchedules(tx).turn_span(turned, now, active=True)
-        case ScheduleStatus.PAUSED:
-            await SqlSchedules(tx).turn_span(turned, now, active=False, reason=turned.paused_reason)
-        case ScheduleStatus.COMPLETED | ScheduleStatus.DELETED:
-            await SqlSchedules(tx).end_span(turned.id, now)
-    return turned
 
 
 def still_skipping(schedule: Schedule, now: datetime) -> Schedule:
@@ -148,3 +171,44 @@ async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> LockedSch
     if isinstance(spec, ScheduleSpec):
         return LockedSchedule(replace(schedule, spec=spec), now)
     return LockedSchedule(schedule, now, broken=True)
+
+
+def refuse_file(caller: Caller, schedule: Schedule) -> None:
+    """What a file defines is edited there: an edit here would silently be lost the next time the file is read."""
+    if schedule.managed_by is ManagedBy.FILE and caller.interface is not Interface.FILE:
+        raise Conflict(
+            f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
+            f" {schedule.action.get('pipeline', schedule.name)!r} there; pause, resume and run-now work here"
+        )
+
+
+def paused(caller: Caller, reason: str, held: LockedSchedule) -> tuple[Schedule, AuditedChange | None]:
+    """The next version, paused; the schedule as it is when it is paused already."""
+    check_open(held.schedule)
+    schedule = held.sound()
+    if schedule.status is ScheduleStatus.COMPLETED:
+        raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
+    if schedule.status is ScheduleStatus.PAUSED:
+        return schedule, None
+    asleep = replace(
+        schedule,
+        status=ScheduleStatus.PAUSED,
+        paused_reason=reason,
+        paused_at=held.now,
+        paused_by=caller.user_id,
+    )
+    became = turned(asleep, held.now)
+    return became, edited("pause", held.schedule, became)
+
+
+def check_open(schedule: Schedule, match: str | None = None) -> None:
+    """`Conflict` for a deleted schedule, `VersionMismatch` for another version than the caller expects."""
+    compare(schedule, match)
+    if schedule.status is ScheduleStatus.DELETED:
+        raise Conflict(f"schedule {schedule.id} is deleted")
+
+
+def compare(schedule: Schedule, match: str | None) -> None:
+    """`match` is the version that the caller expects; `*` matches any."""
+    if match is not None and match != "*" and str(schedule.version) not in match.split(","):
+        raise VersionMismatch(match, schedule.version)

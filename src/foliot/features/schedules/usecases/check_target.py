@@ -35,6 +35,11 @@ async def objection(actions: Actions, caller: Caller, raw: object, check: Action
     return None
 
 
+def names_source(raw: object) -> bool:
+    """Whether it is a copy of another schedule's document."""
+    return isinstance(raw, Mapping) and isinstance(raw.get("id"), str)
+
+
 async def copied(tx: Transaction, caller: Caller, raw: object) -> object:
     """A request that is a copy of another schedule's document names it by `id`, and keeps its credentials."""
     named = raw.get("id") if isinstance(raw, Mapping) else None

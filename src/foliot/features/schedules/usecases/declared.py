@@ -19,7 +19,8 @@ from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.model.document import document
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
-from foliot.features.schedules.usecases.schedules import ScheduleOwner, Schedules
+from foliot.features.schedules.usecases.create import ScheduleOwner
+from foliot.features.schedules.usecases.schedules import Schedules
 
 log = structlog.get_logger("foliot.tasks")
 

@@ -17,8 +17,10 @@ from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST = 100
 """Schedules that one request may name."""
-MOST_RUNS = 50_000
-"""Runs that one ranking counts; of more, the newest."""
+CANDIDATES = 15
+"""Schedules of each kind whose runs a ranking reads at least; they are chosen by scores that are kept as runs end."""
+MOST_RUNS = 100
+"""Runs of one schedule that a ranking counts; of more, the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +63,12 @@ class Ranking:
     names: Mapping[str, str]
     runs: int
     whole: bool
-    """Whether all runs of the period were counted, or only the newest."""
+    """Whether all runs of these schedules were counted, or only the newest of some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rankings:
-    """Ranks schedules in one pass over the newest runs, however many schedules there are."""
+    """Ranks the schedules with the highest scores by their newest runs, however many schedules there are."""
 
     store: Database
     clock: Clock
@@ -75,9 +77,12 @@ class Rankings:
     async def rank(self, ctx: QueryContext, over: RankingPeriod, most: int) -> Ranking:
         since = self.clock.now() - over.length
         async with ctx.read() as tx:
-            records = await SqlScheduleHealth(tx).recent_records(ctx.tenant_id, since, MOST_RUNS)
+            health = SqlScheduleHealth(tx)
+            ids = await health.candidates(ctx.tenant_id, since, max(CANDIDATES, 2 * most))
+            records = await health.recent_records(ctx.tenant_id, ids, since, MOST_RUNS)
             slow, flaky = slowest(records, most), flakiest(records, most)
             shown = sorted({one.schedule_id for one in (*slow, *flaky)})
             names = await SqlScheduleHealth(tx).names(ctx.tenant_id, shown)
         runs = sum(record.runs for record in records)
-        return Ranking(over, since, slow, flaky, names, runs, runs < MOST_RUNS)
+        whole = all(record.runs < MOST_RUNS for record in records)
+        return Ranking(over, since, slow, flaky, names, runs, whole)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
+from foliot.core.declaration import read
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
@@ -18,9 +19,9 @@ from foliot.core.time.trigger import Trigger
 from foliot.core.time.zone import zone_info
 from foliot.db.database import Database
 from foliot.engine.model.trigger_document import OWNED, TriggerContext, read_rule
+from foliot.features.schedules.model.request import PreviewRequest
 from foliot.wakeups.feed import Feed
 
-MAX_COUNT = 500
 _TICK = timedelta(microseconds=1)
 _HASHED = re.compile(r"\bH\b")
 
@@ -43,25 +44,23 @@ class Previews:
         return seen
 
     def _look(self, raw: object) -> TriggerOutlook:
-        fields = Fields.of("", raw)
+        asked, fields = read(PreviewRequest, raw), Fields.of("", raw)
         now = self.clock.now()
         start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
-        count = fields.integer("count", 10, low=1, high=MAX_COUNT)
-        words = fields.value("words")
-        trigger = fields if words is None else self._trigger_fields(fields, words)
-        rule = read_rule(trigger, TriggerContext("preview", now, self.default_zone), start_at)
-        fields.finish()
-        seen = preview(Trigger(rule, end_at=end_at), now if start_at is None else start_at - _TICK, count)
+        trigger, anchor = (fields, None) if asked.words is None else self._trigger_fields(fields, asked.words)
+        rule = read_rule(trigger, TriggerContext("preview", now, self.default_zone), anchor or start_at)
+        seen = preview(Trigger(rule, anchor, end_at), now if start_at is None else start_at - _TICK, asked.count)
         if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
             note = "H stands for a value that hangs on the schedule's id: a real schedule may fire at other times"
             seen = replace(seen, notes=[*seen.notes, note])
         return seen
 
-    def _trigger_fields(self, fields: Fields, words: object) -> Fields:
-        """The trigger fields that these words describe."""
+    def _trigger_fields(self, fields: Fields, words: object) -> tuple[Fields, datetime | None]:
+        """The trigger fields that these words describe, and the first instant of an interval that has one."""
         for name in ("type", *OWNED):
             if fields.value(name) is not None:
                 raise Invalid(name, "cannot stand beside 'words': give one of the two", got=fields.value(name))
         zone = fields.value("timezone") or self.default_zone
         zone_info(zone)
-        return Fields.of("", {**understand(words, zone, self.clock.now()).as_fields(), "timezone": zone})
+        parsed = understand(words, zone, self.clock.now())
+        return Fields.of("", {**parsed.as_fields(), "timezone": zone}), parsed.start_at

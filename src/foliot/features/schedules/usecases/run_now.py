@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,8 +15,8 @@ from foliot.commands.limits import Limiter
 from foliot.commands.tenants_sql import SqlTenants
 from foliot.core.access import Caller, Thing
 from foliot.core.credential import kept
-from foliot.core.document import Fields
-from foliot.core.errors import Conflict, FoliotError, Invalid
+from foliot.core.declaration import read
+from foliot.core.errors import Conflict, FoliotError
 from foliot.core.ids import RUN
 from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
@@ -28,6 +28,7 @@ from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import CheckFor, read_action
+from foliot.features.schedules.model.request import RunNowRequest
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 
@@ -136,13 +137,9 @@ class RunNow:
         return _StartedRun(run, audit, run.made(now, schedule.name))
 
     def _override(self, schedule: Schedule, wanted: RunOrder) -> dict[str, Any] | None:
-        fields = Fields.of("", wanted.raw)
-        payload = fields.value("payload")
-        fields.finish()
+        payload = read(RunNowRequest, wanted.raw).payload
         if payload is None:
             return None
-        if not isinstance(payload, Mapping):
-            raise Invalid("payload", "must be an object", got=payload)
         check = self.check_for(wanted.caller.tenant_id)
         asked = kept("payload", {**schedule.action, **payload}, schedule.action)
         return read_action("payload", schedule.spec.kind, asked, check)

@@ -12,37 +12,41 @@ from foliot.commands.envelope import CommandContext, QueryContext, command, quer
 from foliot.commands.group_commit import GroupCommit, small
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
-from foliot.core.access import Caller, Interface, Thing, Verb, require
-from foliot.core.document import Fields
-from foliot.core.errors import Conflict, Invalid, NotFound, VersionMismatch
+from foliot.core.access import Caller, Thing, Verb, require
+from foliot.core.declaration import read
+from foliot.core.errors import Invalid, NotFound
 from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
-from foliot.core.visible_text import check_prose
+from foliot.core.queue_name import PauseRequest
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.ports import Actions, HasDefaults, PerTenant
+from foliot.engine.ports import Actions, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.audit_view import audit_view, edited
-from foliot.features.schedules.model.document import MAX_TAGS, ActionCheck, asleep, merge, put_back, read_draft, whole
-from foliot.features.schedules.usecases.change import LockedSchedule, hold, turn
-from foliot.features.schedules.usecases.check_target import copied, objection
+from foliot.features.schedules.model.document import ActionCheck, asleep, merge, put_back, read_draft, whole
+from foliot.features.schedules.model.request import MAX_TAGS
+from foliot.features.schedules.usecases.change import (
+    LockedSchedule,
+    check_open,
+    compare,
+    hold,
+    paused,
+    refuse_file,
+    turn,
+    turned,
+    write_turn,
+)
+from foliot.features.schedules.usecases.check_target import copied, names_source, objection
+from foliot.features.schedules.usecases.create import ScheduleCreation, ScheduleOrder, ScheduleOwner, with_defaults
+from foliot.features.schedules.usecases.edit import Edit, EditOrder, ScheduleEdits
 from foliot.features.schedules.usecases.run_now import RunNow, RunOrder
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 MAX_REASON = 500
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleOwner:
-    """The id of a schedule to be created, and its owner."""
-
-    schedule_id: str
-    user_id: str
-    managed_by: ManagedBy = ManagedBy.API
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,51 +61,36 @@ class Schedules:
     new_id: Callable[[str], str]
     default_zone: str = "UTC"
     together: GroupCommit[RunOrder, RunView] = field(default_factory=GroupCommit)
+    creations: GroupCommit[ScheduleOrder, Schedule] = field(default_factory=GroupCommit)
+    edits: GroupCommit[EditOrder, Schedule] = field(default_factory=GroupCommit)
 
-    @command(Verb.WRITE, Thing.SCHEDULE)
-    async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> Schedule:
-        raw, reason = asleep(raw)
-        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
+    @requires(Verb.WRITE, Thing.SCHEDULE)
+    async def create(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Schedule:
+        rest, reason = asleep(raw)
+        objects = await objection(self.actions, caller, rest, self.check_for(caller.tenant_id))
+        if once.key is None and objects is None and small(raw) and not names_source(rest):
+            draft = self.creation.draft(caller, put_back(rest), self._owner(caller), reason)
+            order = ScheduleOrder(caller, draft, await self.limiter.of(caller.tenant_id))
+            schedule = await self.creations.ask(caller.tenant_id, order, self.creation.several)
+            if schedule is not None:
+                return schedule
+        return await self._create_alone(caller, (rest, reason), objects, once)
+
+    @unchecked_command
+    async def _create_alone(
+        self, ctx: CommandContext, asked: tuple[object, str | None], objects: Invalid | None, once: IdempotentRequest
+    ) -> Schedule:
         tx = await ctx.begin(self.limiter)
-        raw = await copied(tx, ctx.caller, raw)
-        schedule = await self.add(ctx, raw, ScheduleOwner(self.new_id(SCHEDULE), ctx.caller.user_id))
-        schedule = schedule if reason is None else await self.pause_one(ctx, schedule.id, reason)
+        raw = await copied(tx, ctx.caller, asked[0])
+        draft = self.creation.draft(ctx.caller, raw, self._owner(ctx.caller), asked[1])
+        schedule = await self.creation.one(ctx, draft)
         if objects is not None:
             raise objects
         return schedule
 
     async def add(self, ctx: CommandContext, raw: object, owner: ScheduleOwner) -> Schedule:
         """Create one as part of the caller's transaction, which has read the tenant's limits."""
-        now = self.clock.now()
-        check, raw = self.check_for(ctx.tenant_id), self._defaulted(ctx.caller, raw)
-        draft = read_draft(raw, check, TriggerContext(owner.schedule_id, now, self.default_zone))
-        schedule = Schedule(
-            id=owner.schedule_id,
-            tenant_id=ctx.tenant_id,
-            user_id=owner.user_id,
-            name=draft.name,
-            description=draft.description,
-            tags=draft.tags,
-            spec=draft.spec,
-            action=draft.action,
-            status=ScheduleStatus.ACTIVE,
-            version=1,
-            next_at=draft.spec.trigger.next_after(now),
-            last_run_at=None,
-            fired=0,
-            paused_reason="",
-            fault=None,
-            created_at=now,
-            updated_at=now,
-            managed_by=owner.managed_by,
-        )
-        await SqlSchedules(ctx.tx).add(schedule)
-        await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
-        await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
-        await SqlSchedules(ctx.tx).turn_span(schedule, now, active=True)
-        ctx.audit(AuditedChange("create", Thing.SCHEDULE, schedule.id, became=audit_view(schedule)), at=now)
-        ctx.wake(SCHEDULES_TOPIC)
-        return schedule
+        return await self.creation.one(ctx, self.creation.draft(ctx.caller, raw, owner))
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def get(self, ctx: QueryContext, schedule_id: str) -> Schedule:
@@ -129,61 +118,91 @@ class Schedules:
 
     async def rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
         """Replace one as part of the caller's transaction, which has read the tenant's limits."""
-        _refuse_file(ctx.caller, held.schedule)
+        refuse_file(ctx.caller, held.schedule)
         changed = await self._rewrite(ctx, held, self._defaulted(ctx.caller, put_back(raw, held.schedule.action)))
         await self._check_limits(ctx, held, changed)
         was = {"fault": held.schedule.fault} if held.broken else audit_view(held.schedule)
         ctx.audit(AuditedChange("replace", Thing.SCHEDULE, changed.id, was, audit_view(changed)), at=held.now)
         return changed
 
-    @command(Verb.WRITE, Thing.SCHEDULE)
-    async def patch(self, ctx: CommandContext, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
+    @requires(Verb.WRITE, Thing.SCHEDULE)
+    async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Apply a merge patch; the result is validated whole, by the rules of a new one."""
-        objects = await self._objection_to_patch(ctx.caller, schedule_id, raw)
+        objects = await self._objection_to_patch(caller, schedule_id, raw)
+        if objects is None and small(raw):
+            edit = partial(self._patched, caller, raw, match)
+            schedule = await self._edit(caller, schedule_id, edit)
+            if schedule is not None:
+                return schedule
+        return await self._patch_alone(caller, schedule_id, (raw, match), objects)
+
+    def _patched(
+        self, caller: Caller, raw: object, match: str | None, held: LockedSchedule
+    ) -> tuple[Schedule, AuditedChange]:
+        check_open(held.schedule, match)
+        refuse_file(caller, held.schedule)
+        stood = held.sound()
+        changed = turned(self._rewritten(held, put_back(merge(whole(stood), raw), stood.action)), held.now)
+        return changed, edited("patch", stood, changed)
+
+    @unchecked_command
+    async def _patch_alone(
+        self, ctx: CommandContext, schedule_id: str, asked: tuple[object, str | None], objects: Invalid | None
+    ) -> Schedule:
+        raw, match = asked
         await ctx.begin(self.limiter)
         held = await self._hold(ctx, schedule_id, match)
-        _refuse_file(ctx.caller, held.schedule)
+        refuse_file(ctx.caller, held.schedule)
         stood = held.sound()
         changed = await self._rewrite(ctx, held, put_back(merge(whole(stood), raw), stood.action))
         await self._check_limits(ctx, held, changed, objects)
         ctx.audit(edited("patch", held.schedule, changed), at=held.now)
         return changed
 
+    async def _edit(self, caller: Caller, schedule_id: str, edit: Edit) -> Schedule | None:
+        """Edit by group commit; None when the request has to run alone."""
+        order = EditOrder(caller, schedule_id, edit, await self.limiter.of(caller.tenant_id))
+        editor = ScheduleEdits(store=self.store, clock=self.clock, feed=self.feed, limiter=self.limiter)
+        return await self.edits.ask(caller.tenant_id, order, editor.several)
+
     async def put_back(self, ctx: CommandContext, schedule_id: str, raw: object, match: str, entry_id: str) -> Schedule:
         """Begin, and restore the document from before a change, which `entry_id` names in the audit log."""
         objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
         await ctx.begin(self.limiter)
         held = await self._hold(ctx, schedule_id, match)
-        _refuse_file(ctx.caller, held.schedule)
+        refuse_file(ctx.caller, held.schedule)
         changed = await self._rewrite(ctx, held, raw)
         await self._check_limits(ctx, held, changed, objects)
         change = edited("revert", held.sound(), changed)
         ctx.audit(replace(change, became={**(change.became or {}), "reverts": entry_id}), at=held.now)
         return changed
 
-    @command(Verb.WRITE, Thing.SCHEDULE)
+    @requires(Verb.WRITE, Thing.SCHEDULE)
     async def pause(
-        self, ctx: CommandContext, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
+        self, caller: Caller, schedule_id: str, raw: object = None, once: IdempotentRequest = EACH_TIME
     ) -> Schedule:
         """After this no instant later than now fires. Pausing a paused schedule changes nothing."""
-        fields = Fields.of("", raw)
-        reason = fields.text("reason", "", most=MAX_REASON)
-        check_prose("reason", reason)
-        fields.finish()
+        reason = read(PauseRequest, raw).reason or ""
+        if once.key is None:
+            schedule = await self._edit(caller, schedule_id, partial(paused, caller, reason))
+            if schedule is not None:
+                return schedule
+        return await self._pause_alone(caller, schedule_id, reason, once)
+
+    @unchecked_command
+    async def _pause_alone(
+        self, ctx: CommandContext, schedule_id: str, reason: str, once: IdempotentRequest
+    ) -> Schedule:
         await ctx.begin()
         return await self.pause_one(ctx, schedule_id, reason)
 
     async def pause_one(self, ctx: CommandContext, schedule_id: str, reason: str = "") -> Schedule:
         """Pause one as part of the caller's transaction."""
         held = await self._hold(ctx, schedule_id)
-        schedule = held.sound()
-        if schedule.status is ScheduleStatus.COMPLETED:
-            raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
-        if schedule.status is not ScheduleStatus.PAUSED:
-            schedule = replace(schedule, status=ScheduleStatus.PAUSED, paused_reason=reason)
-            schedule = replace(schedule, paused_at=held.now, paused_by=ctx.caller.user_id)
-            schedule = await turn(ctx.tx, schedule, held.now)
-            ctx.audit(edited("pause", held.schedule, schedule), at=held.now)
+        schedule, change = paused(ctx.caller, reason, held)
+        if change is not None:
+            await write_turn(ctx.tx, schedule)
+            ctx.audit(change, at=held.now)
         return schedule
 
     @command(Verb.WRITE, Thing.SCHEDULE)
@@ -212,7 +231,7 @@ class Schedules:
         tags = tuple(dict.fromkeys([*(tag for tag in schedule.tags if tag not in remove), *add]))
         if tags == schedule.tags:
             return schedule
-        _refuse_file(ctx.caller, schedule)
+        refuse_file(ctx.caller, schedule)
         if len(tags) > MAX_TAGS:
             raise Invalid("add_tags", f"would give it {len(tags)} tags; a schedule has at most {MAX_TAGS}")
         schedule = await turn(ctx.tx, replace(schedule, tags=tags), held.now)
@@ -226,12 +245,12 @@ class Schedules:
         schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
         if schedule.status is ScheduleStatus.DELETED:
             return
-        _compare(schedule, match)
+        compare(schedule, match)
         await self.remove(ctx, schedule)
 
     async def remove(self, ctx: CommandContext, schedule: Schedule) -> None:
         """Delete one, which is locked, as part of the caller's transaction."""
-        _refuse_file(ctx.caller, schedule)
+        refuse_file(ctx.caller, schedule)
         held = await hold(ctx, schedule, self.clock.now())
         await turn(ctx.tx, replace(held.schedule, status=ScheduleStatus.DELETED), held.now)
         waiting = await SqlRuns(ctx.tx).open_ids(schedule.id, waiting_only=True)
@@ -279,6 +298,21 @@ class Schedules:
             check_for=self.check_for,
         )
 
+    @property
+    def creation(self) -> ScheduleCreation:
+        return ScheduleCreation(
+            store=self.store,
+            clock=self.clock,
+            feed=self.feed,
+            limiter=self.limiter,
+            actions=self.actions,
+            check_for=self.check_for,
+            default_zone=self.default_zone,
+        )
+
+    def _owner(self, caller: Caller) -> ScheduleOwner:
+        return ScheduleOwner(self.new_id(SCHEDULE), caller.user_id)
+
     def check_for(self, tenant_id: str) -> ActionCheck:
         """The action's validation of its configuration, with the names that this tenant may use."""
         return partial(self._check, tenant_id)
@@ -290,7 +324,7 @@ class Schedules:
         return action.check_for(tenant_id, config) if isinstance(action, PerTenant) else action.check(config)
 
     def _defaulted(self, caller: Caller, raw: object) -> object:
-        return _with_defaults(self.actions, caller.tenant_id, raw)
+        return with_defaults(self.actions, caller.tenant_id, raw)
 
     async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
         """A patch that leaves the action alone is not checked against its target."""
@@ -304,9 +338,7 @@ class Schedules:
 
     async def _hold(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> LockedSchedule:
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
-        _compare(schedule, match)
-        if schedule.status is ScheduleStatus.DELETED:
-            raise Conflict(f"schedule {schedule_id} is deleted")
+        check_open(schedule, match)
         ctx.wake(SCHEDULES_TOPIC)
         return await hold(ctx, schedule, self.clock.now())
 
@@ -320,11 +352,16 @@ class Schedules:
             await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
 
     async def _rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
+        changed = self._rewritten(held, raw)
+        ctx.wake(SCHEDULES_TOPIC)
+        return await turn(ctx.tx, changed, held.now)
+
+    def _rewritten(self, held: LockedSchedule, raw: object) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
         check = self.check_for(schedule.tenant_id)
         draft = read_draft(raw, check, TriggerContext(schedule.id, held.now, self.default_zone, before))
-        changed = replace(
+        return replace(
             schedule,
             name=draft.name,
             description=draft.description,
@@ -332,23 +369,6 @@ class Schedules:
             spec=draft.spec,
             action=draft.action,
         )
-        ctx.wake(SCHEDULES_TOPIC)
-        return await turn(ctx.tx, changed, held.now)
-
-
-def _refuse_file(caller: Caller, schedule: Schedule) -> None:
-    """What a file defines is edited there: an edit here would silently be lost the next time the file is read."""
-    if schedule.managed_by is ManagedBy.FILE and caller.interface is not Interface.FILE:
-        raise Conflict(
-            f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
-            f" {schedule.action.get('pipeline', schedule.name)!r} there; pause, resume and run-now work here"
-        )
-
-
-def _compare(schedule: Schedule, match: str | None) -> None:
-    """`match` is the version that the caller expects; `*` matches any."""
-    if match is not None and match != "*" and str(schedule.version) not in match.split(","):
-        raise VersionMismatch(match, schedule.version)
 
 
 async def find_schedule(tx: Transaction, caller: Caller, schedule_id: str, *, lock: bool = False) -> Schedule:
@@ -365,20 +385,3 @@ async def find_run(tx: Transaction, caller: Caller, run_id: str, *, lock: bool =
     if run is None:
         raise NotFound("run", run_id)
     return run
-
-
-def _with_defaults(actions: Actions, tenant_id: str, raw: object) -> object:
-    """The document, completed with its action's defaults for fields that it leaves out."""
-    config = raw.get("action") if isinstance(raw, Mapping) else None
-    if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
-        return raw
-    action = actions.get(str(config.get("kind")))
-    if not isinstance(action, HasDefaults):
-        return raw
-    given = {name: value for name, value in raw.items() if value is not None}
-    defaults = action.defaults(tenant_id, config)
-    completed = {**defaults, **given}
-    for name, value in defaults.items():
-        if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
-            completed[name] = {**value, **given[name]}
-    return completed

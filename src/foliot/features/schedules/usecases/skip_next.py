@@ -9,12 +9,14 @@ from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
-from foliot.core.document import Fields, rfc3339
+from foliot.core.declaration import read
+from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.schedules.model.request import SkipRequest
 from foliot.features.schedules.usecases.change import LockedSchedule, hold
 from foliot.features.schedules.usecases.schedules import find_schedule
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
@@ -71,7 +73,7 @@ class Skips:
         """Creates no new version: the schedule's document is unchanged."""
         by = None if at is None else ctx.caller.user_id
         schedule = replace(held.schedule, skip_at=at, skip_by=by, updated_at=held.now)
-        await SqlSchedules(ctx.tx).save(schedule, new_version=False)
+        await SqlSchedules(ctx.tx).save(schedule)
         verb = "unskip" if at is None else "skip"
         was, became = {"skips": rfc3339(held.schedule.skip_at)}, {"skips": rfc3339(at)}
         ctx.audit(AuditedChange(verb, Thing.SCHEDULE, schedule.id, was, became), at=held.now)
@@ -86,10 +88,7 @@ def _active(held: LockedSchedule) -> Schedule:
 
 
 def _at(raw: object) -> datetime | None:
-    fields = Fields.of("", raw)
-    at = fields.moment("at")
-    fields.finish()
-    return at
+    return read(SkipRequest, raw).at
 
 
 def _text(moment: datetime | None) -> str:

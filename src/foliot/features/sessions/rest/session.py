@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fastapi import APIRouter, Request, Response
 
 from foliot import __version__
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
@@ -22,8 +22,14 @@ from foliot.features.demo.usecases import Demo
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema
 from foliot.features.sessions.usecases.members import Members, SeenMember
-from foliot.features.sessions.usecases.sessions import LARGEST, LINK_LASTS, NewSession, Sessions, session_caller
-from foliot.features.sessions.usecases.tickets import NewTicket
+from foliot.features.sessions.usecases.sessions import (
+    LARGEST,
+    LINK_LASTS,
+    NewSession,
+    NewTicket,
+    Sessions,
+    session_caller,
+)
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import MAX_TOKEN, PUBLIC, Who, identify, permits
@@ -72,7 +78,7 @@ class FailedGuesses:
             self.buckets.popitem(last=False)
 
 
-@router.get("/session", dependencies=[PUBLIC], response_model=schema.SessionInfo, summary="Who you are here")
+@router.get("/session", dependencies=[PUBLIC], response_model=schema.SessionInfo, summary="Get the current session")
 async def show(request: Request, cases: Cases) -> Response:
     """Needs no authentication. The dashboard asks first whether it has to sign in, and what it may show."""
     local = request.app.state.identity is None
@@ -241,7 +247,7 @@ def _own_address(request: Request) -> str:
     dependencies=[permits(Members.list)],
     response_model=schema.MemberPage,
     operation_id="members.list",
-    summary="Who was seen in the tenant",
+    summary="List members of the tenant",
 )
 async def members(cases: Cases, caller: Who, part: Parted) -> Response:
     """From API keys and the audit log: there is no table of users, for tokens name them."""

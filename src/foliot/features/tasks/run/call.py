@@ -1,4 +1,4 @@
-"""Calls a task's function and returns how it ended as a value: the same in this process and in a child process."""
+"""Calls a task's function and returns how it ended as a value, with a result of bounded size: here or in a child."""
 
 from __future__ import annotations
 
@@ -7,11 +7,38 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from foliot.cluster.pool_port import CallResult
+from foliot.core import json_values
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.features.tasks.model.context import GiveUp, Partial, Retry, TaskContext, TaskStopped
 from foliot.features.tasks.model.task import Task
-from foliot.features.tasks.run.results import LARGEST, Unwritable, is_cut, plain
+
+LARGEST = 256 * 1024
+"""Bytes of JSON that are stored of a result."""
+SHOWN = 2048
+"""Characters that are stored of the beginning of a larger one."""
+
+
+class Unwritable(Exception):
+    """The result cannot be serialised as JSON."""
+
+
+def plain(result: Any) -> Any:
+    """The result as plain JSON; for one that is too large, its size and its beginning."""
+    try:
+        text = json_values.dumps(result)
+    except (TypeError, ValueError) as error:
+        raise Unwritable(f"what the task returned cannot be written as JSON: {error}") from None
+    if len(text) > LARGEST:
+        return {"truncated": True, "bytes": len(text), "start": text[:SHOWN].decode(errors="ignore")}
+    return orjson.loads(text.replace(b"\\u0000", b"\\ufffd"))
+
+
+def is_cut(made: Any) -> bool:
+    return isinstance(made, dict) and made.get("truncated") is True and "bytes" in made
+
 
 LONGEST = 1000
 LONGEST_TRACE = 16_000

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from foliot.cluster.frames import BODY, BrokenFrame, Send, pack, read
+from foliot.cluster.machine import ChildLimits, bound_processor, confine
 from foliot.cluster.pool_port import AttemptInfo, CallResult
-from foliot.cluster.resource_limits import ChildLimits, bound_processor, confine
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import MARK, Task
-from foliot.features.tasks.run.call import call, raised
-from foliot.features.tasks.run.results import plain
+from foliot.features.tasks.run.call import call, plain, raised
 from foliot.plugins import load_error as loading_error
 
 

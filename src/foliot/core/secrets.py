@@ -1,0 +1,160 @@
+"""Secrets: their names, values and hosts, and the port for encryption."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from foliot.core.errors import Invalid
+from foliot.core.mask import NAMED, TEMPLATE
+
+SIGNING = "webhook_signing"
+"""The secret that signs webhooks."""
+OVERLAP = timedelta(hours=24)
+"""How long the previous version still signs beside a new one."""
+MOST = 100
+"""Limit per tenant."""
+SHORTEST = 8
+"""Minimum length of a value: a shorter one could not be told from ordinary text when it is redacted."""
+LONGEST = 8 * 1024
+"""Bytes of a value."""
+SHORTEST_KEY = 16
+MOST_HOSTS = 50
+LONGEST_HOST = 260
+PREFIX = "whsec_"
+
+_NAME = re.compile(NAMED)
+# Lone surrogates count too: no header can carry them.
+_URL = re.compile(
+    r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:@]*)(?::(?P<port>[0-9]*))?(?=[/?#]|$)"
+)
+_HOST = re.compile(
+    r"(?i)(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?"
+    r"|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def names_in(headers: Mapping[str, str]) -> set[str]:
+    """The secrets that these headers need."""
+    return {name for value in headers.values() for name in TEMPLATE.findall(value)}
+
+
+def is_name(text: str) -> bool:
+    """Whether a secret could have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
+def read_name(text: str) -> str:
+    if not is_name(text):
+        rule = "must be 1 to 64 letters, digits and underscores, and not begin with a digit"
+        raise Invalid("name", rule, got=text[:100])
+    return text
+
+
+def read_hosts(raw: object) -> tuple[str, ...] | None:
+    """The hosts of `{"value": …, "hosts": […]}`, without duplicates; None when the field is missing."""
+    given = raw.get("hosts") if isinstance(raw, Mapping) else None
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple) or len(given) > MOST_HOSTS:
+        raise Invalid("hosts", f"must be a list of at most {MOST_HOSTS} hosts such as api.partner.com")
+    for place, host in enumerate(given):
+        if not isinstance(host, str) or len(host) > LONGEST_HOST or not _HOST.fullmatch(host):
+            rule = "must be a host such as api.partner.com, *.partner.com or api.partner.com:8443"
+            raise Invalid(f"hosts[{place}]", rule, got=host[:100] if isinstance(host, str) else None)
+    return tuple(dict.fromkeys(host.lower().removesuffix(".") for host in given))
+
+
+def goes_to(hosts: Collection[str], url: str) -> bool:
+    """Whether a secret for these hosts may be sent to this URL."""
+    found = _URL.match(url)
+    if found is None:
+        return False
+    name = found["host"].lower().removesuffix(".")
+    port = found["port"] or {"http": "80", "https": "443"}.get(found["scheme"].lower(), "")
+    names = {name, *(f"*.{name.split('.', at)[at]}" for at in range(1, name.count(".") + 1))}
+    return any(each in hosts or f"{each}:{port}" in hosts for each in names)
+
+
+def read_value(name: str, raw: object) -> str:
+    """The value of `{"value": …}`, valid in a header. Errors never repeat anything that was sent."""
+    if not isinstance(raw, Mapping) or not {"value"} <= set(raw) <= {"value", "hosts"}:
+        raise Invalid("body", 'must be an object with the field "value", and "hosts" where it may go to some alone')
+    value = raw["value"]
+    if not isinstance(value, str):
+        raise Invalid("value", "must be text")
+    if _CONTROL.search(value) or value != value.strip():
+        raise Invalid("value", "must be one line, without control characters and without spaces at its ends")
+    size = len(value.encode("utf-8", "replace"))
+    if len(value) < SHORTEST or size > LONGEST:
+        raise Invalid("value", f"must have {SHORTEST} characters to {LONGEST // 1024} KiB", got=f"{size} bytes")
+    if name == SIGNING and not (value.startswith(PREFIX) and signing_key(value)):
+        raise Invalid("value", SIGNING_RULE)
+    return value
+
+
+SIGNING_RULE = (
+    f"must be '{PREFIX}' followed by base64 of at least {SHORTEST_KEY} bytes; make one with: "
+    "python3 -c \"import base64, secrets; print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\""
+)
+
+
+def signing_key(secret: str) -> bytes | None:
+    """The bytes that a Standard Webhooks secret stands for, with or without its prefix; None when it is none."""
+    text = secret.strip().removeprefix(PREFIX)
+    try:
+        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if len(key) >= SHORTEST_KEY else None
+
+
+class CannotUnseal(Exception):
+    """Decryption failed: another key, another place or a changed byte. Never says which."""
+
+    def __init__(self) -> None:
+        super().__init__("a sealed value cannot be opened")
+
+
+class NotForHost(Exception):
+    """A secret may not be sent to this host. Carries its name and the hosts that it is for."""
+
+    def __init__(self, name: str, hosts: Sequence[str]) -> None:
+        super().__init__(f"the secret {name} is not for this host")
+        self.name = name
+        self.hosts = hosts
+
+
+class Vault(Protocol):
+    """Encrypts and digests with the current master key; decrypts and recognises with every known one."""
+
+    @property
+    def current(self) -> str:
+        """The id of the key that encrypts and digests now."""
+        ...
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all keys, the current one first."""
+        ...
+
+    def digest(self, purpose: str, text: str) -> tuple[str, str]:
+        """(key id, keyed digest as hex) by the current key."""
+        ...
+
+    def digests(self, purpose: str, text: str) -> list[tuple[str, str]]:
+        """The same by every key, the current one first."""
+        ...
+
+    def seal(self, plain: bytes, *aad: str) -> tuple[str, bytes]:
+        """(key id, ciphertext); decrypts only with the same `aad`."""
+        ...
+
+    def open(self, key_id: str, sealed: bytes, *aad: str) -> bytes:
+        """The plaintext; `CannotUnseal` when anything does not match."""
+        ...

@@ -1,1 +1,0 @@
-"""Articles, items and batches: states and rules, without I/O."""

@@ -1,1 +1,0 @@
-"""The filter language: tokens, terms and keys, and the results of counting."""

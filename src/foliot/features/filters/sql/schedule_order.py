@@ -1,0 +1,196 @@
+"""Schedules in an order, page by page (keyset pagination).
+
+An order is a sequence of segments, each of which an index can read: `urgency` lists the failing schedules by when they
+failed, then those that missed an instant, and so on. A cursor names the segment, and the last row's value and id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    and_,
+    cast,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+)
+
+from foliot.core.errors import Invalid
+from foliot.db.columns import Moment, key
+from foliot.db.transaction import Statements
+from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.schedule_sort import ScheduleSort, SortKey
+from foliot.engine.model.views import PageRequest
+from foliot.engine.sql.schedules import schedule_of
+from foliot.engine.sql.tables import runs, schedule_stats, schedules
+from foliot.features.filters.model import FilterQuery
+from foliot.features.filters.sql.schedules import alive, conditions
+
+RECENT = timedelta(hours=24)
+"""A missed instant, or the failure of a completed schedule, is urgent for so long."""
+OVERDUE = timedelta(seconds=60)
+"""An instant is late after this."""
+NAMED = 40
+"""Characters of a name that it is sorted by; schedules whose names begin alike follow by id."""
+
+Condition = ColumnElement[bool]
+_BESIDE = schedules.outerjoin(schedule_stats, schedule_stats.c.schedule_id == schedules.c.id)
+_FROM_STATS = schedule_stats.join(schedules, schedule_stats.c.schedule_id == schedules.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Schedules that meet a condition, by a value, or, without one, newest first."""
+
+    where: Sequence[Condition] = ()
+    by: ColumnElement[Any] | None = None
+    down: bool = False
+    source: FromClause = schedules
+
+    def after(self, value: str, schedule_id: str) -> Condition:
+        """Behind the row with this value and id."""
+        if self.by is None:
+            return schedules.c.id < schedule_id
+        last = literal(_read(self.by, value), self.by.type)
+        beyond = self.by < last if self.down else self.by > last
+        return or_(beyond, and_(self.by == last, schedules.c.id > schedule_id))
+
+    def order(self) -> list[ColumnElement[Any]]:
+        if self.by is None:
+            return [schedules.c.id.desc()]
+        return [self.by.desc() if self.down else self.by.asc(), schedules.c.id]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a page ended: the segment, when the list was begun, and the last row."""
+
+    segment: int
+    now: datetime
+    schedule_id: str
+    value: str
+
+    def write(self) -> str:
+        return f"{self.segment}~{int(self.now.timestamp() * 1000)}~{self.schedule_id}~{self.value}"
+
+    @classmethod
+    def read(cls, text: str) -> _Place:
+        try:
+            segment, now, schedule_id, value = text.split("~", 3)
+            return cls(int(segment), datetime.fromtimestamp(int(now) / 1000, UTC), schedule_id, value)
+        except ValueError:
+            raise Invalid("cursor", "is a next_cursor of this list in another order", got=text) from None
+
+
+@dataclass(frozen=True, slots=True)
+class SqlScheduleOrder(Statements):
+    """Lists of schedules in an order."""
+
+    async def page(
+        self, tenant_id: str, query: FilterQuery, sort: ScheduleSort, page: PageRequest, now: datetime
+    ) -> list[tuple[Schedule, str]]:
+        """A page of those that match; each schedule with the cursor of what follows it."""
+        place = None if page.cursor is None else _Place.read(page.cursor)
+        now = now if place is None else place.now
+        every = segments(sort, now)
+        if place is not None and place.segment >= len(every):
+            raise Invalid("cursor", "is a next_cursor of this list in another order", got=page.cursor)
+        found: list[tuple[Schedule, str]] = []
+        for number in range(0 if place is None else place.segment, len(every)):
+            if len(found) == page.limit:
+                break
+            segment = every[number]
+            wanted = self._wanted(tenant_id, query, segment)
+            if place is not None and number == place.segment:
+                wanted = wanted.where(segment.after(place.value, place.schedule_id))
+            rows = await self.conn.execute(wanted.order_by(*segment.order()).limit(page.limit - len(found)))
+            found += [(schedule_of(row), _Place(number, now, row.id, _write(row.sorted_by)).write()) for row in rows]
+        return found
+
+    def _wanted(self, tenant_id: str, query: FilterQuery, segment: Segment) -> Select[Any]:
+        value = literal("") if segment.by is None else segment.by
+        # SQLite keeps no statistics, and would read all schedules of the tenant and sort them.
+        lite = self.dialect.name == "sqlite" and segment.by is not None
+        owner = func.coalesce(schedules.c.tenant_id, "") if lite else schedules.c.tenant_id
+        _, *matching = conditions(tenant_id, query)
+        wanted = select(schedules, value.label("sorted_by")).select_from(segment.source)
+        wanted = wanted.where(owner == tenant_id, *matching, *segment.where)
+        return wanted.where(schedule_stats.c.tenant_id == tenant_id) if segment.source is _FROM_STATS else wanted
+
+
+def segments(sort: ScheduleSort, now: datetime) -> list[Segment]:  # noqa: PLR0911 -- one arm for each key
+    stats = schedule_stats.c
+    match sort.key:
+        case SortKey.URGENCY:
+            return _urgency(now)
+        case SortKey.FAILING:
+            bad = stats.failing_at.is_not(None)
+            return [
+                Segment([bad], stats.failing_at, down=True, source=_FROM_STATS),
+                Segment([_no(bad)], source=_BESIDE),
+            ]
+        case SortKey.NEXT_RUN_AT:
+            return _by(schedules.c.next_at, sort.down, schedules)
+        case SortKey.LAST_RUN_AT:
+            return _by(schedules.c.last_run_at, sort.down, schedules)
+        case SortKey.DURATION:
+            return _by(stats.took_ms, sort.down, _BESIDE)
+        case SortKey.NAME:
+            # Cast for its collation: by code point, the same on every database.
+            name = cast(func.substr(func.lower(schedules.c.name), 1, NAMED), key(NAMED))
+            return [Segment((), name, sort.down)]
+        case SortKey.CREATED_AT:
+            return [Segment((), schedules.c.id, sort.down)]
+
+
+def _by(column: ColumnElement[Any], down: bool, source: FromClause) -> list[Segment]:  # noqa: FBT001 -- of one place
+    """Those with a value, then those without."""
+    return [Segment([column.is_not(None)], column, down, source), Segment([column.is_(None)], source=source)]
+
+
+def _urgency(now: datetime) -> list[Segment]:
+    """Failing, missed, late, running, soonest, and the rest: each schedule in the first that it belongs to."""
+    stats, next_at = schedule_stats.c, schedules.c.next_at
+    recent = now - RECENT
+    fails = and_(stats.failing_at.is_not(None), alive(recent))
+    misses = and_(stats.missed_at >= recent, schedules.c.status == ScheduleStatus.ACTIVE)
+    late = and_(next_at.is_not(None), next_at < now - OVERDUE)
+    calm = [_no(fails), _no(misses)]
+    open_ = select(runs.c.open_of).where(runs.c.open_of.is_not(None))
+    idle = ~select(runs.c.id).where(runs.c.open_of == schedules.c.id).exists()
+    return [
+        Segment([fails], stats.failing_at, down=True, source=_FROM_STATS),
+        Segment([misses, _no(fails)], stats.missed_at, down=True, source=_FROM_STATS),
+        Segment([late, *calm], next_at, source=_BESIDE),
+        Segment([schedules.c.id.in_(open_), next_at >= now - OVERDUE, *calm], next_at, source=_BESIDE),
+        Segment([schedules.c.id.in_(open_), next_at.is_(None), *calm], source=_BESIDE),
+        Segment([next_at.is_not(None), next_at >= now - OVERDUE, idle, *calm], next_at, source=_BESIDE),
+        Segment([next_at.is_(None), idle, *calm], source=_BESIDE),
+    ]
+
+
+def _no(condition: Condition) -> Condition:
+    return not_(func.coalesce(condition, false()))
+
+
+def _write(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _read(by: ColumnElement[Any], value: str) -> Any:
+    try:
+        if isinstance(by.type, Moment):
+            return datetime.fromisoformat(value)
+        return int(value) if by.type.python_type is int else value
+    except ValueError:
+        raise Invalid("cursor", "is a next_cursor of this list in another order", got=value) from None

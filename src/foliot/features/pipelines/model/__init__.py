@@ -1,1 +1,0 @@
-"""Definitions of pipelines, contents of their file, and ports of their steps; without I/O."""

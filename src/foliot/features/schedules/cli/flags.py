@@ -1,0 +1,84 @@
+"""Flags that describe a schedule, and the fields of its document that they set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from foliot.terminal.flag_values import duration, json_or_file, usage
+
+Cron = Annotated[str | None, typer.Option(help="A cron expression: 5 fields, 6 with seconds first, or @daily.")]
+Every = Annotated[str | None, typer.Option(help="An interval: 30s, 15m, 4h, 1h30m.")]
+At = Annotated[str | None, typer.Option(help="A single time, with its offset: 2027-01-01T09:00:00Z.")]
+Timezone = Annotated[str | None, typer.Option(help="Time zone of the trigger, such as Europe/Stockholm.")]
+Url = Annotated[str | None, typer.Option(help="URL of the webhook.")]
+Method = Annotated[str | None, typer.Option(help="HTTP method of the webhook.", show_default=False)]
+Header = Annotated[list[str] | None, typer.Option(help="A header, 'Name: value'; may be repeated.")]
+Body = Annotated[str | None, typer.Option(help="Body of the webhook: JSON, or @FILE.")]
+Overlap = Annotated[
+    str | None,
+    typer.Option(help="While a run is open: skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all."),
+]
+Catchup = Annotated[str | None, typer.Option(help="After an outage: none, latest or all.")]
+Retries = Annotated[int | None, typer.Option(help="How often a failed run is retried.")]
+Queue = Annotated[str | None, typer.Option(help="The queue of its runs.")]
+Urgency = Annotated[int | None, typer.Option("--priority", help="1 (most urgent) to 10.")]
+Timeout = Annotated[str | None, typer.Option(help="How long an attempt may take: 30s, 5m.")]
+Jitter = Annotated[str | None, typer.Option(help="Spread the starts over this long: 30s.")]
+StartAt = Annotated[
+    str | None, typer.Option(help="Nothing before this time; an interval counts from it: 2027-01-01T09:00:00Z.")
+]
+Tag = Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")]
+Description = Annotated[str | None, typer.Option(help="What it is for.")]
+
+
+def trigger(cron: str | None, every: str | None, at: str | None, timezone: str | None) -> dict[str, Any]:
+    """The trigger; empty when no flag gives one."""
+    given = [flag for flag, value in (("--cron", cron), ("--every", every), ("--at", at)) if value is not None]
+    if len(given) > 1:
+        raise usage(f"{' and '.join(given)} exclude each other: a schedule has one trigger")
+    zone = {"timezone": timezone} if timezone is not None else {}
+    if cron is not None:
+        return {"type": "cron", "cron_expr": cron, **zone}
+    if every is not None:
+        return {"type": "interval", "interval_seconds": duration("--every", every), **zone}
+    if at is not None:
+        return {"type": "oneoff", "run_at": at, **zone}
+    return zone
+
+
+def request(url: str | None, method: str | None, headers: Sequence[str], body: str | None) -> dict[str, Any]:
+    """The request that a webhook sends; empty when no flag describes it."""
+    fields: dict[str, Any] = {}
+    if url is not None:
+        fields["url"] = url
+    if method is not None:
+        fields["method"] = method.upper()
+    if headers:
+        fields["headers"] = dict(_header(text) for text in headers)
+    if body is not None:
+        fields["body"] = json_or_file("--body", body)
+    return fields
+
+
+def settings(
+    *, catchup: str | None, retries: int | None, timeout: str | None, jitter: str | None, **plain: Any
+) -> dict[str, Any]:
+    """The other fields; those without a flag are left out."""
+    fields = {
+        **plain,
+        "catchup": None if catchup is None else {"mode": catchup},
+        "retry_policy": None if retries is None else {"max_retries": retries},
+        "timeout_seconds": None if timeout is None else duration("--timeout", timeout),
+        "jitter_seconds": None if jitter is None else duration("--jitter", jitter),
+    }
+    return {name: value for name, value in fields.items() if value is not None and value != []}
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise usage(f"--header: must be 'Name: value', got {text!r}")
+    return name.strip(), value.strip()

@@ -1,0 +1,90 @@
+"""Opens TCP connections to addresses that the SSRF guard has checked: for SMTP and for the egress proxy."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from foliot.core.egress import EgressRefused
+from foliot.core.errors import Invalid
+from foliot.net.addresses import Address
+from foliot.net.failures import Unreachable
+from foliot.net.guard import EgressGuard, Resolve
+from foliot.net.resolver import Lookups
+from foliot.net.url import UrlTarget
+
+CONNECT = timedelta(seconds=10)
+_QUIET = timedelta(milliseconds=250)
+"""Minimum time before a target is reported unreachable, as for HTTP requests: refusals must not map a network."""
+_ADDRESSES_TRIED = 4
+
+
+@dataclass(kw_only=True, eq=False)
+class TcpEgress:
+    """Connects to checked addresses only; the caller speaks its protocol over the socket."""
+
+    guard: EgressGuard
+    connect: timedelta = CONNECT
+    """Timeout of the name lookup and the connection together."""
+    resolve: Resolve | None = None
+    """Replaces the system's resolver."""
+    _lookups: Lookups | None = field(default=None, init=False, repr=False)
+
+    def check(self, host: str, port: int) -> UrlTarget:
+        """`Invalid` when no connection to this host and port could ever be allowed; looks up no names."""
+        return self.guard.admit(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/")
+
+    async def open(self, host: str, port: int, tenant_id: str) -> socket.socket:
+        """A connected socket; `EgressRefused` or `Unreachable` as for HTTP requests."""
+        try:
+            target = self.check(host, port)
+        except Invalid as refusal:
+            raise EgressRefused(f"The target {refusal.message}.") from None
+        limits = await self.guard.limits_of(tenant_id, target)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(self.connect.total_seconds()):
+                addresses = await self.guard.addresses(target, tenant_id, limits, self.resolve or self._look_up)
+                return await _first(addresses[:_ADDRESSES_TRIED], port, self.connect.total_seconds())
+        except (TimeoutError, OSError, Unreachable):
+            if not self.guard.rules.loopback:
+                await asyncio.sleep(began + min(_QUIET, self.connect).total_seconds() - loop.time())
+            raise Unreachable from None
+
+    async def _look_up(self, host: str, tenant_id: str) -> list[str]:
+        if self._lookups is None:
+            self._lookups = Lookups()
+        return list(await self._lookups.addresses(host, tenant_id))
+
+    def close(self) -> None:
+        """Ends the threads of the resolver; open sockets belong to their callers."""
+        if self._lookups is not None:
+            self._lookups.close()
+        self._lookups = None
+
+
+async def _first(addresses: list[Address], port: int, seconds: float) -> socket.socket:
+    """The first address that accepts a connection; each but the last gets half of the remaining time."""
+    for address in addresses[:-1]:
+        seconds /= 2
+        try:
+            async with asyncio.timeout(seconds):
+                return await _connected(address, port)
+        except (TimeoutError, OSError):
+            continue
+    return await _connected(addresses[-1], port)
+
+
+async def _connected(address: Address, port: int) -> socket.socket:
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.settimeout(0)
+    try:
+        await asyncio.get_running_loop().sock_connect(sock, (str(address), port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock

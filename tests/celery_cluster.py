@@ -23,7 +23,7 @@ from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests import databases
 from tests.brokers import TestBroker
 from tests.givens import ask, request, run_of

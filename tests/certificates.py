@@ -25,3 +25,23 @@ def self_signed(path: Path) -> Path:
     )
     path.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + private)
     return path
+
+
+def signed(folder: Path, name: str, *, ends: timedelta) -> tuple[Path, Path]:
+    """An authority, and a certificate for a name with its key that it has signed; `ends` counts from now."""
+    now = datetime.now(UTC)  # noqa: TID251 -- the library that checks it asks the system's clock
+    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    authority = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
+    begins = now - timedelta(days=30)
+    root = x509.CertificateBuilder(authority, authority, authority_key.public_key(), x509.random_serial_number())
+    root = root.not_valid_before(begins).not_valid_after(now + timedelta(days=30))
+    root = root.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    leaf = x509.CertificateBuilder(authority, subject, key.public_key(), x509.random_serial_number())
+    leaf = leaf.not_valid_before(begins).not_valid_after(now + ends)
+    leaf = leaf.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+    pem = serialization.Encoding.PEM
+    (folder / "authority.pem").write_bytes(root.sign(authority_key, hashes.SHA256()).public_bytes(pem))
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "chain.pem").write_bytes(leaf.sign(authority_key, hashes.SHA256()).public_bytes(pem) + private)
+    return folder / "authority.pem", folder / "chain.pem"

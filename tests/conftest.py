@@ -35,6 +35,22 @@ for renderer in structlog.get_config()["processors"]:
 # The command line is the same for every test, and takes a tenth of a second to make.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
+SLOW = (
+    "acceptance", "browser", "cluster", "mutants", "scrapy", "seeds",
+    "app/test_embed.py", "cli/test_cli_backups.py", "core/time/test_trigger_oracle.py", "db/test_durability.py",
+    "engine/sql/test_run_life.py", "engine/test_fairness.py", "engine/test_guarantees.py",
+    "engine/test_hanging_targets.py", "engine/test_log_floods.py", "engine/test_parked.py",
+    "features/articles/test_fetcher.py", "features/articles/test_mongo.py", "features/articles/test_scraper.py",
+    "features/crawls/test_deploy.py", "features/crawls/test_scrapyd_server.py",
+    "features/discord/test_discord_commands.py", "features/grpc_calls/test_grpc_call.py",
+    "features/ledger/test_cli_audit.py", "features/pipelines/test_pipelines_file_watch.py",
+    "net/test_address_zoo.py", "net/test_decompression_bombs.py", "pages/test_article_library.py",
+    "pages/test_hostile_pages.py", "repository/test_nursery.py", "repository/test_services.py",
+    "servers/grpc/test_access.py", "servers/http/test_body_fuzz.py", "servers/http/test_openapi_fuzz.py",
+    "servers/test_access_matrix.py",
+)  # fmt: skip
+"""What starts processes, waits for real time or tries very many cases: `make test-fast` leaves it out."""
+
 Session = Callable[[str, str], URL]
 Emptied = Callable[[str], str]
 
@@ -154,6 +170,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[services.SHARED] = directory
     config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
     config.add_cleanup(services.stop_private)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    here = Path(__file__).parent
+    if here in item.path.parents and item.path.relative_to(here).as_posix().startswith(SLOW):
+        item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)

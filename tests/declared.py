@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
+
+from foliot.app.http import create_app
+from foliot.commands.use_cases import UseCases
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The OpenAPI document, made once per process; change only a copy of it."""
+    return create_app(cast("UseCases", None)).openapi()
 
 
 @cache

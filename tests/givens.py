@@ -12,6 +12,7 @@ from sqlalchemy import event, insert, select, text
 from foliot.core.ids import RUN, SCHEDULE, new_id
 from foliot.core.time.trigger import FixedInterval, Rule, Trigger
 from foliot.db.database import Database
+from foliot.db.transaction import Transaction
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import Event, EventLine
 from foliot.engine.model.ledger import LedgerEntry
@@ -20,12 +21,14 @@ from foliot.engine.model.run import Ended, Origin, RunState
 from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.settle import DueSchedule, SchedulePlan, settle
 from foliot.engine.model.views import ClaimedRun, EndingsResult, RunRequest, RunView
-from foliot.engine.sql import schedules as schedule_rows
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedule_rows import ScheduleTurn, columns_of
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs, schedules, spans, versions
+from foliot.features.filters.model import REPLAYABLE, FilterQuery, FilterTerm
+from foliot.features.filters.sql.runs import RunConditions
 from foliot.testing import StoppedClock
 
 NOON = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
@@ -78,9 +81,15 @@ def schedule(one: ScheduleSpec | None = None, *, next_at: datetime | None = NOON
     return Schedule(spec=one or spec(), next_at=next_at, **{**standing, **changes})
 
 
+async def new_version(tx: Transaction, changed: Schedule) -> None:
+    """Write an edit of a schedule."""
+    stored = await SqlSchedules(tx).stored(changed.tenant_id, [changed.id])
+    await SqlSchedules(tx).turn([ScheduleTurn(stored[changed.id], changed)])
+
+
 async def keep(store: Database, *made: Schedule) -> None:
     """Write schedules with their version and open span, however many there are."""
-    rows = [{"id": one.id, "created_at": one.created_at, **schedule_rows._columns(one)} for one in made]
+    rows = [{"id": one.id, "created_at": one.created_at, **columns_of(one)} for one in made]
     kept = ("tenant_id", "version", "spec", "action", "anchor", "created_at")
     async with store.begin() as tx:
         await tx.conn.execute(insert(schedules), rows)
@@ -215,7 +224,9 @@ def statements(store: Database) -> Iterator[list[str]]:
     engines = {store.engines.write.sync_engine, store.engines.read.sync_engine}
 
     def note(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if not statement.upper().startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT")):
+        frame = statement.upper().startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT"))
+        # A compound statement of MariaDB begins no transaction.
+        if not frame or statement.startswith("BEGIN NOT ATOMIC"):
             seen.append(" ".join(statement.split()))
 
     for engine in engines:
@@ -229,3 +240,9 @@ def statements(store: Database) -> Iterator[list[str]]:
 
 def stopped(now: datetime = NOON) -> StoppedClock:
     return StoppedClock(now)
+
+
+async def replayable(tx: Transaction, tenant_id: str, limit: int, *terms: FilterTerm) -> list[str]:
+    """The dead letters that a replay of all that match would take, oldest first."""
+    query = FilterQuery(terms).also(*REPLAYABLE)
+    return await (await RunConditions.of(tx.conn, tx.dialect, tenant_id, query, NOON)).oldest(limit)

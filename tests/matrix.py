@@ -13,9 +13,8 @@ from fastapi.routing import APIRoute
 from sqlalchemy import Table, select
 
 from foliot.app.http import create_app
-from foliot.auth.claims import Expectations
 from foliot.auth.identity import CredentialCheck
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import SingleKey, VerificationKey
 from foliot.core.access import Caller, Role, Thing, Verb, may, scope
 from foliot.core.ids import new_id
@@ -23,19 +22,24 @@ from foliot.db.database import Database
 from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import ClaimedRun, PageRequest
+from foliot.engine.sql.endings import EndingHooks
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.run_items import write_items
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.api_keys.key_cache import KeyCache
-from foliot.features.api_keys.last_use import LastUse
-from foliot.features.api_keys.tables import api_keys
+from foliot.features.alerts.endings import judge_endings
+from foliot.features.alerts.usecases.alerts import Alerts
+from foliot.features.alerts.usecases.channels import Channels
+from foliot.features.alerts.usecases.rules import AlertRules
+from foliot.features.api_keys.key_cache import KeyCache, LastUse
+from foliot.features.api_keys.sql import api_keys
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.articles.usecases import Articles
 from foliot.features.audit_log.usecases import AuditLog
-from foliot.features.bulk.usecases.bulk import Bulks, BulkView
+from foliot.features.bulk.usecases import Bulks, BulkView
 from foliot.features.crawls.usecases import Crawls
-from foliot.features.pipelines.model.definition import PipelineDefinition, StepSpec, revision_of
-from foliot.features.pipelines.model.file import StoredPipeline
+from foliot.features.monitors.model import PingKind, Signal
+from foliot.features.monitors.usecases import Monitors, Pings
+from foliot.features.pipelines.model import PipelineDefinition, StepSpec, StoredPipeline, revision_of
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -48,9 +52,12 @@ from tests.tokens import SECRET, by_secret, claims, token
 from tests.world import EVERY_MINUTE, KEYRING, URL, World
 
 OURS, THEIRS = "acme", "other"
-_ID = re.compile(r"\b(?:sch|run|key|aud|blk|art)_[0-9a-f]{32}\b")
+_ID = re.compile(r"\b(?:sch|run|key|aud|blk|art|chn|rul|alr|dlv|mon|png)_[0-9a-f]{32}\b")
 _SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER))
 _CRAWL = {"spider": "matrix", "start_urls": ["https://example.com/"]}
+_CHANNEL = {"name": "Made by the matrix", "kind": "webhook", "config": {"url": "https://example.com/matrix"}}
+_MONITOR = {"name": "Made by the matrix", "type": "interval", "interval_seconds": 60}
+_RULE = {"name": "Made by the matrix", "on": ["failed"]}
 _DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
 
 
@@ -72,6 +79,12 @@ class Things:
     bulk_id: str
     article_job_id: str
     article_id: str
+    channel_id: str
+    rule_id: str
+    alert_id: str
+    delivery_id: str
+    monitor_id: str
+    ping_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
     task: str = "greet"
@@ -85,8 +98,9 @@ class Things:
         """Names that belong to nobody."""
         first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
-        rest = (new_id("blk"), articles, new_id("art"))
-        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest, task="no_task")
+        rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
+        last = (new_id("mon"), new_id("png"))
+        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest, *last, task="no_task")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +123,17 @@ class Route:
         if "{article_id}" in self.path:
             chosen["job_id"] = things.article_job_id
         # What a route cannot do without, although its path does not name it.
-        asked = {"/api/schedules/health": f"?ids={things.schedule_id}"}.get(self.path, "")
+        asked = {
+            "/api/schedules/health": f"?ids={things.schedule_id}",
+            "/api/resolve": f"?kind=schedule&ref={things.schedule_id}",
+        }.get(self.path, "")
         return re.sub(r"{(\w+)}", lambda found: chosen.get(found[1]) or getattr(things, found[1]), self.path) + asked
 
     def body(self, things: Things) -> Any:
         """A body that the route accepts. The owner's call fails for a new route whose body is missing here."""
         return {
             "POST /api/schedules": _DRAFT,
+            "POST /api/schedules/batch": {"schedules": [_DRAFT]},
             "POST /api/schedules/preview": {"type": "cron", "cron_expr": "0 * * * *"},
             "PUT /api/schedules/{schedule_id}": _DRAFT,
             "PATCH /api/schedules/{schedule_id}": {"name": "Renamed"},
@@ -132,6 +150,14 @@ class Route:
             "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
             "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
             "POST /api/tasks/{task}/run": {"parameters": {"name": "matrix"}},
+            "POST /api/channels": {**_CHANNEL, "name": new_id("channel")},
+            "PATCH /api/channels/{channel_id}": {"name": "Renamed"},
+            "POST /api/alert-rules": {**_RULE, "name": new_id("rule")},
+            "POST /api/alert-rules/preview": _RULE,
+            "PATCH /api/alert-rules/{rule_id}": {"severity": "critical"},
+            "POST /api/alerts/{alert_id}/snooze": {"for": "1h"},
+            "POST /api/monitors": {**_MONITOR, "name": new_id("monitor")},
+            "PATCH /api/monitors/{monitor_id}": {"grace_seconds": 60},
         }.get(str(self))
 
     @property
@@ -259,6 +285,10 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         world.clock.advance(60)
         await world.tick()
     waiting, ended, letter = (run.id for run in await cases[Runs].list(admin, PageRequest(3)))
+    world.store.caches[EndingHooks] = EndingHooks(judge_endings)
+    rule = await cases[AlertRules].create(admin, {"name": f"rule of {tenant_id}", "on": ["failed"]})
+    channel = {**_CHANNEL, "name": f"channel of {tenant_id}"}
+    channel_id = (await cases[Channels].create(admin, channel)).channel.id
     await world.end(ended, RunState.SUCCESS)
     await world.end(letter, RunState.DEAD_LETTER, {"code": "http_500", "message": f"no, says {tenant_id}"})
     key = await cases[KeysCases].create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
@@ -269,6 +299,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     jobs = [await _crawl(world, admin, depth) for depth in range(2)]
     await world.finish(jobs[1])
     article_job_id, article_id = await _article(world, admin)
+    monitor_id, ping_id = await _monitor(world, admin)
     return Things(
         schedule.id,
         waiting,
@@ -285,8 +316,22 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         entry_id=await _edit(world, admin, schedule.id),
         article_job_id=article_job_id,
         article_id=article_id,
+        channel_id=channel_id,
+        rule_id=rule.id,
+        alert_id=(await cases[Alerts].list(admin, (), PageRequest(1)))[0].alert.id,
+        delivery_id=(await cases[Channels].test(admin, channel_id)).id,
+        monitor_id=monitor_id,
+        ping_id=ping_id,
         pipeline=await _pipeline(world, tenant_id),
     )
+
+
+async def _monitor(world: World, admin: Caller) -> tuple[str, str]:
+    """A monitor that was pinged once."""
+    made = await world.cases[Monitors].create(admin, {**_MONITOR, "name": f"monitor of {admin.tenant_id}"})
+    await world.cases[Pings].receive(made.key or "", Signal(PingKind.SUCCESS, "GET"))
+    (ping,) = await world.cases[Monitors].pings(admin, made.monitor.id, PageRequest(1))
+    return made.monitor.id, ping.id
 
 
 async def _article(world: World, admin: Caller) -> tuple[str, str]:

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 NEEDED: dict[str, tuple[str, ...]] = {
+    "alert:read": (
+        "GET /api/alerts",
+        "GET /api/alerts/counts",
+        "GET /api/alerts/{alert_id}",
+    ),
+    "alert:write": (
+        "POST /api/alerts/{alert_id}/ack",
+        "POST /api/alerts/{alert_id}/resolve",
+        "POST /api/alerts/{alert_id}/snooze",
+    ),
+    "alert_rule:read": (
+        "GET /api/alert-rules",
+        "GET /api/alert-rules/{rule_id}",
+        "POST /api/alert-rules/preview",
+    ),
+    "alert_rule:write": (
+        "POST /api/alert-rules",
+        "PATCH /api/alert-rules/{rule_id}",
+        "DELETE /api/alert-rules/{rule_id}",
+    ),
     "article:run": ("POST /jobs/submit",),
     "bulk:read": (
         "GET /api/bulk",
@@ -14,6 +34,17 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/bulk/{bulk_id}/resume",
         "POST /api/bulk/{bulk_id}/stop",
         "POST /api/schedules/{schedule_id}/backfill",
+    ),
+    "channel:read": (
+        "GET /api/channels",
+        "GET /api/channels/{channel_id}",
+        "GET /api/deliveries/{delivery_id}",
+    ),
+    "channel:write": (
+        "POST /api/channels",
+        "PATCH /api/channels/{channel_id}",
+        "DELETE /api/channels/{channel_id}",
+        "POST /api/channels/{channel_id}/test",
     ),
     "crawl:run": ("POST /crawl",),
     "dead_letter:read": (
@@ -42,6 +73,19 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "key:write": (
         "POST /api/keys",
         "DELETE /api/keys/{key_id}",
+    ),
+    "monitor:read": (
+        "GET /api/monitors",
+        "GET /api/monitors/{monitor_id}",
+        "GET /api/monitors/{monitor_id}/pings",
+        "GET /api/monitors/{monitor_id}/pings/{ping_id}",
+    ),
+    "monitor:write": (
+        "POST /api/monitors",
+        "PATCH /api/monitors/{monitor_id}",
+        "DELETE /api/monitors/{monitor_id}",
+        "POST /api/monitors/{monitor_id}/pause",
+        "POST /api/monitors/{monitor_id}/resume",
     ),
     "queue:read": ("GET /api/queues",),
     "queue:write": (
@@ -84,6 +128,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/pipelines/{pipeline}",
         "GET /api/presets",
         "GET /api/presets/{preset}",
+        "GET /api/resolve",
         "GET /api/schedules",
         "GET /api/schedules/count",
         "GET /api/schedules/export",
@@ -105,6 +150,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/presets/{preset}/load",
         "POST /api/presets/{preset}/unload",
         "POST /api/schedules",
+        "POST /api/schedules/batch",
         "POST /api/schedules/realign",
         "DELETE /api/schedules/{schedule_id}",
         "PATCH /api/schedules/{schedule_id}",

@@ -14,7 +14,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from foliot.app.use_cases import use_cases
-from foliot.auth.identity_port import Identity
+from foliot.auth.identity import Identity
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
@@ -25,7 +25,7 @@ from foliot.proto import scheduler_service_pb2 as pb
 from foliot.proto.scheduler_service_pb2_grpc import SchedulerServiceStub
 from foliot.servers.grpc.server import GrpcServer, ListenAddress
 from foliot.testing import GivenActions, StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.world import KEYRING, Webhook, World
 
 if TYPE_CHECKING:

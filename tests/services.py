@@ -1,8 +1,10 @@
 """Finds, or starts, the database servers the suite needs.
 
 In this order: the server a variable names, the one on the standard port, a private one from installed binaries, a
-private one from a wheel. A private server is started once per run, whoever asks first, and shared by every process of
-the run; `stop_private` ends it. Whatever is found, only databases named `foliot_test_…` are made and dropped there.
+private one from a wheel. With `FOLIOT_TEST_PRIVATE=1`, as `make test` says, private ones come before the standard port:
+their data lies in memory, and no other program uses their connections. A private server is started once per run,
+whoever asks first, and shared by every process of the run; `stop_private` ends it. Whatever is found, only databases
+named `foliot_test_…` are made and dropped there.
 """
 
 from __future__ import annotations
@@ -36,7 +38,17 @@ T = TypeVar("T")
 SHARED = "FOLIOT_TEST_SERVICES_DIR"
 """Names the directory in which the processes of one run tell each other about private servers."""
 
+PRIVATE = "FOLIOT_TEST_PRIVATE"
+"""Set to 1, a private server is preferred to the one on the standard port."""
+
 START_SECONDS = 40
+
+MEMORY = Path("/dev/shm")
+ROOM = 2 * 1024**3
+"""Bytes that memory must have free for the data of a server."""
+
+MOST_CONNECTIONS = 400
+"""Each process of the suite, and each it starts, has a pool of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +119,9 @@ def find(kind: Kind) -> URL:
         url = make_url(named)
         wait_for(databases.ping(url))
         return url
+    if os.environ.get(PRIVATE) == "1":
+        with contextlib.suppress(Missing):
+            return private(kind)
     for address in kind.usual:
         url = make_url(address)
         if answers(url):
@@ -188,14 +203,16 @@ def postgresql_from_wheel() -> dict[str, Any] | None:
 
 def postgresql_from(binaries: Path) -> dict[str, Any] | None:
     """Run these binaries; as root, as somebody else, for PostgreSQL refuses root."""
-    home = Path(tempfile.mkdtemp(prefix="foliot-postgresql-"))
+    home = home_of("postgresql")
     user = unprivileged("postgres", "nobody")
     if user is not None:
         os.chown(home, user.pw_uid, user.pw_gid)
     data, port = home / "data", free_port()
     init = [binaries / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync"]
     # A test server may lose its data with the power: fsync only costs time here.
-    serve = [binaries / "postgres", "-D", data, "-p", str(port), "-k", home, "-h", "127.0.0.1", "-c", "fsync=off"]
+    settings = {"fsync": "off", "full_page_writes": "off", "max_connections": MOST_CONNECTIONS}
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    serve = [binaries / "postgres", "-D", data, "-p", str(port), "-k", home, "-h", "127.0.0.1", *options]
     url = f"postgresql+asyncpg://postgres@127.0.0.1:{port}/postgres"
     return started(home, init=init, serve=serve, url=url, user=user)
 
@@ -208,13 +225,16 @@ def mariadb_from_package() -> dict[str, Any] | None:
     )
     if installer is None or server is None:
         return None
-    home = Path(tempfile.mkdtemp(prefix="foliot-mariadb-"))
+    home = home_of("mariadb")
     data, port = home / "data", free_port()
     # As root the server insists on being told so; as anybody else the option is refused.
     user = [f"--user={pwd.getpwuid(0).pw_name}"] if os.geteuid() == 0 else []
     where = ["--no-defaults", f"--datadir={data}", *user]
     init = [installer, *where, "--auth-root-authentication-method=normal", "--skip-test-db"]
-    quick = ["--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"]
+    quick = [
+        "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-flush-method=fsync", "--skip-log-bin",
+        f"--max-connections={MOST_CONNECTIONS}",
+    ]  # fmt: skip
     serve = [server, *where, f"--port={port}", "--bind-address=127.0.0.1", f"--socket={home / 'socket'}", *quick]
     return started(home, init=init, serve=serve, url=f"mysql+asyncmy://root@127.0.0.1:{port}/", user=None)
 
@@ -223,6 +243,12 @@ STARTERS: dict[str, tuple[Callable[[], dict[str, Any] | None], ...]] = {
     "postgresql": (postgresql_from_package, postgresql_from_wheel),
     "mariadb": (mariadb_from_package,),
 }
+
+
+def home_of(name: str) -> Path:
+    """A new directory for the data of a server: in memory, where there is enough."""
+    roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    return Path(tempfile.mkdtemp(prefix=f"foliot-{name}-", dir=MEMORY if roomy else None))
 
 
 def started(

@@ -16,8 +16,8 @@ from foliot.db.database import Database
 from foliot.features.health.model import JsonService, Probe
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
-from foliot.features.tasks.loader import tasks_in
 from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.wiring import tasks_in
 
 
 class NoPool:

@@ -23,11 +23,11 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.features.articles.config import read_config as read_articles
 from foliot.features.crawls.action.config import read_config as read_crawl
-from foliot.features.presets.documents import all_presets
+from foliot.features.presets.model import all_presets
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.webhooks.config import read_config
 from foliot.testing import StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.taskbook import catalogue, greet, run_task
 
 KEYRING = Keyring.of(["a master key that only tests know"])

@@ -65,7 +65,7 @@ def test_it_refuses_in_one_line_what_would_leave_the_door_open(
 
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.startswith("foliot: ")
+    assert line.startswith("error: ")
     assert all(name in line for name in named), line
     assert not any(secret in line for secret in (SECRET, METRICS, "password123", "guest:guest@"))
 
@@ -94,7 +94,7 @@ def test_the_command_line_shows_its_token_and_explains_a_refusal(house: House) -
 
     refused = house.run("schedule", "list")
     assert refused.returncode == 4
-    assert "(401)" in refused.stderr
+    assert refused.stderr.startswith("error: a valid token or API key is required")
     assert "FOLIOT_TOKEN" in refused.stderr
 
     house.environ["FOLIOT_TOKEN"] = made(house, "--tenant", "acme", "--user", "ada", "--role", "operator")

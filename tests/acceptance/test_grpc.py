@@ -202,7 +202,7 @@ def test_a_port_that_was_chosen_and_is_taken_stops_the_start(house: House, taken
 
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"foliot: port {taken} of 127.0.0.1 is taken by another program")
+    assert line.startswith(f"error: port {taken} of 127.0.0.1 is taken by another program")
     assert line.endswith("(--grpc-port, FOLIOT_GRPC_PORT)")
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from foliot.auth.keyfile import NAME, BadKeyFile, key_of
-from foliot.auth.keyring import Keyring, derived
-from foliot.auth.lazy_keyring import keyring_of
-from foliot.core.vault import CannotUnseal, Vault
+from foliot.auth.keyring import NAME, BadKeyFile, Keyring, derived, key_of, keyring_of
+from foliot.core.secrets import CannotUnseal, Vault
 
 OLD, NEW, OTHER = "old-" * 8, "new-" * 8, "other-master-key-of-32-characters"
 PLACE = ("acme", "TOKEN", "1")

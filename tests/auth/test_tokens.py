@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from foliot.auth.claims import LEEWAY, Expectations
 from foliot.auth.identity import CredentialCheck
-from foliot.auth.jwks import AGAIN, PERIOD, Jwks
-from foliot.auth.token_issuer import Signer, private_key
-from foliot.auth.tokens import FRESH, REMEMBERED, Tokens
+from foliot.auth.tokens import FRESH, LEEWAY, REMEMBERED, Expectations, Signer, Tokens, private_key
 from foliot.auth.verification_keys import (
+    AGAIN,
+    PERIOD,
     BadKeys,
+    Jwks,
     KeySet,
     SingleKey,
     VerificationKey,

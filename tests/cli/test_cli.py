@@ -22,7 +22,8 @@ from foliot.cli import process
 from foliot.cli.root import COMMANDS, app
 from foliot.core.errors import Conflict
 from foliot.db.file_lock import only_one
-from foliot.terminal.output import EXIT_CODES, Exit, count, moment, print_json, printable
+from foliot.terminal.output import EXIT_CODES, Exit, count, print_json, printable
+from foliot.terminal.times import moment
 from tests.cli.cli_server import Answered, Script, invoke
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
@@ -153,7 +154,7 @@ def test_a_file_of_pipelines_that_the_command_names_must_be_there(tmp_path: Path
     done = invoke("up", "--home", str(tmp_path / "home"), "--port", "0", "--pipelines", str(file))
 
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"foliot: --pipelines: {file} cannot be read (")
+    assert done.err.startswith(f"error: --pipelines: {file} cannot be read (")
     assert len(done.err.splitlines()) == 1
     assert not (tmp_path / "home").exists(), "nothing has begun"
 
@@ -273,10 +274,21 @@ def test_a_command_names_the_variables_that_steer_it() -> None:
             "pipeline",
             "demo",
             "endpoints",
+            "open",
+            "alert",
+            "channel",
+            "monitor",
+            "ping",
         )
         here = ("foliot secret rekey", "foliot pipeline check", "foliot pipeline run")
         remote = asked or (path.split()[1] in (*spoken, *looks, "crawl", "articles") and path not in here)
-        if path in (own := {"foliot crawl deploy": "SCRAPYD_URL", "foliot token": "FOLIOT_JWT_SECRET"}):
+        if path in (
+            own := {
+                "foliot crawl deploy": "SCRAPYD_URL",
+                "foliot token": "FOLIOT_JWT_SECRET",
+                "foliot listen": "FOLIOT_WEBHOOK_SECRET",
+            }
+        ):
             assert own[path] in shown
             continue
         for key in ("FOLIOT_URL", "FOLIOT_TOKEN", "FOLIOT_PORT") if remote else ("DATABASE_URL", "FOLIOT_HOME"):
@@ -453,7 +465,7 @@ def test_check_lists_errors_first_and_exits_1(bare: Foliot, monkeypatch: pytest.
         ("error", "FOLIOT_PORT"),
         ("warning", "CELERY_RESULT_BACKEND"),
     ]
-    assert "accepted but not used in this version" in found["findings"][1]["message"]
+    assert "accepted but not used by a server" in found["findings"][1]["message"]
     assert "hunter2" not in answered.out
 
 

@@ -27,8 +27,9 @@ MODULES = [path for path in SOURCE.rglob("*.py") if {"cli", "terminal"} & {*path
 DIRECT = {
     "up", "api", "scheduler", "worker", "grpc", "discord", "migrate", "check", "token", "backup", "restore",
     "audit", "audit verify", "ledger verify", "secret rekey", "crawl deploy", "pipeline check", "pipeline run",
+    "listen",
 }  # fmt: skip
-"""Those that use the settings of this machine; all others ask a server."""
+"""Those that use the settings of this machine, or listen on it; all others ask a server."""
 
 
 def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:

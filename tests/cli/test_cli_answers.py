@@ -82,10 +82,39 @@ def test_a_refusal_says_what_field_by_field_and_a_hint(run: Foliot, server: Scri
 
     assert answered.code == 4
     assert answered.err.splitlines() == [
-        "foliot: The request is invalid (422)",
-        'foliot:   cron_expr: has 4 fields, needs 5, got "* * * *"',
-        "foliot:   hint: see /docs",
+        "error: invalid cron expression",
+        '  cron_expr: has 4 fields, needs 5, got "* * * *"',
+        "  hint: see /docs",
     ]
+
+    for_programs = run("schedule", "create", "x", "--cron", "* * * *", "--url", "https://e.com", "--json")
+
+    assert (for_programs.code, for_programs.out) == (4, "")
+    assert json.loads(for_programs.err) == {
+        "error": {
+            "message": "invalid cron expression",
+            "exit_code": 4,
+            "status": 422,
+            **{name: problem[name] for name in ("code", "detail", "errors", "hint")},
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("errors", "first"),
+    [
+        ([{"field": "name", "message": "is required"}], "error: missing name"),
+        ([{"field": "action.url", "message": "must be a URL", "got": "x"}], "error: invalid URL"),
+        ([{"field": "queue", "message": "a"}, {"field": "name", "message": "b"}], "error: invalid request: 2 fields"),
+        ([{"field": "", "message": "must be an object"}], "error: invalid request"),
+    ],
+)
+def test_the_first_line_of_an_error_names_what_is_wrong(
+    run: Foliot, server: Script, errors: list[dict[str, Any]], first: str
+) -> None:
+    server.will("GET", "/api/runs", (422, {"title": "The request is invalid", "status": 422, "errors": errors}))
+
+    assert run("run", "list").err.splitlines()[0] == first
 
 
 @pytest.mark.parametrize(
@@ -175,16 +204,6 @@ def test_the_token_goes_into_the_header_and_nowhere_else(
     assert headers["authorization"] == "Bearer t0ken"
     assert "t0ken" not in path + answered.out + answered.err
     assert "hint: set FOLIOT_TOKEN" in answered.err
-
-
-@pytest.mark.parametrize(("typed", "hinted"), [("hello", True), ("sch_gone", False)])
-def test_a_name_in_place_of_an_id_is_told_where_ids_are(run: Foliot, server: Script, typed: str, hinted: bool) -> None:
-    server.will("GET", f"/api/schedules/{typed}", (404, {"detail": f"no schedule '{typed}'"}))
-
-    answered = run("schedule", "show", typed)
-
-    assert answered.code == 3
-    assert ("foliot schedule list --search" in answered.err) is hinted
 
 
 def test_a_list_of_runs_says_whose_they_are(run: Foliot, server: Script) -> None:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from foliot.auth.claims import Expectations
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import VerificationKeys, hs256, key_file
 from foliot.cli.root import app
 from foliot.core.access import Role

@@ -24,7 +24,7 @@ from foliot.engine.model.run import Outcome
 from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.testing import GivenActions
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 DIED = 9
 IDLE = 3.0

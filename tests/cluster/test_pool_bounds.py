@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from foliot.cluster import machine, page_reader
+from foliot.cluster.machine import PLACE, PYTHON, ChildLimits, environment
 from foliot.cluster.pool_port import PoolCall, ProcessDied
-from foliot.cluster.process_pool import Child, ProcessPool
-from foliot.cluster.reader_pool import reader_pool
-from foliot.cluster.resource_limits import PLACE, PYTHON, ChildLimits, environment
+from foliot.cluster.process_pool import Child, ProcessPool, reader_pool
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.features.tasks.wiring import task_bounds

@@ -24,7 +24,7 @@ from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
 from foliot.features.audit_log.chain import ChainVerifier
 from foliot.features.audit_log.usecases import AuditLog
-from foliot.features.crawls.tables import crawl_requests
+from foliot.features.crawls.sql import crawl_requests
 from foliot.features.crawls.usecases import CrawlAnswer, Crawls
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store

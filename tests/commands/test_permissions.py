@@ -14,7 +14,7 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Forbidden
-from foliot.features.bulk.usecases.item_actions import BulkItemActions
+from foliot.features.bulk.usecases import BulkItemActions
 from tests.matrix import routes
 from tests.permissions import NEEDED
 from tests.world import World, open_world

@@ -23,7 +23,7 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import LEASE, NOON, SECOND, TENANT, ask, claim, finish, ready, request, row_of, sql, statements
 from tests.world import EVERY_MINUTE, OneAction
 

@@ -24,7 +24,7 @@ from foliot.engine.model.event import EventType
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.tasks.usecases import Tasks
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.taskbook import catalogue, run_task
 
 CANARIES = {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.config.database import masked
-from foliot.config.parse import SecretValue, SettingsError
+import foliot
+from foliot.config.connections import masked
+from foliot.config.parse import CLIENT, LATER, SPIDERS, SecretValue, SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.config.unknown_keys import CLIENT, LATER, unused
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 SIGNING = "whsec_" + base64.b64encode(b"k" * 32).decode()
@@ -160,7 +160,7 @@ def test_a_database_url_that_cannot_be_meant_is_refused(given: str, rule: str) -
 
 
 def test_a_missing_driver_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.config.database.find_spec", lambda _name: None)
+    monkeypatch.setattr("foliot.config.connections.find_spec", lambda _name: None)
 
     [said] = complaints({"DATABASE_URL": "postgres://h/db"})
 
@@ -295,7 +295,7 @@ def test_the_reference_names_no_setting_that_does_not_exist() -> None:
     page = REFERENCE.read_text(encoding="utf-8")
 
     known = {key for declared in Settings.declared() for key in declared.keys} | {*CLIENT}
-    known |= {key for keys in LATER for key in keys}
+    known |= {*SPIDERS, *(key for keys in LATER for key in keys)}
     assert set(re.findall(r"FOLIOT_[A-Z_]+[A-Z]", page)) <= known
 
 
@@ -304,3 +304,18 @@ def test_a_signing_secret_of_local_mode_is_refused_where_tenants_have_their_own(
 
     assert said.startswith("FOLIOT_WEBHOOK_SECRET: counts in local mode only")
     assert SIGNING not in said
+
+
+def test_what_spiders_read_is_accepted_and_said_to_be_theirs() -> None:
+    environ = {"FOLIOT_EGRESS_LOOPBACK": "1", "FOLIOT_CACHE_URL": "redis://r"}
+
+    Settings.load(environ)
+
+    assert unused(environ) == [(key, "read by spiders, in their own process") for key in environ]
+
+
+def test_every_variable_that_spiders_read_is_known() -> None:
+    folder = Path(foliot.__file__).parent / "scrapy"
+    read = {key for module in folder.glob("*.py") for key in re.findall(r'"(FOLIOT_[A-Z_]+)"', module.read_text())}
+
+    assert read - {key for declared in Settings.declared() for key in declared.keys} == set(SPIDERS)

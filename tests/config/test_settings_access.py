@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from foliot.app import build
+from foliot.config.access import default_credentials, weakness
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
-from foliot.config.weak_secrets import default_credentials, weakness
 from foliot.core.errors import Invalid
 from foliot.engine.model.node import NodeRole
 from tests.tokens import jwk, pem, private

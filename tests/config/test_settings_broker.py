@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.config.parse import SettingsError
+from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.config.unknown_keys import unused
 
 LONG = "dQw4w9-Zk3-nobody-guesses-this-0f93jf03jf0"
 

@@ -8,9 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from foliot.cli.root import app
-from foliot.config.parse import SettingsError
+from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.config.unknown_keys import unused
 from foliot.core.address_book import service_name
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.config.parse import SettingsError
+from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.config.unknown_keys import unused
 
 
 def test_modules_are_named_once_each_in_order() -> None:

@@ -9,10 +9,9 @@ from typer.testing import CliRunner
 
 from foliot.app import build
 from foliot.cli.root import app
-from foliot.config.parse import SettingsError
+from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.config.unknown_keys import unused
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.services import free_port
 
 POSTGRES = {"DATABASE_URL": "postgresql://foliot@127.0.0.1/house"}

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from foliot.core.jsonable import dumps
+from foliot.core.json_values import dumps
 
 
 class Price(BaseModel):

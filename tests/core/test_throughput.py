@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from foliot.core.throughput import MOST_QUEUES, MinuteCounter
+from foliot.core.histogram import MOST_QUEUES, MinuteCounter
 
 NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
 

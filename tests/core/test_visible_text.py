@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.core.document import Fields, read_name
+from foliot.core.document import Fields, check_prose, read_name
 from foliot.core.errors import Invalid
-from foliot.core.visible_text import check_prose
-from foliot.features.schedules.model.document import read_tags
+from foliot.features.schedules.model.request import check_tags
 
 OVERRIDE = "invoice\u202efdp.exe"
 
@@ -18,7 +17,7 @@ OVERRIDE = "invoice\u202efdp.exe"
 def test_a_name_or_tag_with_a_hidden_character_is_refused_and_says_which(bad: str) -> None:
     for read in (
         lambda: read_name(Fields.of("", {"name": f"daily{bad}report"})),
-        lambda: read_tags(Fields.of("", {"tags": ["fine", f"pr{bad}ices"]})),
+        lambda: check_tags("tags", ["fine", f"pr{bad}ices"]),
     ):
         with pytest.raises(Invalid, match=f"U\\+{ord(bad):04X}") as refused:
             read()

@@ -25,7 +25,7 @@ from foliot.features.insights.usecases.attention import Attention
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.servers.http.schema import Problem
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.world import EVERY_MINUTE, OneAction

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from foliot.db.database import Database
 from foliot.db.migrate import migrate
-from foliot.features.api_keys.tables import api_keys
+from foliot.features.api_keys.sql import api_keys
 from tests import databases
 from tests.services import wait_for
 

@@ -19,7 +19,7 @@ from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.features.audit_log.actor import audit_chaining
 from foliot.testing import GivenActions, StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import (
     stopped,
 )

@@ -15,7 +15,7 @@ from foliot.engine.model.run import Parked
 from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.testing import GivenActions
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.watched import Elsewhere
 
 PACE = EnginePace(scale=0.1, tick=0.1, retention=None)

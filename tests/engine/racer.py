@@ -25,7 +25,7 @@ from foliot.engine.ports import Action, ActionContext
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.ticker import Ticker
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 KIND = "mark"
 WIDEST = 0.006
@@ -164,16 +164,16 @@ async def _sweep(url: str, clock: FastClock) -> None:
         await asyncio.sleep(0.1)
 
 
-def claim(url: str, clock: FastClock, path: str, lease: float) -> None:
+def claim(url: str, clock: FastClock, path: str, lease: float, overstays: bool) -> None:
     """Claim what is ready, have an effect, and finish it, however late that may be."""
-    asyncio.run(_claim(url, clock, Notes.open(path), lease))
+    asyncio.run(_claim(url, clock, Notes.open(path), lease, overstays))
 
 
-async def _claim(url: str, clock: FastClock, notes: Notes, lease: float) -> None:
+async def _claim(url: str, clock: FastClock, notes: Notes, lease: float, overstays: bool) -> None:
     store = Dawdling(Database(url, pool=2))
     worker = f"racer-{os.getpid()}"
     # The third stays too long, as if frozen, and so do some of the others: their finish must come too late.
-    stays = chain([False, False, True], (random.random() < OVERSTAY for _ in count()))
+    stays = chain([False, False, overstays], (overstays and random.random() < OVERSTAY for _ in count()))
     while True:
         try:
             async with store.read() as tx:
@@ -196,13 +196,13 @@ async def _effect(
     store: Dawdling, claimed: ClaimedRun, clock: FastClock, notes: Notes, times: tuple[float, float, float]
 ) -> None:
     asked, lease, stay = times
-    fence = claimed.fence
+    fence, until = claimed.fence, asked + lease
     if time.monotonic() - asked > lease * 0.9:
         # The effect may not begin any more: somebody else will have it.
         return
-    notes.write("start", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
+    notes.write("start", fence.run_id, fence.epoch, fence.token, until, time.monotonic())
     await asyncio.sleep(stay)
-    notes.write("end", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
+    notes.write("end", fence.run_id, fence.epoch, fence.token, until, time.monotonic())
     ending = AttemptEnding(fence=fence, state=RunState.SUCCESS, outcome="success", at=clock.now(), result=fence.token)
     for _ in range(100):
         try:
@@ -214,4 +214,4 @@ async def _effect(
     else:
         return
     word = "accepted" if fence.run_id in finished.accepted else "refused"
-    notes.write(word, fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
+    notes.write(word, fence.run_id, fence.epoch, fence.token, until, time.monotonic())

@@ -21,7 +21,7 @@ from foliot.engine.model.event import LINE_LIMIT, EventLine, EventType
 from foliot.engine.model.run import Fence
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.log_chunks import pack
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import NOON, stopped
 
 CLAIMED = ClaimedRun(
@@ -75,7 +75,7 @@ def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def flight() -> RunningAttempt:
-    return RunningAttempt(claimed=CLAIMED, clock=stopped(), leased_at=0.0, hard_at=60.0, limit=60.0)
+    return RunningAttempt(claimed=CLAIMED, clock=stopped(), claimed_at=0.0, leased_at=0.0, hard_at=60.0, limit=60.0)
 
 
 def test_lines_are_taken_once_and_in_order(flight: RunningAttempt) -> None:
@@ -139,6 +139,7 @@ async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: RunningAtt
     other = RunningAttempt(
         claimed=replace(CLAIMED, fence=Fence("run_2", 1, "tok_2")),
         clock=stopped(),
+        claimed_at=0.0,
         leased_at=0.0,
         hard_at=60.0,
         limit=60.0,
@@ -159,6 +160,7 @@ async def test_a_flood_is_written_in_slices_beside_the_few_lines_of_others(fligh
     other = RunningAttempt(
         claimed=replace(CLAIMED, fence=Fence("run_2", 1, "tok_2")),
         clock=stopped(),
+        claimed_at=0.0,
         leased_at=0.0,
         hard_at=60.0,
         limit=60.0,

@@ -12,7 +12,7 @@ from foliot.cluster.parcel import BrokerMessage
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.broker.receiver import Receiver
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 NOON = datetime(2027, 5, 1, 12, tzinfo=UTC)
 
@@ -30,6 +30,8 @@ class Workers:
 
     def free(self) -> int:
         return self.slots
+
+    room = free
 
     async def submit(self, run_ids: Sequence[str]) -> int:
         self.claims.append(list(run_ids))

@@ -26,7 +26,7 @@ from foliot.engine.sql import retention
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import GivenActions
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.engine.engine_bench import answers, hangs
 from tests.givens import keep, request, runs_of, schedule, spec
 

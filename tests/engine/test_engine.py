@@ -28,6 +28,7 @@ from tests.givens import (
     events_of,
     finish,
     keep,
+    replayable,
     request,
     row_of,
     run_of,
@@ -102,7 +103,7 @@ async def test_a_failing_run_backs_off_and_ends_as_a_dead_letter(store: Database
             2,
             3,
         ]
-        assert await SqlRuns(tx).dead_ids(one.tenant_id, 10) == [run["id"]]
+        assert await replayable(tx, one.tenant_id, 10) == [run["id"]]
 
 
 async def test_a_run_that_is_given_up_is_told_in_one_line_of_the_log(

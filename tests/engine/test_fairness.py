@@ -22,7 +22,7 @@ from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import NOON, ask, keep, request, schedule, stopped
 
 FLOOD, QUIET = 4900, 100

@@ -33,7 +33,7 @@ from foliot.engine.ticker import Ticker
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.engine.racer import KIND, Marks
 from tests.givens import sql
 
@@ -340,6 +340,8 @@ class Forgetful:
 
     def free(self) -> int:
         return 10
+
+    room = free
 
     async def submit(self, run_ids: Sequence[str]) -> int:
         self.heard.append(list(run_ids))

@@ -23,8 +23,7 @@ from foliot.engine.slots import Slots
 from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, open_store
-from foliot.wakeups.feed import RUNS_TOPIC
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import RUNS_TOPIC, MemoryFeed
 from tests.celery_cluster import until
 from tests.givens import ask, request, run_of
 
@@ -211,7 +210,7 @@ async def test_a_breaker_opens_after_time_outs_and_closes_when_the_target_is_bac
     assert waits.attempt == 0
     assert waits.waiting is not None
     assert waits.waiting["code"] == "waiting_breaker"
-    assert "attempts in a row unanswered (did not" in waits.waiting["message"]
+    assert "attempts in a row unanswered (no answer" in waits.waiting["message"]
     assert met == 0
     assert not closed
 

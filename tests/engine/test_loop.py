@@ -11,7 +11,7 @@ import pytest
 
 from foliot.core.errors import Unavailable
 from foliot.engine.loop import FIRST_BACKOFF, LONGEST_BACKOFF, Loop
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import stopped
 
 LONG = 3600.0

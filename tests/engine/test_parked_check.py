@@ -29,8 +29,7 @@ from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import StoppedClock, open_store
-from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, run_topic
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, MemoryFeed, run_topic
 from tests.givens import NOON, SECOND, ask, claim, events_of, request, row_of, run_of, sql, statements, stopped
 from tests.services import wait_for
 from tests.watched import Elsewhere

@@ -17,8 +17,7 @@ from foliot.engine.model.run import Fence, RunState
 from foliot.engine.model.views import AttemptEnding, EndingsResult
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder
-from foliot.wakeups.feed import RUNS_TOPIC, run_topic
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import RUNS_TOPIC, MemoryFeed, run_topic
 from tests.givens import NOON, SECOND, stopped
 
 

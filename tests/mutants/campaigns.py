@@ -99,8 +99,8 @@ CAMPAIGNS = (
         "a deletion is answered and not written",
         Edit(
             "src/foliot/features/schedules/usecases/schedules.py",
-            "        _compare(schedule, match)\n        await self.remove(ctx, schedule)\n",
-            "        _compare(schedule, match)\n",
+            "        compare(schedule, match)\n        await self.remove(ctx, schedule)\n",
+            "        compare(schedule, match)\n",
         ),
         campaign=CALM,
     ),

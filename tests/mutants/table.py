@@ -436,12 +436,12 @@ MUTANTS = (
         "crawl: written down after it was started",
         (
             Edit(
-                _CRAWL + "start.py",
+                _CRAWL + "control.py",
                 "ctx.attempt))\n        await ctx.note(handle.as_dict())\n        try:\n",
                 "ctx.attempt))\n        try:\n",
             ),
             Edit(
-                _CRAWL + "start.py",
+                _CRAWL + "control.py",
                 "        self.nodes.sent(handle.node)\n",
                 "        self.nodes.sent(handle.node)\n        await ctx.note(handle.as_dict())\n",
             ),
@@ -450,19 +450,19 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: a start without an answer is repeated at once",
-        (Edit(_CRAWL + "start.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
+        (Edit(_CRAWL + "control.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
         f"{_CRAWL_FAULTS}test_a_start_without_an_answer_is_looked_for_and_done_once[False]",
     ),
     Mutant(
         "crawl: names are not looked up again when it is started",
-        (Edit(_CRAWL + "start.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
+        (Edit(_CRAWL + "control.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
         "tests/features/crawls/test_crawl_bounds.py::test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
     ),
     Mutant(
         "crawl: items of a look are forgotten",
         (
             Edit(
-                _CRAWL + "crawl_check.py",
+                _CRAWL + "watcher.py",
                 "return Parked(self.handle.as_dict(), after, tuple(self.got.items))",
                 "return Parked(self.handle.as_dict(), after)",
             ),
@@ -471,7 +471,7 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: an unfinished line counts as read",
-        (Edit(_CRAWL + "line_splitter.py", "if not complete and len(line) <= limit and not last:", "if False:"),),
+        (Edit(_CRAWL + "copier.py", "if not complete and len(line) <= limit and not last:", "if False:"),),
         f"{_CRAWL_LOG}test_any_cutting_of_a_file_into_parts_gives_the_same_lines_once",
     ),
     Mutant(
@@ -583,7 +583,7 @@ MUTANTS = (
     ),
     Mutant(
         "gRPC: a caller who hangs up takes the work down",
-        (Edit("src/foliot/servers/grpc/running_calls.py", "return await asyncio.shield(task)", "return await task"),),
+        (Edit("src/foliot/servers/grpc/method.py", "return await asyncio.shield(task)", "return await task"),),
         "tests/servers/grpc/test_wire.py::test_a_change_that_has_begun_is_made_though_its_caller_hangs_up",
     ),
     Mutant(
@@ -633,7 +633,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQLite answers before the disk does",
-        (Edit("src/foliot/db/dialects.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
+        (Edit("src/foliot/db/sqlite_connection.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
         "tests/db/test_durability.py::test_what_was_committed_survives_a_power_cut",
     ),
 )

@@ -25,8 +25,8 @@ from typing import Any
 
 from foliot.core.egress import EgressFailed, EgressRefused, OutgoingRequest
 from foliot.net import allow
+from foliot.net.allow import Interfaces
 from foliot.net.client import HttpEgress
-from foliot.net.interfaces import Interfaces
 
 A, CNAME, AAAA = 1, 5, 28
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -14,8 +14,8 @@ import pytest
 
 from foliot.core.egress import EgressFailed, EgressRefused
 from foliot.net import allow
+from foliot.net.allow import Interfaces
 from foliot.net.client import HttpEgress
-from foliot.net.interfaces import Interfaces
 from tests.net.island import NEVER, Unavailable, island, visit
 from tests.net.outside import Server, get, names, serving
 from tests.net.test_addresses import NOT_PUBLIC, PUBLIC

@@ -8,17 +8,19 @@ import ssl
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from foliot.core.egress import EgressRefused, OutgoingRequest
 from foliot.net.client import HttpEgress
-from foliot.net.connector import PinnedConnector
-from foliot.net.decompress import UndecodableBody, decoders, decompress
-from foliot.net.pinned_address import PIN, Pin, WrongPeer
+from foliot.net.connection_pool import Key, PinnedConnections
+from foliot.net.pinned_address import Pin
+from foliot.net.response import UndecodableBody, decoders, decompress
+from foliot.net.response_limits import BoundedResponseHandler
 from tests.net.outside import MIB, body, code_of, get, hold, names, serving
 
 CERTIFICATE = """\
@@ -107,26 +109,55 @@ async def test_a_kept_connection_is_used_again_for_the_same_name_and_address_onl
     assert [b"a.test" in request for request in one.requests] == [True, True, False]
 
 
-async def test_the_connector_dials_nothing_that_was_not_pinned() -> None:
-    async with serving() as sink, aiohttp.ClientSession(connector=PinnedConnector(None)) as session:
-        for url in (f"http://127.0.0.1:{sink.port}/", f"http://localhost:{sink.port}/"):
-            for pin in (None, Pin(port=sink.port), Pin(port=1)):
-                token = PIN.set(pin)
-                with pytest.raises(WrongPeer):
-                    await session.get(url)
-                PIN.reset(token)
-    assert sink.connections == 0
-
-
 async def test_the_peer_is_looked_at_before_the_request_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = PinnedConnections._connect
+
+    async def astray(pool: PinnedConnections, key: Key, patience: float, pin: Pin) -> BoundedResponseHandler:
+        return await connect(pool, (*key[:2], ip_address("127.0.0.1"), *key[3:]), patience, pin)
+
     async with serving() as sink, HttpEgress(loopback=True, resolver=names(["127.0.0.9"])) as egress:
         # As if the network had led us elsewhere than we dialled.
-        monkeypatch.setattr(
-            "foliot.net.url.UrlTarget.pinned", lambda self, _: self.url.with_host("127.0.0.1"), raising=True
-        )
-        monkeypatch.setattr(egress._session.connector, "_socket_factory", None)  # type: ignore[union-attr]
+        monkeypatch.setattr(PinnedConnections, "_connect", astray)
         assert await code_of(egress, get(f"http://elsewhere.test:{sink.port}/")) == "target_unreachable"
-    assert sink.requests == []
+    assert (sink.connections, sink.requests) == (1, [])
+
+
+async def test_a_request_is_sent_again_after_a_dead_connection_only_if_that_does_no_harm() -> None:
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(body(b"ok"))
+        await reader.readuntil(b"\r\n\r\n")
+
+    async with serving(once) as target, HttpEgress(loopback=True) as egress:
+        url = f"http://127.0.0.1:{target.port}/"
+        for _ in range(2):
+            assert (await egress.send(get(url))).body == b"ok"
+        assert target.connections == 2
+        assert await code_of(egress, replace(get(url), method="POST")) == "target_unreachable"
+        assert target.connections == 2
+
+
+async def test_a_connection_that_is_idle_for_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foliot.net.connection_pool._IDLE", 0.05)
+    async with serving() as target, HttpEgress(loopback=True) as egress:
+        await egress.send(get(f"http://127.0.0.1:{target.port}/"))
+        async with asyncio.timeout(10):
+            while egress._pool._kept:
+                await asyncio.sleep(0.01)
+
+
+async def test_what_is_sent_names_host_length_and_what_it_accepts() -> None:
+    async with serving() as target, HttpEgress(loopback=True) as egress:
+        url = f"http://127.0.0.1:{target.port}/a?b=c"
+        await egress.send(replace(get(url, headers={"X-One": "1"}, body=b"{}"), method="POST"))
+        await egress.send(get(url))
+        await egress.send(replace(get(url), method="DELETE"))
+    host = f"Host: 127.0.0.1:{target.port}"
+    common = ["Accept: */*", "Accept-Encoding: gzip, deflate"]
+    assert [request.decode().split("\r\n")[:-2] for request in target.requests] == [
+        ["POST /a?b=c HTTP/1.1", host, "X-One: 1", *common, "Content-Length: 2"],
+        ["{}GET /a?b=c HTTP/1.1", host, *common],
+        ["DELETE /a?b=c HTTP/1.1", host, *common, "Content-Length: 0"],
+    ]
 
 
 async def test_a_redirect_is_an_answer_and_nobody_goes_there() -> None:

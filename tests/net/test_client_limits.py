@@ -12,8 +12,8 @@ import pytest
 
 from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid
+from foliot.net.allow import MOST_ENTRIES, TenantTargets
 from foliot.net.client import HttpEgress
-from foliot.net.tenant_allow import MOST_ENTRIES, TenantTargets
 from tests.net.outside import code_of, get, names, serving
 
 NOT_LISTED = "The target is not on the tenant's list of allowed targets."

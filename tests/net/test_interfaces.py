@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from foliot.core.errors import Invalid
-from foliot.net.allow import EgressRules
+from foliot.net.allow import EgressRules, Interfaces
 from foliot.net.guard import EgressGuard
-from foliot.net.interfaces import Interfaces
 
 MINE, MINE_V6, OTHER = ip_address("93.184.216.34"), ip_address("2a00:1450:4001::1"), ip_address("93.184.216.35")
 FIB = """Main:

@@ -31,7 +31,7 @@ from foliot.engine.model.schedule import ScheduleStatus
 from foliot.features.health.prometheus import expose
 from foliot.features.health.usecases import MetricNumbers
 from foliot.features.pipelines.file.read import PipelineFileReader
-from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.wiring import load
 from tests.repository.deploy_files import DEPLOY, ROOT, compose
 
 COMMANDS = set(get_command(app).commands)  # type: ignore[attr-defined]

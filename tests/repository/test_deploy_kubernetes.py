@@ -18,10 +18,10 @@ from typer.main import get_command
 
 import foliot
 from foliot.cli.root import app
-from foliot.config.grpc import USUAL_PORT
+from foliot.config.interfaces import USUAL_PORT
 from foliot.config.settings import Settings
 from foliot.features.pipelines.file.read import PipelineFileReader
-from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.wiring import load
 from foliot.net import addresses
 from tests.repository.deploy_files import KUSTOMIZE, ROOT, compose, kustomization, resources
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import SLOW
 from tests.shape import GERUNDS, doubled, folders, is_gerund, modules
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +24,6 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "man
 
 FLAT = 25
 TEST_LINES = 600
-FOLDERS = folders(modules())
-DOUBLED = doubled(modules())
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 
 LONG = {"tests/mutants/table.py": "one table, a few lines for each mutant"}
@@ -45,6 +45,7 @@ WAITS = {
     "features/pipelines/steps/discord_sink.py": "Discord says how long it wants to be left alone",
     "features/pipelines/steps/fetchers.py": "a host is asked no more often than a pipeline says",
     "net/client.py": "an unreachable target takes the same time, whatever the reason",
+    "net/tcp.py": "an unreachable target takes the same time, whatever the reason",
     "commands/failed_login_delay.py": "an address that shows many wrong keys is answered late",
 }
 """The only places that wait for time to pass, each with its reason."""
@@ -59,69 +60,79 @@ def tree(module: Path) -> ast.Module:
     return ast.parse(module.read_text(), filename=str(module))
 
 
-@pytest.fixture(params=MODULES, ids=place)
-def module(request: pytest.FixtureRequest) -> Path:
-    return Path(request.param)
+def faulty(at_fault: Callable[[Path], object], modules: Iterable[Path] = MODULES) -> dict[str, object]:
+    """What is wrong with each module that has a fault."""
+    found = {module.relative_to(ROOT).as_posix(): at_fault(module) for module in modules}
+    return {name: fault for name, fault in found.items() if fault}
 
 
-def test_a_module_is_one_reading(module: Path) -> None:
-    assert len(module.read_text().splitlines()) <= LINES, "split it by what its parts do"
+def calls(module: Path, is_fault: Callable[[ast.AST], bool]) -> list[int]:
+    """The lines of the nodes that are at fault."""
+    return [getattr(node, "lineno", 0) for node in ast.walk(tree(module)) if is_fault(node)]
 
 
-def test_a_module_is_named_for_what_it_does(module: Path) -> None:
-    assert not VAGUE & set(module.relative_to(SOURCE).with_suffix("").parts)
+def lines(module: Path) -> int:
+    return len(module.read_text().splitlines())
 
 
-def test_a_module_is_named_for_a_thing_and_not_for_an_activity(module: Path) -> None:
-    if "migrations" not in module.parts:
-        assert not is_gerund(module), f"name it for what it holds; allowed: {', '.join(GERUNDS)}"
+def test_there_are_modules_to_look_at() -> None:
+    assert len(MODULES) > 500
+    assert len(TEST_MODULES) > 300
 
 
-def test_a_class_name_is_defined_once(module: Path) -> None:
-    elsewhere = {name: where for name, where in DOUBLED.items() if place(module) in where}
+def test_a_module_is_one_reading() -> None:
+    assert faulty(lambda module: lines(module) > LINES and lines(module)) == {}, "split it by what its parts do"
 
-    assert {name: where for name, where in elsewhere.items() if name not in TWICE} == {}
+
+def test_a_module_is_named_for_what_it_does() -> None:
+    assert faulty(lambda module: VAGUE & set(module.relative_to(SOURCE).with_suffix("").parts)) == {}
+
+
+def test_a_module_is_named_for_a_thing_and_not_for_an_activity() -> None:
+    gerunds = faulty(lambda module: "migrations" not in module.parts and is_gerund(module))
+
+    assert gerunds == {}, f"name it for what it holds; allowed: {', '.join(GERUNDS)}"
+
+
+def test_a_class_name_is_defined_once() -> None:
+    assert {name: where for name, where in doubled(modules()).items() if name not in TWICE} == {}
 
 
 def test_few_class_names_are_defined_twice_and_each_exception_is_still_needed() -> None:
     assert len(TWICE) <= 10
-    assert [name for name in TWICE if name not in DOUBLED] == []
+    assert [name for name in TWICE if name not in doubled(modules())] == []
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_can_be_taken_in_at_a_glance(folder: str) -> None:
-    assert len(FOLDERS[folder]) <= FLAT, "make folders of what belongs together"
+def test_a_folder_can_be_taken_in_at_a_glance() -> None:
+    large = {folder: len(files) for folder, files in folders(modules()).items() if len(files) > FLAT}
+
+    assert large == {}, "make folders of what belongs together"
 
 
-@pytest.mark.parametrize("module", TEST_MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_test_module_is_about_one_topic(module: Path) -> None:
-    short = len(module.read_text().splitlines()) <= TEST_LINES
+def test_a_test_module_is_about_one_topic() -> None:
+    long = faulty(lambda module: lines(module) > TEST_LINES and lines(module), TEST_MODULES)
 
-    assert short or module.relative_to(ROOT).as_posix() in LONG, "split it by topic"
-
-
-def test_a_module_says_what_it_is_for(module: Path) -> None:
-    assert ast.get_docstring(tree(module)), "write one sentence at its top"
+    assert long.keys() - LONG.keys() == set(), "split it by topic"
 
 
-def test_only_the_loop_goes_round_for_ever(module: Path) -> None:
-    endless = [
-        node.lineno
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value
-    ]
-
-    assert not endless or place(module) in LOOPS, (
-        f"line {endless}: give it a run_once() and let engine/loop.py repeat it"
-    )
+def test_a_module_says_what_it_is_for() -> None:
+    assert faulty(lambda module: not ast.get_docstring(tree(module))) == {}, "write one sentence at its top"
 
 
-def test_only_the_loop_waits(module: Path) -> None:
-    sleeps = [getattr(node, "lineno", 0) for node in ast.walk(tree(module)) if waits(node)]
+def goes_round_for_ever(node: ast.AST) -> bool:
+    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
 
-    assert not sleeps or place(module) in WAITS, (
-        f"line {sleeps}: wait for an event, or list it in WAITS with its reason"
-    )
+
+def test_only_the_loop_goes_round_for_ever() -> None:
+    endless = faulty(lambda module: place(module) not in LOOPS and calls(module, goes_round_for_ever))
+
+    assert endless == {}, "give it a run_once() and let engine/loop.py repeat it"
+
+
+def test_only_the_loop_waits() -> None:
+    sleeps = faulty(lambda module: place(module) not in WAITS and calls(module, waits))
+
+    assert sleeps == {}, "wait for an event, or list it in WAITS with its reason"
 
 
 def waits(node: ast.AST) -> bool:
@@ -161,25 +172,43 @@ SHARED = {
 """The only places that use the loop's own threads, which everybody shares."""
 
 
-def test_requests_and_work_share_no_threads(module: Path) -> None:
-    found = [
-        node.lineno
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and (
-            node.func.attr == "to_thread"
-            or (node.func.attr == "run_in_executor" and isinstance(node.args[0], ast.Constant))
-        )
-    ]
+def uses_shared_threads(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="to_thread")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="run_in_executor"), args=[ast.Constant(), *_]):
+            return True
+        case _:
+            return False
 
-    assert not found or place(module) in SHARED, f"line {found}: use REQUESTS or WORK of core/threads.py"
+
+def test_requests_and_work_share_no_threads() -> None:
+    found = faulty(lambda module: place(module) not in SHARED and calls(module, uses_shared_threads))
+
+    assert found == {}, "use REQUESTS or WORK of core/threads.py"
+
+
+@pytest.mark.parametrize(
+    ("is_fault", "code", "verdict"),
+    [
+        (goes_round_for_ever, "while True: pass", True),
+        (goes_round_for_ever, "while not done: pass", False),
+        (uses_shared_threads, "asyncio.to_thread(work)", True),
+        (uses_shared_threads, "loop.run_in_executor(None, work)", True),
+        (uses_shared_threads, "loop.run_in_executor(WORK, work)", False),
+    ],
+)
+def test_the_checks_know_a_fault_when_they_see_one(
+    is_fault: Callable[[ast.AST], bool], code: str, verdict: bool
+) -> None:
+    assert any(is_fault(node) for node in ast.walk(ast.parse(code))) is verdict
 
 
 def test_every_listed_exception_is_still_needed() -> None:
     if (SOURCE / "engine").exists() and any((SOURCE / "engine").glob("*.py")):
         assert [name for name in {*LOOPS, *WAITS, *SHARED} if not (SOURCE / name).exists()] == []
     assert [name for name in LONG if not (ROOT / name).exists()] == []
+    assert [name for name in SLOW if not (ROOT / "tests" / name).exists()] == []
 
 
 # --- the repository ---------------------------------------------------------------------------------------------------

@@ -6,10 +6,8 @@ from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import cast
 
-from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from tests.declared import openapi
 
 UI = Path(__file__).parents[2] / "ui"
 
@@ -76,7 +74,7 @@ def test_a_dry_run_has_an_answer_of_its_own() -> None:
 
 
 def test_every_operation_of_the_api_is_in_the_map() -> None:
-    document = create_app(cast("UseCases", None)).openapi()
+    document = openapi()
     operations = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
 
     assert operations

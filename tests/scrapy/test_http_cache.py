@@ -12,7 +12,7 @@ from redis import Redis
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 
-from foliot.scrapy.cache_entry import DamagedEntry, ResponsePacker
+from foliot.scrapy.http_cache import DamagedEntry, ResponsePacker
 from tests.crawling import Crawl, crawl
 from tests.redis_server import NoRedis, RedisServer
 from tests.services import absent

@@ -14,8 +14,16 @@ from sqlalchemy import make_url
 
 from foliot.wakeups import across_processes
 from foliot.wakeups.across_processes import SharedFeed, WakeupTransport
-from foliot.wakeups.feed import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, LivingFeed, Waiter, run_topic
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import (
+    ENDINGS_TOPIC,
+    RUNS_TOPIC,
+    SCHEDULES_TOPIC,
+    SLOTS_TOPIC,
+    LivingFeed,
+    MemoryFeed,
+    Waiter,
+    run_topic,
+)
 from foliot.wakeups.postgres import PostgresTransport
 from foliot.wakeups.redis import RedisTransport, answers, connect
 from tests import databases, redis_server

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from foliot.core.ids import RUN, new_id
+from foliot.wakeups.across_processes import EVERYONE, MOST_BYTES, decode, encode, short, travels
 from foliot.wakeups.feed import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, run_topic
-from foliot.wakeups.payload import EVERYONE, MOST_BYTES, decode, encode, short, travels
 from foliot.wakeups.postgres import dsn
 
 SENDER = "a1b2c3d4e5f6"

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
-from foliot.core.time.natural_language import DAYS, EXAMPLE, LIMIT, MONTHS, UNITS
+from foliot.core.time.natural_language import EXAMPLE, LIMIT
 from foliot.core.time.natural_trigger import ParsedTrigger, understand
 from foliot.core.time.trigger import TriggerType
+from foliot.core.time.vocabulary import DAYS, MONTHS, UNITS
 
 NOW = datetime(2026, 11, 16, 12, 0, 5, 123, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"
@@ -107,7 +108,7 @@ def test_a_moment_in_words_is_one_moment_on_the_clock_of_the_zone(words: str, at
         ("every day at 13 pm", "from 1 to 12", (13, 15), EXAMPLE),
         ("on the 32nd at 9", "from 1 to 31", (7, 11), EXAMPLE),
         ("every 0 minutes", "at least 1", (0, 5), EXAMPLE),
-        ("every 2 months", "no trigger counts months", (0, 14), "on the 1st of january and july at 9"),
+        ("every 5 months", "no trigger counts months", (0, 14), "on the 1st of january and july at 9"),
         ("every day at 9:00 and 17:30", "make two schedules", (0, 27), EXAMPLE),
         ("on the 31st and on monday at 9", "cron would take either", (0, 30), EXAMPLE),
         ("every day between 9 and 17", "not how often", (0, 26), "every hour between 9 and 17"),
@@ -175,3 +176,59 @@ def heard(words: str | None) -> ParsedTrigger | Invalid:
         return understand(words, STOCKHOLM, NOW)
     except Invalid as error:
         return error
+
+
+@pytest.mark.parametrize(
+    ("words", "days", "first"),
+    [
+        ("every other tuesday at 9", 14, "2026-11-17T09:00:00+01:00"),
+        ("every second monday", 14, "2026-11-23T00:00:00+01:00"),
+        ("every 2nd friday at 17:30", 14, "2026-11-20T17:30:00+01:00"),
+        ("each other wednesday at noon", 14, "2026-11-18T12:00:00+01:00"),
+        ("every 2 weeks on monday at 9", 14, "2026-11-23T09:00:00+01:00"),
+        ("every second week on tuesday at 9", 14, "2026-11-17T09:00:00+01:00"),
+        ("fortnightly on friday at 4pm", 14, "2026-11-20T16:00:00+01:00"),
+        ("every other day at 6", 2, "2026-11-17T06:00:00+01:00"),
+        ("every 3 days at 9", 3, "2026-11-17T09:00:00+01:00"),
+    ],
+)
+def test_every_other_is_an_interval_from_the_first_such_day(words: str, days: int, first: str) -> None:
+    assert understand(words, STOCKHOLM, NOW) == ParsedTrigger(
+        TriggerType.INTERVAL, interval_seconds=days * 86_400, start_at=datetime.fromisoformat(first)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "cron"),
+    [
+        ("every second", "* * * * * *"),
+        ("every second on mondays", "* * * * * 1"),
+        ("every second monday of the month at 9", "0 9 * * 1#2"),
+        ("second monday of the month at 9", "0 9 * * 1#2"),
+        ("every third thursday", "0 0 * * 4#3"),
+        ("every second minute", "*/2 * * * *"),
+        ("every other hour", "0 */2 * * *"),
+        ("every other month at 6", "0 6 1 1,3,5,7,9,11 *"),
+    ],
+)
+def test_what_cron_can_say_stays_cron(words: str, cron: str) -> None:
+    assert understand(words, STOCKHOLM, NOW) == ParsedTrigger(TriggerType.CRON, cron_expr=cron)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "every other",
+        "every other prices",
+        "every other monday and friday at 9",
+        "every other day on mondays",
+        "every other tuesday at 9 and 17",
+        "every 2 weeks on the 1st",
+    ],
+)
+def test_an_interval_that_cannot_be_kept_is_refused_with_what_works(words: str) -> None:
+    with pytest.raises(Invalid) as wrong:
+        understand(words, STOCKHOLM, NOW)
+
+    assert wrong.value.suggestion is not None
+    understand(wrong.value.suggestion, STOCKHOLM, NOW)

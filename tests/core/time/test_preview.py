@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from foliot.core.time.preview import PlannedFire, preview
-from foliot.core.time.trigger import Cron, OneOff, Trigger, cron, every
+from foliot.core.time.trigger import Cron, FixedInterval, OneOff, Trigger, cron, every
 
 AUTUMN = datetime(2026, 10, 20, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"
@@ -105,6 +106,18 @@ def test_intervals_and_one_offs_need_no_notes() -> None:
     assert preview(Trigger(every(3600, AUTUMN)), AUTUMN, 3).notes == []
     shown = preview(Trigger(OneOff(AUTUMN + timedelta(days=1), STOCKHOLM)), AUTUMN, 3)
     assert shown.fires == [PlannedFire(AUTUMN + timedelta(days=1), "2026-10-21T02:00:00+02:00")]
+
+
+def test_an_interval_of_days_says_that_it_keeps_real_time() -> None:
+    begins = datetime(2026, 10, 20, 7, tzinfo=UTC)
+    rule = FixedInterval(14 * 86_400, begins, STOCKHOLM)
+
+    before = begins - timedelta(seconds=1)
+
+    (note,) = preview(Trigger(rule), before, 3).notes
+    assert note.startswith("An interval keeps real time: after the clocks change in Europe/Stockholm, it runs at 08:00")
+    assert note.endswith("instead of 09:00, from 2026-11-03 on")
+    assert preview(Trigger(replace(rule, zone="UTC")), before, 3).notes == []
 
 
 def test_nothing_left_to_fire_is_an_empty_preview() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from foliot.core.time.zone import zone_info
-from foliot.core.time.zone_search import SPOKEN, find_zone, search_zones, zone_names
+from foliot.core.time.zone import SPOKEN, find_zone, search_zones, zone_info, zone_names
+
+NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +28,25 @@ from foliot.core.time.zone_search import SPOKEN, find_zone, search_zones, zone_n
 def test_the_first_found_is_the_one_that_is_meant(said: str, name: str) -> None:
     assert search_zones(said, 5)[0][0] == name
     assert find_zone(said) == name
+
+
+@pytest.mark.parametrize("said", ["+05:30", "UTC+5:30", "utc +5:30", "GMT+0530"])
+def test_an_offset_finds_the_zones_that_have_it(said: str) -> None:
+    found = search_zones(said, 5, NOW)
+
+    assert found[0] == ("Asia/Kolkata", "now +05:30")
+    assert all(NOW.astimezone(zone_info(name)).utcoffset() == timedelta(hours=5.5) for name, _ in found)
+
+
+def test_an_offset_is_the_one_of_today() -> None:
+    summer, winter = (search_zones("+02:00", 500, moment) for moment in (NOW + timedelta(days=200), NOW))
+
+    assert ("Europe/Berlin", "now +02:00") in summer
+    assert "Europe/Berlin" not in dict(winter)
+    assert winter[0] == ("Etc/GMT-2", "always +02:00, no daylight saving")
+    assert search_zones("\u221203:30", 1, NOW)[0][0] == "America/St_Johns", "a typographic minus sign"
+    assert search_zones("Kolkata", 1, NOW) == [("Asia/Kolkata", "")]
+    assert search_zones("+05:37", 5, NOW) == []
 
 
 def test_what_is_only_begun_is_completed_and_not_taken_for_whole() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.core.time.calendar_cells import Granularity, tiles
 from foliot.core.time.trigger import Cron, FixedInterval, Rule, Trigger
+from foliot.core.time.zone import Granularity, tiles
 from foliot.engine.model.planned_counts import PlannedInstants, StepBudget, ahead
 from foliot.engine.model.schedule import ScheduleStatus
 from tests.givens import HOUR, NOON, schedule, spec

@@ -16,7 +16,7 @@ from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.runs import SqlRuns
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import (
     LEASE,
     NOON,

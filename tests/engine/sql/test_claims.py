@@ -20,7 +20,6 @@ from foliot.engine.sql.claims import SHARES, SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
-from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
 from foliot.testing import open_store
 from tests.givens import (
@@ -34,6 +33,7 @@ from tests.givens import (
     claim,
     finish,
     keep,
+    new_version,
     ready,
     request,
     row_of,
@@ -124,7 +124,7 @@ async def test_a_claim_brings_the_version_the_run_was_made_by(store: Database) -
     await tick(store, NOON)
     changed = replace(one, version=2, spec=spec(kind="other"), action={"kind": "other"})
     async with store.begin() as tx:
-        await SqlSchedules(tx).save(changed, new_version=True)
+        await new_version(tx, changed)
 
     (claimed,) = await claim(store, NOON, *await ready(store, NOON))
 

@@ -14,7 +14,22 @@ from foliot.engine.model.run import AttemptError, Failed, Origin, RunState
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from tests.givens import NOON, SECOND, ask, claim, finish, keep, request, row_of, run_of, schedule, sql, states, tick
+from tests.givens import (
+    NOON,
+    SECOND,
+    ask,
+    claim,
+    finish,
+    keep,
+    replayable,
+    request,
+    row_of,
+    run_of,
+    schedule,
+    sql,
+    states,
+    tick,
+)
 
 GONE = Failed(AttemptError("http_410", "gone"), permanent=True)
 
@@ -71,10 +86,10 @@ async def test_a_letter_whose_replay_is_on_its_way_is_not_sent_again(store: Data
     (replay,) = await ask(store, NOON, request(origin=Origin.REPLAY, parent_id=first))
 
     async with store.read() as tx:
-        assert await SqlRuns(tx).dead_ids("acme", 10) == [second]
+        assert await replayable(tx, "acme", 10) == [second]
     await finish(store, (await claim(store, NOON, replay))[0], GONE, NOON)
     async with store.read() as tx:
-        assert await SqlRuns(tx).dead_ids("acme", 10) == [first, second]
+        assert await replayable(tx, "acme", 10) == [first, second]
 
 
 async def test_whoever_performs_a_run_that_was_cut_off_is_told(store: Database) -> None:
@@ -105,7 +120,7 @@ async def test_an_attempt_stopped_before_its_first_step_gives_its_slot_back() ->
     from foliot.engine.ready_times import ReadyTimes
     from foliot.engine.recorder import Recorder
     from foliot.testing import GivenActions, StoppedClock, open_store
-    from foliot.wakeups.memory import MemoryFeed
+    from foliot.wakeups.feed import MemoryFeed
 
     async with open_store() as store:
         clock, feed = StoppedClock(NOON), MemoryFeed()
@@ -139,7 +154,7 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
     from foliot.engine.ready_times import ReadyTimes
     from foliot.engine.recorder import Recorder
     from foliot.testing import GivenActions, StoppedClock, open_store
-    from foliot.wakeups.memory import MemoryFeed
+    from foliot.wakeups.feed import MemoryFeed
 
     class Deaf:
         """Commits, and then says that the database is gone; once."""

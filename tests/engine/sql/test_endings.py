@@ -27,6 +27,7 @@ from foliot.engine.model.views import ClaimedRun, PageRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import attempts
+from foliot.features.filters.model import EXACT_CODE, FilterTerm
 from tests.givens import (
     HOUR,
     MINUTE,
@@ -40,6 +41,7 @@ from tests.givens import (
     finish,
     keep,
     ready,
+    replayable,
     request,
     row_of,
     run_of,
@@ -414,12 +416,12 @@ async def test_letters_are_found_by_what_they_have_in_common(store: Database) ->
     refused = await dead(store, 1, AttemptError("refused", "no"), kind="other")
 
     async with store.read() as tx:
-        assert await SqlRuns(tx).dead_ids(TENANT, 10) == [*gone, *refused]
-        assert await SqlRuns(tx).dead_ids(TENANT, 1) == gone[:1]
-        assert await SqlRuns(tx).dead_ids(TENANT, 10, code="http_410") == gone
-        assert await SqlRuns(tx).dead_ids(TENANT, 10, code="http_4") == []
-        assert await SqlRuns(tx).dead_ids(TENANT, 10, kind="other") == refused
-        assert await SqlRuns(tx).dead_ids("nobody", 10) == []
+        assert await replayable(tx, TENANT, 10) == [*gone, *refused]
+        assert await replayable(tx, TENANT, 1) == gone[:1]
+        assert await replayable(tx, TENANT, 10, FilterTerm(EXACT_CODE, ("http_410",))) == gone
+        assert await replayable(tx, TENANT, 10, FilterTerm(EXACT_CODE, ("http_4",))) == []
+        assert await replayable(tx, TENANT, 10, FilterTerm("kind", ("other",))) == refused
+        assert await replayable(tx, "nobody", 10) == []
 
 
 @pytest.mark.parametrize(
@@ -443,4 +445,4 @@ async def test_a_replay_that_succeeds_settles_its_dead_letter(
     assert run.resolved_by == (replay.fence.run_id if resolved else None)
     assert run.state is RunState.DEAD_LETTER
     async with store.read() as tx:
-        assert (letter in await SqlRuns(tx).dead_ids(TENANT, 10)) is not resolved
+        assert (letter in await replayable(tx, TENANT, 10)) is not resolved

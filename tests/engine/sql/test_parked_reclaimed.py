@@ -16,8 +16,7 @@ from foliot.engine.model.views import ClaimedRun
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.parked import OVERDUE, SqlParked
 from foliot.engine.sql.retention import SqlRetention
-from foliot.wakeups.feed import PARKED_TOPIC
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import PARKED_TOPIC, MemoryFeed
 from tests.engine.sql.parked_runs import (
     HANDLE,
     SOON,

@@ -28,6 +28,7 @@ from tests.givens import (
     claim,
     finish,
     keep,
+    new_version,
     request,
     run_of,
     runs_of,
@@ -50,7 +51,7 @@ async def test_a_schedule_reads_as_it_was_written(store: Database) -> None:
         action={"kind": "probe", "deep": {"list": [1, None, "x"]}},
     )
     async with store.begin() as tx:
-        await SqlSchedules(tx).add(one)
+        await SqlSchedules(tx).add([one])
 
     async with store.read() as tx:
         assert await SqlSchedules(tx).get(TENANT, one.id) == one
@@ -75,7 +76,7 @@ async def test_an_edit_keeps_the_old_version_and_starts_a_new_line_in_the_ledger
     edited = replace(one, version=2, spec=spec(priority=1), updated_at=NOON + HOUR)
 
     async with store.begin() as tx:
-        await SqlSchedules(tx).save(edited, new_version=True)
+        await new_version(tx, edited)
 
     async with store.read() as tx:
         assert await SqlSchedules(tx).specs(one.id) == {1: one.spec, 2: edited.spec}

@@ -20,7 +20,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.services import absent
 from tests.world import EVERY_MINUTE, OneAction, World
 

@@ -11,14 +11,12 @@ import pytest
 from fastapi import FastAPI
 
 from foliot.app.http import create_app
-from foliot.auth.claims import Expectations
 from foliot.auth.identity import CredentialCheck
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import hs256
 from foliot.commands.failed_login_delay import MOST_WAITING, PER_MINUTE, FailedLoginDelay
 from foliot.core.access import Caller, Role
-from foliot.features.api_keys.key_cache import KeyCache
-from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.key_cache import KeyCache, LastUse
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.proto import scheduler_service_pb2 as pb
 from tests.asgi import Answer, Client

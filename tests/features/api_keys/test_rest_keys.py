@@ -13,22 +13,19 @@ from sqlalchemy import text
 
 from foliot.app.http import create_app
 from foliot.auth.api_key import LONGER, SHAPE
-from foliot.auth.claims import LEEWAY, Expectations
 from foliot.auth.identity import CredentialCheck
 from foliot.auth.keyring import Keyring
-from foliot.auth.token_issuer import Signer
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import LEEWAY, Expectations, Signer, Tokens
 from foliot.auth.verification_keys import hs256
 from foliot.core.access import Caller, Role
 from foliot.core.document import rfc3339
 from foliot.core.errors import Unauthenticated
 from foliot.features.api_keys import schema as api_keys_schema
-from foliot.features.api_keys.key_cache import KeyCache
-from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.key_cache import KeyCache, LastUse
 from foliot.features.api_keys.usecases import MOST
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.sessions import schema as sessions_schema
-from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.features.sessions.usecases.sessions import Tickets
 from foliot.servers.http import sse
 from tests.asgi import Answer, Client
 from tests.declared import conforms

@@ -22,7 +22,7 @@ from foliot.engine.ready_times import ReadyTimes
 from foliot.features.api_keys.sql import SqlKeys
 from foliot.features.api_keys.usecases import MOST, ApiKeys
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import HOUR, MINUTE, NOON, SECOND, TENANT
 from tests.world import World
 

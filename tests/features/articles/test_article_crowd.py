@@ -10,11 +10,18 @@ import pytest
 
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Fence
-from foliot.features.articles.actor.fetch import ArticleFetch, ending
-from foliot.features.articles.actor.fetcher import CROWDED, LINGER, SHORTEST, ArticleFetcher, FetcherSettings
-from foliot.features.articles.model.fetch import ClaimedArticle, ExtractedPage
+from foliot.features.articles.actor.fetcher import (
+    CROWDED,
+    LINGER,
+    SHORTEST,
+    ArticleFetch,
+    ArticleFetcher,
+    FetcherSettings,
+    ending,
+)
+from foliot.features.articles.model import ClaimedArticle, ExtractedPage
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 

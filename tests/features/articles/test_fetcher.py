@@ -28,13 +28,14 @@ from foliot.engine.slots import Slots
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import ArticleFetching, article_fetching
 from foliot.features.articles.actor.fetcher import FetcherSettings
-from foliot.features.articles.model.article import ArticleCounts, Politeness
-from foliot.features.articles.model.fetch import (
+from foliot.features.articles.model import (
+    ArticleCounts,
     ClaimedArticle,
     ExtractedPage,
     FetchFailure,
     PageMoved,
     PageUnchanged,
+    Politeness,
     RobotsRules,
 )
 from foliot.features.articles.sql.articles import SqlArticles
@@ -44,7 +45,7 @@ from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 FREE = Politeness(together=1000)
 WAIT = 20.0

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
 import os
+import socket
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -16,7 +21,7 @@ from sqlalchemy import update
 
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import RunState
-from foliot.features.articles.model.fetch import ClaimedArticle, ExtractedPage
+from foliot.features.articles.model import ClaimedArticle, ExtractedPage
 from foliot.features.articles.mongo import MongoArticles, SinkUnavailable
 from foliot.features.articles.mongo_copier import ArticleCopier
 from foliot.features.articles.sql.articles import SqlArticles
@@ -198,3 +203,25 @@ def test_a_url_that_the_driver_refuses_is_said_without_its_password() -> None:
         MongoArticles("mongodb://ada:hunter2@h:99999999/", DATABASE)
 
     assert "hunter2" not in str(refused.value)
+
+
+async def test_closing_while_the_driver_connects_leaves_no_socket_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foliot.features.articles.mongo.PATIENCE", 500)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as queue:
+        for _ in range(3):
+            # The queue of the server is full after these: the driver's connect hangs.
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        sink = MongoArticles(f"mongodb://127.0.0.1:{full.getsockname()[1]}/", DATABASE)
+        check = asyncio.create_task(sink.check())
+        while not sink._heartbeats._running:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", ResourceWarning)
+            await sink.close()
+            with pytest.raises(SinkUnavailable):
+                await check
+            gc.collect()
+    assert [str(warning.message) for warning in said if warning.category is ResourceWarning] == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from foliot.features.articles.model.fetch import ChangeCursor, ChangedArticle
+from foliot.features.articles.model import ChangeCursor, ChangedArticle
 from foliot.features.articles.mongo_copier import ArticleCopier
 from foliot.testing import StoppedClock
 

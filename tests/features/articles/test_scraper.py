@@ -20,14 +20,13 @@ import pytest_asyncio
 from foliot import __version__
 from foliot.cluster import machine
 from foliot.cluster.page_reader import SILENCE
-from foliot.cluster.process_pool import Child, ProcessPool
-from foliot.cluster.reader_pool import reader_pool
+from foliot.cluster.process_pool import Child, ProcessPool, reader_pool
 from foliot.engine.model.run import Fence
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool
 from foliot.features.articles.fetch.request import PageFetcher
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.articles.model.article import NO_WORD
-from foliot.features.articles.model.fetch import (
+from foliot.features.articles.model import (
+    NO_WORD,
     ClaimedArticle,
     ExtractedPage,
     FetchFailure,

@@ -17,13 +17,18 @@ from foliot.commands.retry_on_conflict import again
 from foliot.db.database import Database
 from foliot.engine.model.run import AttemptError
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model.article import KIND, NO_WORD, NO_WORD_KEPT, ArticleCounts, ItemState, Politeness
-from foliot.features.articles.model.fetch import (
+from foliot.features.articles.model import (
+    KIND,
+    NO_WORD,
+    NO_WORD_KEPT,
+    ArticleCounts,
     ClaimedArticle,
     EndingsEffect,
     ExtractedPage,
     FetchEnding,
     HostUpdate,
+    ItemState,
+    Politeness,
     WantedArticle,
 )
 from foliot.features.articles.sql import batches

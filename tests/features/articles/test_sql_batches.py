@@ -23,12 +23,11 @@ from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import attempts, queues, runs
 from foliot.features.articles.actor.batches import BatchOpener, OpenedBatches
-from foliot.features.articles.model.article import KIND, ArticleCounts
-from foliot.features.articles.model.fetch import ClaimedArticle, EndingsEffect
+from foliot.features.articles.model import KIND, ArticleCounts, ClaimedArticle, EndingsEffect
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.features.articles.test_sql_articles import bad, counts, good, know, settle, submit, take, wish
 from tests.givens import (
     MINUTE,

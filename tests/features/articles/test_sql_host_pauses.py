@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from foliot.db.database import Database
-from foliot.features.articles.model.fetch import ClaimedArticle
+from foliot.features.articles.model import ClaimedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from tests.features.articles.test_sql_articles import FREE, LEASE, bad, good, know, settle, submit, take, wish
 from tests.givens import NOON, SECOND

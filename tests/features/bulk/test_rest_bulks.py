@@ -15,8 +15,7 @@ from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import LEASE, BulkRunner
 from foliot.features.bulk.model import Bulk
 from foliot.features.bulk.sql import SqlBulks
-from foliot.features.bulk.usecases.bulk import Bulks
-from foliot.features.bulk.usecases.item_actions import BulkItemActions
+from foliot.features.bulk.usecases import BulkItemActions, Bulks
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,17 @@ def test_crawls_are_listed_with_how_far_they_came(server: Script) -> None:
     assert json.loads(invoke("crawl", "list", "--json").out)["total"] == 9
 
 
+def test_the_list_says_what_each_crawl_is_about(server: Script) -> None:
+    about = {"host": "example.com", "count": 3, "spider": "seo", "source": None}
+    one = {**about, "host": "example.org", "count": 1}
+    server.will("GET", "/jobs/", (200, {"jobs": [{**STATUS, "about": about}, {**STATUS, "about": one}], "total": 2}))
+
+    shown = invoke("crawl", "list").out
+
+    assert "example.com and 2 more URLs" in shown
+    assert re.search(r"example\.org +seo", shown)
+
+
 def test_a_crawl_is_shown(server: Script) -> None:
     server.will("GET", f"/jobs/{JOB}/status", (200, STATUS))
     server.will("GET", f"/jobs/{PLAN}/status", (200, {**STATUS, "job_id": PLAN, "next_run": "2027-01-02T09:00:00Z"}))
@@ -271,4 +283,4 @@ def test_a_crawl_is_cancelled(server: Script) -> None:
     assert invoke("crawl", "cancel", JOB).out == "Job cancelled. Removed 1 pending tasks.\n"
     assert json.loads(invoke("crawl", "cancel", JOB, "--json").out) == told
     over = invoke("crawl", "cancel", JOB)
-    assert (over.code, "job is over: finished (400)" in over.err) == (4, True)
+    assert (over.code, "job is over: finished" in over.err) == (4, True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from foliot.app import build
-from foliot.cli.check.scrapyd import check as findings_of
+from foliot.cli.check.connections import check_scrapyd
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid
@@ -388,8 +388,8 @@ async def test_foliot_check_and_the_health_say_how_each_node_is(scrapyd: Scrapyd
     environ = {"FOLIOT_HOME": str(tmp_path), "SCRAPYD_URL": f"{scrapyd.url},{dead}", "SCRAPYD_PROJECT": "TestBot"}
     settings = Settings.load(environ)
 
-    findings = await findings_of(settings)
-    lacking = await findings_of(Settings.load({**environ, "SCRAPYD_URL": scrapyd.url, "SCRAPYD_PROJECT": "Nothing"}))
+    findings = await check_scrapyd(settings)
+    lacking = await check_scrapyd(Settings.load({**environ, "SCRAPYD_URL": scrapyd.url, "SCRAPYD_PROJECT": "Nothing"}))
     app = build.build(settings, http=False, engine=False)
     await build.migrate(settings)
     await app.start()

@@ -8,9 +8,9 @@ import pytest
 
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.features.crawls.action.action import CrawlAction
+from foliot.features.crawls.action.control import asked, jobid_of
 from foliot.features.crawls.action.scrapyd_client import ScrapydNode
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
-from foliot.features.crawls.action.start import asked, jobid_of
 from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.features.crawls.action.copier import BREATH, CopyBudget, CrawlCopier
+from foliot.features.crawls.action.copier import BREATH, CopyBudget, CrawlCopier, cut
 from foliot.features.crawls.action.handle import CrawlHandle
-from foliot.features.crawls.action.line_splitter import cut
 from foliot.features.crawls.action.scrapy_log import ScrapyLogState, clean, zone_of
 from foliot.features.crawls.action.scrapyd_client import FileRange
 

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from foliot.core.access import LOCAL
 from foliot.core.errors import Contended, Invalid, InvalidMany, Unavailable
 from foliot.features.crawls.model import fingerprint
-from foliot.features.crawls.tables import crawl_requests
+from foliot.features.crawls.sql import crawl_requests
 from foliot.features.crawls.usecases import Crawls, RequestTurns
 from tests.features.crawls.test_crawls import crawl
 from tests.world import World, open_world

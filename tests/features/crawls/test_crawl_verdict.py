@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from foliot.engine.model.run import Failed, Succeeded
-from foliot.features.crawls.action.handle import CrawlHandle, HandleUnreadable
-from foliot.features.crawls.action.progress import advance
+from foliot.features.crawls.action.handle import CrawlHandle, HandleUnreadable, advance
 from foliot.features.crawls.action.scrapy_log import ScrapyLogState
 from foliot.features.crawls.action.verdict import judge
 

@@ -24,8 +24,7 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import runs
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.crawls.model import KnownJob, PendingCrawl
-from foliot.features.crawls.sql import SqlCrawls, forget_expired
-from foliot.features.crawls.tables import crawl_requests
+from foliot.features.crawls.sql import SqlCrawls, crawl_requests, forget_expired
 from foliot.features.crawls.usecases import CACHED_FOR, CrawlAnswer, Crawls
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.schedules.usecases.schedules import Schedules

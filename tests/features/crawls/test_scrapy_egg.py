@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.features.crawls.cli.deploy import deploy
-from foliot.features.crawls.cli.scrapy_egg import Project
+from foliot.features.crawls.cli.deploy import Project, deploy
 from foliot.terminal.output import Exit, Failure
 
 NOW = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)

@@ -23,7 +23,7 @@ from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import attempts, log_chunks
-from foliot.features.demo.model.past import PastAccount, PastAttempt, PastRun
+from foliot.features.demo.model.week import PastAccount, PastAttempt, PastRun
 from foliot.features.demo.sql import SqlPast
 from foliot.features.ledger.usecases import LedgerVerifier
 from tests.givens import (

@@ -19,12 +19,12 @@ from foliot.core.access import Interface, Role
 from foliot.core.errors import Conflict, Forbidden, Unavailable
 from foliot.features.discord import text as words
 from foliot.features.discord.connection import DiscordConnection
-from foliot.features.discord.draft_message import ScheduleDraftMessage
 from foliot.features.discord.members import DiscordMembers
+from foliot.features.discord.requests import ScheduleDraftMessage
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.logs import redact
 from foliot.testing import GivenActions, StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.discord_server import TOKEN
 
 GUILD = 7

@@ -14,12 +14,12 @@ import pytest
 import foliot
 from foliot.app import build
 from foliot.app.build import App
-from foliot.cli.check.discord import check as check_discord
+from foliot.cli.check.connections import check_discord
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest
-from foliot.features.discord import answer, commands, connection, run_messages
+from foliot.features.discord import answer, bot, connection, run_messages
 from foliot.features.discord.bot import Bot
 from foliot.features.health.usecases import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
@@ -114,9 +114,9 @@ async def a_house(tmp_path: Path, discord: DiscordServer, **environ: str) -> Asy
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may have other things to do; what is about being late says so itself."""
-    assert 0 < answer.PATIENCE < commands.TYPING < 3
+    assert 0 < answer.PATIENCE < bot.TYPING < 3
     monkeypatch.setattr(answer, "PATIENCE", 20.0)
-    monkeypatch.setattr(commands, "TYPING", 20.0)
+    monkeypatch.setattr(bot, "TYPING", 20.0)
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import NotFound
 from foliot.core.limits import TenantLimits
-from foliot.core.secret_names import SIGNING
+from foliot.core.secrets import SIGNING
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.endpoints import schema as endpoints_schema
 from foliot.features.endpoints.usecases import Endpoints
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql import targets
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.filters.usecases import Search

@@ -7,7 +7,7 @@ from typing import Any
 from standardwebhooks import Webhook as Verifier
 
 from foliot.core.access import LOCAL
-from foliot.core.secret_names import SIGNING
+from foliot.core.secrets import SIGNING
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters

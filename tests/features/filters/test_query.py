@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
-from foliot.features.filters.model.keys import FilterGrammar, of_runs, of_schedules
-from foliot.features.filters.model.query import MOST_TERMS, MOST_VALUES, FilterQuery, FilterTerm
+from foliot.features.filters.model import (
+    MOST_TERMS,
+    MOST_VALUES,
+    FilterGrammar,
+    FilterQuery,
+    FilterTerm,
+    of_runs,
+    of_schedules,
+)
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 KINDS = ("webhook", "crawl")

@@ -21,7 +21,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.sql import tables
 from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.filters import schema as filters_schema
-from foliot.features.filters.model.query import FilterQuery, FilterTerm
+from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.rest import export as run_export

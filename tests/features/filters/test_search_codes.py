@@ -11,7 +11,7 @@ from foliot.core.access import LOCAL
 from foliot.db.database import Database
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
-from foliot.features.filters.model.keys import of_runs
+from foliot.features.filters.model import of_runs
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.runs.usecases.runs import Runs
 from tests.world import EVERY_MINUTE, World

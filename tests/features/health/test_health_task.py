@@ -33,7 +33,7 @@ from foliot.features.tasks.wiring import build_tasks
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.redis_server import NoRedis, a_redis
 from tests.services import absent, free_port
 from tests.taskbook import catalogue, in_thread, run_task

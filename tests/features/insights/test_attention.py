@@ -144,7 +144,7 @@ async def test_what_was_due_and_what_was_missed_are_told_apart(world: World) -> 
     assert AttentionKind.LATE not in after
     (missed,) = after[AttentionKind.MISSED]
     assert (missed.count, missed.since) == (3, NOON + HOUR)
-    assert missed.reason == ("missed 3 instants: no scheduler was running in time, and its catch-up is none")
+    assert missed.reason == "missed 3 scheduled times: no scheduler was running, and catch-up is off"
     world.clock.advance(timedelta(hours=25))
     assert AttentionKind.MISSED not in await check(world)
 
@@ -179,7 +179,7 @@ async def test_runs_that_nobody_takes_are_told_by_queue(world: World) -> None:
     await world.cases[Queues].resume(LOCAL, "scraping")
     world.clock.advance(600)
     await report(world, queues=["scraping"])
-    assert "do not keep up" in (await check(world))[AttentionKind.STALLED_QUEUE][0].reason
+    assert "are not keeping up" in (await check(world))[AttentionKind.STALLED_QUEUE][0].reason
 
 
 async def test_a_silent_worker_is_told_to_those_who_keep_the_house(world: World) -> None:
@@ -190,7 +190,7 @@ async def test_a_silent_worker_is_told_to_those_who_keep_the_house(world: World)
     (lost,) = (await check(world))[AttentionKind.LOST_WORKER]
 
     assert lost.worker == "host-1:7:abc"
-    assert lost.reason.startswith("it reported last 2 min ago and did not say goodbye. It had 2 runs")
+    assert lost.reason.startswith("last heartbeat 2 min ago, without a clean shutdown. It had 2 runs")
     assert await check(world, ADA) == {}
 
 
@@ -201,7 +201,7 @@ async def test_a_damaged_schedule_is_told_until_it_is_mended(world: World) -> No
     (item,) = (await check(world))[AttentionKind.DAMAGED]
 
     assert (item.schedule_id, "spec: is not JSON" in item.reason) == (made.id, True)
-    assert [action.label for action in item.actions] == ["Mend"]
+    assert [action.label for action in item.actions] == ["Repair"]
     await world.cases[Schedules].resume(LOCAL, made.id)
     assert await check(world) == {}
 

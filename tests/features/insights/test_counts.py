@@ -10,13 +10,18 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from foliot.core.access import LOCAL
-from foliot.core.time.calendar_cells import Granularity
 from foliot.core.time.trigger import FixedInterval
+from foliot.core.time.zone import Granularity
 from foliot.db.database import Database
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.planned_counts import StepBudget
+from foliot.engine.model.quarter_counts import UNMADE_STEPS, count_unmade
 from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.tables import ledger, runs
 from foliot.features.filters import usecases as searching
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.usecases import Search
 from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.sql import history
@@ -43,6 +48,8 @@ async def crowd(store: Database) -> list[tuple[datetime, RunState]]:
                 ended = None if state in OPEN else at + SECOND
                 values = {"state": state.value, "lane": None, "open_of": None, "finished_at": ended, "created_at": at}
                 await tx.conn.execute(update(runs).where(runs.c.id == one.id).values(**values))
+    async with store.begin() as tx:
+        await quarter_counts.add(tx.conn, tx.dialect, await quarter_counts.recounted(tx.conn))
     return told
 
 
@@ -93,14 +100,17 @@ async def test_a_chart_counts_all_runs_and_says_how_many_it_timed(
     assert (whole.timed, part.timed) == (1, 8 / sum(one.total() for one in wanted))
 
 
-async def unmade(store: Database, schedule_id: str, tenant_id: str, *at: tuple[datetime, datetime, int]) -> None:
-    standing = {"schedule_id": schedule_id, "tenant_id": tenant_id, "fate": "missed", "version": 1}
+async def unmade(store: Database, one: Schedule, *at: tuple[datetime, datetime, int]) -> None:
+    standing = {"schedule_id": one.id, "tenant_id": one.tenant_id, "fate": "missed", "version": 1}
     rows = [
         {**standing, "first_at": first, "last_at": last, "count": count, "reason": "catchup_none"}
         for first, last, count in at
     ]
     async with store.begin() as tx:
         await tx.conn.execute(insert(ledger), rows)
+        entries = [LedgerEntry(*each, LedgerKind.MISSED, LedgerReason.CATCHUP_NONE) for each in at]
+        counts = count_unmade(one.tenant_id, one.spec.trigger, entries, StepBudget(UNMADE_STEPS))
+        await quarter_counts.add(tx.conn, tx.dialect, counts)
 
 
 async def test_a_calendar_counts_every_missed_instant_and_a_timeline_says_when_it_cannot_show_them(
@@ -112,8 +122,8 @@ async def test_a_calendar_counts_every_missed_instant_and_a_timeline_says_when_i
     single = [(NOON + 2 * at * MINUTE,) * 2 + (1,) for at in range(40)]
     within = (NOON + 2 * HOUR, NOON + 2 * HOUR + 9 * MINUTE, 10)
     across = (NOON + 3 * HOUR - 5 * MINUTE, NOON + 3 * HOUR + 4 * MINUTE, 10)
-    await unmade(world.store, one.id, LOCAL.tenant_id, *single, within, across)
-    await unmade(world.store, other.id, OTHER, (NOON, NOON, 7))
+    await unmade(world.store, one, *single, within, across)
+    await unmade(world.store, other, (NOON, NOON, 7))
     asked = CalendarRequest(NOON, NOON + 4 * HOUR, Granularity.HOUR, None, None)
     bounds = (FilterQuery(), NOON, NOON + 4 * HOUR)
     sure, whole = await world.cases[Calendars].cells(LOCAL, asked), await world.cases[Timelines].strip(LOCAL, *bounds)

@@ -10,13 +10,13 @@ import pytest
 
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, Invalid, NotFound
-from foliot.core.time.calendar_cells import Granularity
 from foliot.core.time.trigger import FixedInterval
+from foliot.core.time.zone import Granularity
 from foliot.db.columns import moment_out
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest
-from foliot.features.filters.model.query import FilterQuery
+from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.usecases import Search
 from foliot.features.insights.model.timeline import TimelineGrouping
 from foliot.features.insights.usecases import calendar
@@ -180,8 +180,8 @@ async def test_a_calendar_counts_what_ran_what_did_not_and_what_will(world: Worl
 async def test_instants_that_were_missed_are_spread_evenly_where_there_are_too_many(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await history(world)
-    asked = {"start": NOON, "end": NOON + 3 * HOUR, "granularity": Granularity.HOUR}
+    _, hourly = await history(world)
+    asked = {"start": NOON, "end": NOON + 3 * HOUR, "granularity": Granularity.HOUR, "schedule_id": hourly.id}
     sure = await month(world, **asked)
     monkeypatch.setattr(calendar, "STEPS", 0)
 

@@ -116,7 +116,8 @@ def ended(*states: RunState, took: float | None = 100.0) -> ScheduleOutcomes:
     ("states", "ratio", "streak", "since"),
     [
         ((), None, 0, None),
-        ((SUCCESS, RunState.PARTIAL), 1.0, 0, None),
+        # A run that partly failed is no success, and ends no streak of failures either way.
+        ((SUCCESS, RunState.PARTIAL), 0.5, 0, None),
         ((FAILED, SUCCESS), 0.5, 0, None),
         ((SUCCESS, FAILED, RunState.DEAD_LETTER), 0.3333, 2, NOON + MINUTE),
         # A cancelled run neither mends nor fails.

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from foliot.cli.check import mongo as mongo_check
+from foliot.cli.check.connections import check_mongo
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock
@@ -116,12 +116,12 @@ async def test_a_job_of_articles_is_copied_with_its_counts_also_by_who_begins_an
 
 
 async def test_check_speaks_of_mongodb(stand_in: MongoServer) -> None:  # noqa: F811 -- the fixture
-    (well,) = await mongo_check.check(Settings.load({"MONGO_URI": stand_in.url}))
-    (away,) = await mongo_check.check(
+    (well,) = await check_mongo(Settings.load({"MONGO_URI": stand_in.url}))
+    (away,) = await check_mongo(
         Settings.load({"MONGO_URI": f"mongodb://127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=500"})
     )
 
     assert (well.level, well.key) == ("ok", "FOLIOT_MONGO_URI")
     assert "job_scheduler" in well.message
     assert (away.level, "must be reachable" in away.message) == ("error", True)
-    assert await mongo_check.check(Settings.load({})) == []
+    assert await check_mongo(Settings.load({})) == []

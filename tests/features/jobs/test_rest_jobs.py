@@ -151,6 +151,20 @@ async def test_a_schedule_answers_with_its_newest_run_and_its_next(world: World,
     assert (await status(client, run_id))["status"] == "finished"
 
 
+async def test_a_job_says_what_it_is_about(world: World, client: Client) -> None:
+    alone = await crawl(client, start_urls=["https://shop.example.com/a", "https://b.example.org/"])
+    _, of_schedule = await fired(world, client)
+    batch = {"articles": [{"url": "https://news.example/1", "source": "News", "category": "x"}]}
+    articles = (await client.post("/jobs/submit", batch)).json["job_id"]
+
+    listed = {one["job_id"]: one["about"] for one in (await client.get("/jobs/")).json["jobs"]}
+
+    first = {"host": "shop.example.com", "count": 2, "spider": "seo", "source": None}
+    assert listed[alone] == first == (await status(client, alone))["about"]
+    assert (listed[of_schedule]["host"], listed[of_schedule]["spider"]) == ("example.com", "seo")
+    assert articles in listed
+
+
 async def test_what_is_no_job_is_not_found(world: World, client: Client) -> None:
     webhook = await run_of(world, client)
     for job_id in (UNKNOWN, "run_1", "sch_" + "0" * 32, "art_" + "0" * 32, webhook["id"], webhook["schedule_id"]):

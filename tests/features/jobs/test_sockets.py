@@ -16,8 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
-from foliot.features.articles.model.article import Politeness
-from foliot.features.articles.model.fetch import ExtractedPage, FetchEnding, HostUpdate
+from foliot.features.articles.model import ExtractedPage, FetchEnding, HostUpdate, Politeness
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs.rest import socket as sockets

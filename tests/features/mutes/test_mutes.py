@@ -11,7 +11,7 @@ from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, NotFound
 from foliot.engine.model.run import RunState
 from foliot.features.bulk.actor import BulkRunner
-from foliot.features.bulk.usecases.item_actions import BulkItemActions
+from foliot.features.bulk.usecases import BulkItemActions
 from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.insights.model.attention import AttentionKind
 from foliot.features.insights.usecases.attention import Attention

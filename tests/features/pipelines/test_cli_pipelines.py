@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from foliot.cli.check import pipelines as pipelines_check
+from foliot.cli.check.plugins import check_pipelines
 from foliot.cli.root import app
-from foliot.config.parse import SettingsError
+from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.config.unknown_keys import unused
 
 ITEMS = """pipelines:
   sound:
@@ -160,12 +159,12 @@ def test_the_list_says_what_is_wrong_with_the_file_once(file: Path, monkeypatch:
 
 
 def test_foliot_check_reads_the_file_too(file: Path) -> None:
-    found = pipelines_check.check(Settings.load({}, pipelines=str(file)))
+    found = check_pipelines(Settings.load({}, pipelines=str(file)))
 
     assert [one.level for one in found] == ["warning", "ok"]
     assert ":14:16:" in found[0].message
-    assert pipelines_check.check(Settings.load({})) == []
-    absent = pipelines_check.check(Settings.load({"PIPELINES_CONFIG": str(file.parent / "none.yml")}))
+    assert check_pipelines(Settings.load({})) == []
+    absent = check_pipelines(Settings.load({"PIPELINES_CONFIG": str(file.parent / "none.yml")}))
     assert "cannot be read" in absent[0].message
 
 

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.model.definition import Item
-from foliot.features.pipelines.model.ports import DiscordCredentials
+from foliot.features.pipelines.model import DiscordCredentials, Item
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.net.client import HttpEgress
 from foliot.testing import Streamed, contexts

@@ -16,8 +16,8 @@ import yaml
 
 from foliot.features.pipelines.chain.check import build_steps
 from foliot.features.pipelines.chain.transform import Transform
-from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import StepSpec
+from foliot.features.pipelines.model import StepSpec
+from foliot.features.pipelines.wiring import load
 from foliot.testing import GivenPages, Streamed, stream
 
 ROOT = Path(__file__).parents[3]

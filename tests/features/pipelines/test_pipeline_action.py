@@ -19,8 +19,7 @@ import pytest
 from foliot import Item, StepContext, Transform
 from foliot.app.use_cases import use_cases
 from foliot.cluster import machine
-from foliot.cluster.process_pool import ProcessPool
-from foliot.cluster.reader_pool import reader_pool
+from foliot.cluster.process_pool import ProcessPool, reader_pool
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid
@@ -29,14 +28,12 @@ from foliot.engine.model.event import EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.pipelines.action import PipelineAction
-from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import OnError, PipelineDefinition, StepSpec, revision_of
-from foliot.features.pipelines.model.ports import Unreadable
-from foliot.features.pipelines.wiring import PooledCall, step_resources
+from foliot.features.pipelines.model import OnError, PipelineDefinition, StepSpec, Unreadable, revision_of
+from foliot.features.pipelines.wiring import PooledCall, load, step_resources
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions, GivenPages, GivenSecrets, StoppedClock, drain, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests import heavy_tasks
 from tests.services import free_port, wait_until
 
@@ -344,7 +341,7 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from foliot import Transform
-from foliot.features.pipelines.steps.files import JsonlSink
+from foliot.features.pipelines.steps.sinks import JsonlSink
 from foliot.testing import stream
 
 class Endless(Transform):

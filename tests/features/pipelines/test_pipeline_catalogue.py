@@ -11,12 +11,11 @@ import pytest
 
 from foliot import Item, StepContext, Transform, plugins
 from foliot.core.errors import InvalidMany
-from foliot.features.pipelines.chain.catalogue import TransformCatalogue
-from foliot.features.pipelines.chain.check import build_steps, check_steps, shown
+from foliot.features.pipelines.chain.check import TransformCatalogue, build_steps, check_steps, shown
 from foliot.features.pipelines.chain.context import Confidential
-from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.definition import PipelineDefinition, StepSpec, revision_of
+from foliot.features.pipelines.model import PipelineDefinition, StepSpec, revision_of
 from foliot.features.pipelines.steps import built_in
+from foliot.features.pipelines.wiring import load
 
 NAMED = [
     *("HttpFetcher", "FeedFetcher", "SitemapFetcher", "HtmlParser", "JsonParser", "ArticleExtractor"),
@@ -250,7 +249,7 @@ def test_packages_bring_transforms_by_entry_points(monkeypatch: pytest.MonkeyPat
 
 def test_what_a_module_imports_from_us_is_not_its_own(module: Any) -> None:
     name = module(
-        "borrowed", "from foliot import Transform\nfrom foliot.features.pipelines.steps.files import JsonlSink\n"
+        "borrowed", "from foliot import Transform\nfrom foliot.features.pipelines.steps.sinks import JsonlSink\n"
     )
 
     assert "has no transform" in load([name]).faults()[0]

@@ -13,8 +13,8 @@ import pytest
 from foliot import Item, StepContext, Transform
 from foliot.core.errors import Unavailable
 from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent
-from foliot.features.pipelines.steps.files import JsonlSink
 from foliot.features.pipelines.steps.filters import Filter
+from foliot.features.pipelines.steps.sinks import JsonlSink
 from foliot.testing import Streamed, contexts, stream
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from foliot import Item
 from foliot.core.errors import Unavailable
 from foliot.features.pipelines.chain.run import ChainFailed, is_permanent, told
-from foliot.features.pipelines.steps.databases import MongoSink, SqlSink
+from foliot.features.pipelines.steps.sinks import MongoSink, SqlSink
 from foliot.testing import GivenPages, stream
 from tests.features.pipelines.test_docs_transforms import WEB, chain
 from tests.mongo_server import MongoServer, NoMongo, named
@@ -172,7 +172,7 @@ async def test_a_relative_path_is_below_the_directory_for_files(tmp_path: Path) 
 
 async def test_our_own_database_is_nobodys_sink(tmp_path: Path) -> None:
     from foliot.core.errors import Invalid
-    from foliot.features.pipelines.model.ports import RowTarget
+    from foliot.features.pipelines.model import RowTarget
     from foliot.features.pipelines.sql.sink import SqlSinkDatabase
 
     shelf = SqlSinkDatabase(tmp_path / "out", own=tmp_path / "foliot.db")
@@ -184,7 +184,7 @@ async def test_our_own_database_is_nobodys_sink(tmp_path: Path) -> None:
 
 async def test_a_file_of_sqlite_is_where_files_may_be(tmp_path: Path) -> None:
     from foliot.core.errors import Invalid
-    from foliot.features.pipelines.model.ports import RowTarget
+    from foliot.features.pipelines.model import RowTarget
     from foliot.features.pipelines.sql.sink import SqlSinkDatabase
 
     (tmp_path / "out").mkdir()

@@ -15,11 +15,9 @@ import pytest
 from foliot import Item, StepContext, Transform
 from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.features.pipelines.chain.run import ChainFailed, is_permanent
-from foliot.features.pipelines.steps.extractors import ArticleExtractor, PriceExtractor
-from foliot.features.pipelines.steps.feeds import FeedFetcher
+from foliot.features.pipelines.steps.feeds import FeedFetcher, SitemapFetcher
 from foliot.features.pipelines.steps.fetchers import HttpFetcher
-from foliot.features.pipelines.steps.parsers import HtmlParser, JsonParser
-from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
+from foliot.features.pipelines.steps.parsers import ArticleExtractor, HtmlParser, JsonParser, PriceExtractor
 from foliot.testing import GivenPages, stream
 from tests.features.pipelines.pipeline_streams import made
 

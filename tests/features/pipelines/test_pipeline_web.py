@@ -13,12 +13,10 @@ import orjson
 import pytest
 
 from foliot.features.pipelines.chain.run import ChainFailed, is_permanent
-from foliot.features.pipelines.steps.feeds import FeedFetcher
+from foliot.features.pipelines.steps.feeds import FeedFetcher, SitemapFetcher
 from foliot.features.pipelines.steps.fetchers import HttpFetcher
-from foliot.features.pipelines.steps.files import CsvSink
 from foliot.features.pipelines.steps.parsers import HtmlParser
-from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
-from foliot.features.pipelines.steps.webhooks import WebhookSink
+from foliot.features.pipelines.steps.sinks import CsvSink, WebhookSink
 from foliot.net.client import HttpEgress
 from foliot.testing import stream
 from tests.site import Site, a_site

@@ -20,18 +20,17 @@ from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.pipelines import schema as pipelines_schema
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.file.read import PipelineFileReader
-from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.file import FileContents, FileFault
+from foliot.features.pipelines.model import FileContents, FileFault
 from foliot.features.pipelines.usecases.pipelines import Pipelines, PipelineStatus
 from foliot.features.pipelines.usecases.reconcile import PATIENCE, PipelineReconciler
-from foliot.features.pipelines.wiring import StoredDefinitions
+from foliot.features.pipelines.wiring import StoredDefinitions, load
 from foliot.features.presets.usecases import Presets
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
 from foliot.testing import GivenActions, StoppedClock, drain
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.asgi import Client
 from tests.callers import Names
 from tests.declared import conforms

@@ -20,8 +20,8 @@ from foliot.features.pipelines.file.parse import MAX_BYTES
 from foliot.features.pipelines.file.read import PipelineFileReader
 from foliot.features.pipelines.file.scalars import AmbiguousScalar, meaning
 from foliot.features.pipelines.file.watch import WatchedPipelineFile
-from foliot.features.pipelines.loader import load
-from foliot.features.pipelines.model.file import FileContents, FileFault, PipelineEntry
+from foliot.features.pipelines.model import FileContents, FileFault, PipelineEntry
+from foliot.features.pipelines.wiring import load
 from foliot.testing import GivenPages, stream
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)

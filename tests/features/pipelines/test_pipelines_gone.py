@@ -17,7 +17,7 @@ from foliot.engine.node_reporter import NodeReporter
 from foliot.engine.sql.retention import SqlRetention
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.pipelines import schema as pipelines_schema
-from foliot.features.pipelines.model.file import FileContents, FileFault
+from foliot.features.pipelines.model import FileContents, FileFault
 from foliot.features.pipelines.tables import pipeline_runs
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs

@@ -12,9 +12,8 @@ import pytest
 
 from foliot import Item, StepContext, Transform
 from foliot.features.pipelines.chain.run import ChainFailed, is_permanent
-from foliot.features.pipelines.steps.files import CsvSink, JsonlSink
 from foliot.features.pipelines.steps.filters import Deduplicate, Filter
-from foliot.features.pipelines.steps.webhooks import WebhookSink
+from foliot.features.pipelines.steps.sinks import CsvSink, JsonlSink, WebhookSink
 from foliot.testing import GivenPages, contexts, stream
 from tests.features.pipelines.pipeline_streams import made
 

@@ -18,14 +18,14 @@ from foliot.core.errors import Invalid, InvalidMany, NotFound
 from foliot.db.database import Database
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest
-from foliot.features.presets.documents import all_presets
+from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import PresetApplied, Presets
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.declared import DeclarationOutcome
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tasks.actor import Declarer
 from foliot.testing import GivenActions, StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.taskbook import catalogue, run_task
 
 NAME = "price-monitoring"

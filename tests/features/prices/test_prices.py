@@ -26,7 +26,7 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.features.tasks.usecases import Tasks
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.shop import PRODUCTS, Shop, open_shop
 from tests.taskbook import catalogue, run_task
 

@@ -112,6 +112,25 @@ def test_schedules_are_written_to_a_file(server: Script, tmp_path: Path) -> None
     assert server.request()[1] == "/api/schedules/export?q=tag%3Aa&format=json"
 
 
+def created(*ids: str) -> dict[str, Any]:
+    return {"items": [{"name": "new", "outcome": "created", "id": one, "errors": []} for one in ids]}
+
+
+def test_many_documents_are_sent_in_batches(server: Script, tmp_path: Path) -> None:
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps([{**DOCUMENT, "name": f"new {number}"} for number in range(1200)]))
+    server.will("GET", "/api/schedules", (200, {"items": [], "next_cursor": None}))
+    answers = [(200, created(*(f"sch_{number}" for number in range(count)))) for count in (500, 500, 200)]
+    server.will("POST", "/api/schedules/batch", *answers)
+
+    shown = invoke("schedule", "import", str(file), "--json")
+
+    assert shown.code == 0
+    assert len(json.loads(shown.out)) == 1200
+    server.request()
+    assert [len(server.body()["schedules"]) for _ in range(3)] == [500, 500, 200]
+
+
 def test_a_file_is_read_back_names_that_are_taken_stay(server: Script, tmp_path: Path) -> None:
     file = tmp_path / "all.yaml"
     file.write_text(
@@ -120,7 +139,7 @@ def test_a_file_is_read_back_names_that_are_taken_stay(server: Script, tmp_path:
         "- name: over\n  status: completed\n"
     )
     server.will("GET", "/api/schedules", (200, {"items": [SCHEDULE], "next_cursor": None}))
-    server.will("POST", "/api/schedules", (201, {**SCHEDULE, "id": "sch_2"}))
+    server.will("POST", "/api/schedules/batch", (200, created("sch_2")))
 
     shown = invoke("schedule", "import", str(file), "--json")
 
@@ -130,7 +149,8 @@ def test_a_file_is_read_back_names_that_are_taken_stay(server: Script, tmp_path:
         ("over", "left"),
     ]
     server.request()
-    assert server.body() == {"name": "new", "type": "cron", "paused": True, "paused_reason": "waiting"}
+    new = {"name": "new", "type": "cron", "paused": True, "paused_reason": "waiting"}
+    assert server.body() == {"schedules": [new], "atomic": False}
     assert server.asked.empty(), "one step: nothing can fire between two"
 
 
@@ -142,7 +162,7 @@ def test_documents_that_share_a_name_share_no_schedule(server: Script, tmp_path:
     server.will("GET", "/api/schedules", (200, {"items": there, "next_cursor": None}))
     server.will("PUT", PATH, (200, SCHEDULE))
     server.will("PUT", "/api/schedules/sch_0", (200, {**SCHEDULE, "id": "sch_0"}))
-    server.will("POST", "/api/schedules", (201, {**SCHEDULE, "id": "sch_2"}))
+    server.will("POST", "/api/schedules/batch", (200, created("sch_2")))
 
     shown = invoke("schedule", "import", str(file), "--replace", "--json")
 
@@ -167,12 +187,14 @@ def test_what_is_refused_is_named_and_fails(server: Script, tmp_path: Path) -> N
     file = tmp_path / "all.json"
     file.write_text(json.dumps(DOCUMENT))
     server.will("GET", "/api/schedules", (200, {"items": [], "next_cursor": None}))
-    server.will("POST", "/api/schedules", (422, {"detail": "the cron can never fire"}))
+    never = {"field": "cron_expr", "message": "can never fire", "got": None}
+    refused = {"name": DOCUMENT["name"], "outcome": "refused", "id": None, "errors": [never]}
+    server.will("POST", "/api/schedules/batch", (200, {"items": [refused]}))
 
     shown = invoke("schedule", "import", str(file))
 
     assert shown.code == 1
-    assert "can never fire" in shown.out
+    assert "cron_expr: can never fire" in shown.out
     assert "1 of 1 were refused" in shown.err
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -287,6 +287,20 @@ async def test_preview_tells_the_next_instants_in_words_and_on_the_local_clock(c
     assert any("2027-03-28" in note for note in answer.json["notes"])
     is_problem(await client.post("/api/schedules/preview", {"type": "cron", "cron_expr": "x"}), 422, "invalid")
     is_problem(await client.post("/api/schedules/preview", {**raw, "count": 501}), 422, "invalid")
+
+
+async def test_words_that_cron_cannot_say_are_previewed_as_an_interval_and_created_from_it(client: Client) -> None:
+    asked = {"words": "every other tuesday at 9", "timezone": "Europe/Stockholm", "count": 2}
+
+    seen = (await client.post("/api/schedules/preview", asked)).json
+    trigger = {name: seen[name] for name in ("type", "interval_seconds", "start_at", "timezone")}
+    made = (await client.post("/api/schedules", {"name": "fortnight", **trigger, "payload": HOURLY["payload"]})).json
+
+    conforms(schedules_schema.SchedulePreview, seen)
+    locals_ = [datetime.fromisoformat(one["local"]) for one in seen["next"]]
+    assert [(one.isoweekday(), one.hour) for one in locals_] == [(2, 9), (2, 9)]
+    assert locals_[1] - locals_[0] == timedelta(days=14)
+    assert made["next_run_at"] == seen["next"][0]["at"] == seen["start_at"]
 
 
 async def test_a_repeated_key_has_one_effect_and_one_answer(client: Client) -> None:

@@ -189,7 +189,7 @@ BAD: list[tuple[str, dict[str, Any], set[str]]] = [
     ("a type that names no queue", {"job_type": "WEB SCRAPING"}, {"job_type"}),
     ("no priority", {"priority": 0}, {"priority"}),
     ("a policy that is none", {"retry_policy": pb.RetryPolicy(strategy="hope", max_retries=-1)},
-     {"retry_policy.strategy"}),
+     {"retry_policy.strategy", "retry_policy.max_retries"}),
     ("an overlap that is none", {"overlap": "maybe"}, {"overlap"}),
     ("the end before the start", {"start_at": Timestamp(seconds=1_900_000_000), "end_at": Timestamp(seconds=1)},
      {"end_at"}),

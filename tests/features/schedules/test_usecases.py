@@ -479,7 +479,8 @@ async def test_a_transaction_undone_for_anothers_sake_is_asked_again_and_happens
 
 
 async def test_a_transaction_undone_again_and_again_is_given_up(world: World) -> None:
-    cases = use_cases(cast("Database", Crowded(world.store, times=TRIES)), world.clock, world.feed, OneAction())
+    # Once as a group, and then alone.
+    cases = use_cases(cast("Database", Crowded(world.store, times=TRIES + 1)), world.clock, world.feed, OneAction())
 
     with pytest.raises(Contended):
         await cases[Schedules].create(LOCAL, EVERY_MINUTE)

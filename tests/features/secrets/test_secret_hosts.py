@@ -8,14 +8,13 @@ import pytest
 
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Invalid
-from foliot.core.secret_names import goes_to, read_hosts
-from foliot.core.vault import CannotUnseal, NotForHost
+from foliot.core.secrets import CannotUnseal, NotForHost, goes_to, read_hosts
 from foliot.db.database import Database
 from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.secrets.usecases import Secrets
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.world import KEYRING
 
 ACME = Caller("acme", "ada", Role.ADMIN)

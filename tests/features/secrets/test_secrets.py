@@ -14,16 +14,14 @@ from sqlalchemy import select, text
 from foliot.auth.keyring import Keyring
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Contended, Forbidden, NotFound, TooMany
-from foliot.core.secret_names import MOST, OVERLAP
-from foliot.core.vault import CannotUnseal
+from foliot.core.secrets import MOST, OVERLAP, CannotUnseal
 from foliot.db.database import Database
 from foliot.features.secrets.model import SealedSecret
 from foliot.features.secrets.secret_cache import HELD, SecretCache
-from foliot.features.secrets.sql import SqlSecrets
-from foliot.features.secrets.tables import secrets
+from foliot.features.secrets.sql import SqlSecrets, secrets
 from foliot.features.secrets.usecases import BATCH, Secrets
 from foliot.testing import StoppedClock
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.givens import statements
 
 OLD, NEW = "old-" * 8, "new-" * 8

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from foliot.app.http import create_app
-from foliot.auth.claims import Expectations
 from foliot.auth.identity import CredentialCheck
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import hs256
 from foliot.core.access import Caller, Role
-from foliot.features.api_keys.key_cache import KeyCache
-from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.key_cache import KeyCache, LastUse
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from tests.asgi import Client
 from tests.features.sessions.test_rest_session import ADMIN, HOST, Browser, House

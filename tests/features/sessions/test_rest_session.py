@@ -11,25 +11,22 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
-from foliot.auth.claims import Expectations
 from foliot.auth.identity import CredentialCheck
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import hs256
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Unauthenticated
 from foliot.engine.model.views import PageRequest
-from foliot.features.api_keys.key_cache import KeyCache
-from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.key_cache import KeyCache, LastUse
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema as sessions_schema
 from foliot.features.sessions.rest import session
-from foliot.features.sessions.usecases.sessions import Sessions
-from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.features.sessions.usecases.sessions import Sessions, Tickets
 from foliot.servers.http import sse
 from foliot.testing import StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.asgi import Answer, Client
 from tests.declared import conforms
 from tests.tokens import SECRET, by_secret, claims, token

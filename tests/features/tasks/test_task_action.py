@@ -31,7 +31,7 @@ from foliot.features.tasks.run.runner import WAITING, RunProgress
 from foliot.features.tasks.usecases import Tasks
 from foliot.tasks import Partial
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests import heavy_tasks
 from tests.taskbook import catalogue, greet, run_task
 

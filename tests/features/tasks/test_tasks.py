@@ -21,11 +21,10 @@ import foliot
 from foliot import plugins
 from foliot.cluster.pool_port import AttemptInfo
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
-from foliot.features.tasks.loader import load, tasks_in
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.model.task import MARK
-from foliot.features.tasks.run.call import call, call_async
-from foliot.features.tasks.run.results import LARGEST
+from foliot.features.tasks.run.call import LARGEST, call, call_async
+from foliot.features.tasks.wiring import load, tasks_in
 from foliot.tasks import GiveUp, Partial, Retry, Task, TaskContext, task
 from tests.taskbook import run_task
 

@@ -19,12 +19,12 @@ from foliot.core.access import Caller, Role
 from foliot.engine.model.run import Failed, RunState
 from foliot.engine.ports import ActionContext
 from foliot.features.grpc_calls.action import GrpcCall
-from foliot.features.presets.documents import all_presets
+from foliot.features.presets.model import all_presets
 from foliot.net.grpc_client import GrpcEgress
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.server import GrpcServer
 from foliot.testing import GivenActions, StoppedClock, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 from tests.asgi import Answer, Client
 from tests.callers import Names
 from tests.rpc import client, opened, violations

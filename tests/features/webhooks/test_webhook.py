@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from foliot.engine.model.run import Failed, Succeeded
 from foliot.engine.ports import ActionContext
 from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
+from foliot.net.failures import HIDDEN
 
 NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
 RUN = "run_0001"
@@ -321,7 +323,8 @@ async def test_a_redirect_says_that_it_is_not_followed(receiver: Receiver, egres
     outcome = await perform(egress, {"url": receiver.url})
 
     assert outcome.problem.code == "redirected"
-    assert outcome.problem.message == "The target answered 307 Temporary Redirect; redirects are not followed."
+    said = "The target answered 307 Temporary Redirect to 127.0.0.1; redirects are not followed."
+    assert (outcome.problem.message, outcome.problem.cause) == (said, "redirect")
     assert len(receiver.got) == 1
 
 
@@ -365,7 +368,8 @@ async def test_a_target_that_is_away_is_tried_again(receiver: Receiver, egress: 
 
     assert isinstance(outcome, Failed)
     assert not outcome.permanent
-    assert outcome.problem.as_dict() == {"code": "target_unreachable", "message": "The target could not be reached."}
+    assert (outcome.problem.code, outcome.problem.cause) == ("target_unreachable", "connect_refused")
+    assert re.fullmatch(rf"connect: connection refused, 127.0.0.1:{port}, after \d+ ms", outcome.problem.message)
 
 
 async def test_a_name_that_leads_inside_reads_like_a_target_that_is_away(receiver: Receiver) -> None:
@@ -378,7 +382,13 @@ async def test_a_name_that_leads_inside_reads_like_a_target_that_is_away(receive
 
     assert isinstance(outcome, Failed)
     assert not outcome.permanent
-    assert outcome.problem.as_dict() == {"code": "target_unreachable", "message": "The target could not be reached."}
+    assert outcome.problem.as_dict() == {
+        "code": "target_unreachable",
+        "message": f"The target could not be reached. {HIDDEN}",
+        "cause": "target_unreachable",
+    }
+    assert outcome.response is not None
+    assert list(outcome.response["exchange"]["timing"]) == ["total_ms"]
     assert receiver.got == []
 
 

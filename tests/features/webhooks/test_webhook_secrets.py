@@ -19,7 +19,7 @@ from foliot.app.use_cases import use_cases
 from foliot.auth.keyring import Keyring
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Role
-from foliot.core.secret_names import OVERLAP
+from foliot.core.secrets import OVERLAP
 from foliot.db.clock import wall
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, RunState
@@ -31,7 +31,7 @@ from foliot.features.secrets.usecases import Secrets
 from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed
 
 OLD, NEW = "old-" * 8, "new-" * 8
 VALUE = "the-value-of-the-token"

@@ -20,8 +20,7 @@ from foliot.engine.ports import ActionContext
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions
-from foliot.wakeups.feed import node_topic
-from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.feed import MemoryFeed, node_topic
 from tests.engine.engine_bench import Probe
 from tests.givens import ask, keep, request, runs_of, schedule, spec, states
 

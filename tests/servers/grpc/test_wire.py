@@ -246,14 +246,14 @@ async def test_whoever_names_no_deadline_gets_one(ask: Client, monkeypatch: pyte
 async def test_a_change_that_has_begun_is_made_though_its_caller_hangs_up(
     ask: Client, door: GrpcServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    began, go_on, schedule = asyncio.Event(), asyncio.Event(), Limiter.schedule
+    began, go_on, room = asyncio.Event(), asyncio.Event(), Limiter.room
 
-    async def held(self: Limiter, *rest: Any) -> None:
+    async def held(self: Limiter, *rest: Any) -> int | None:
         began.set()
         await asyncio.wait_for(go_on.wait(), SOON)
-        await schedule(self, *rest)
+        return await room(self, *rest)
 
-    monkeypatch.setattr(Limiter, "schedule", held)
+    monkeypatch.setattr(Limiter, "room", held)
     call = asyncio.ensure_future(ask.ask("CreateScheduledJob", seeds_job()))
     await asyncio.wait_for(began.wait(), SOON)
     call.cancel()

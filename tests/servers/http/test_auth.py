@@ -16,9 +16,8 @@ import pytest
 
 from foliot.app import build
 from foliot.app.http import create_app
-from foliot.auth.claims import Expectations
 from foliot.auth.identity import CredentialCheck
-from foliot.auth.tokens import Tokens
+from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import SingleKey, VerificationKey, VerificationKeys, hs256, key_file
 from foliot.commands.failed_login_delay import FailedLoginDelay
 from foliot.config.settings import Settings

@@ -17,12 +17,11 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import Role
 from foliot.features.tenants.usecases import Tenants
 from foliot.testing import open_store
 from tests.asgi import Client
+from tests.declared import openapi
 from tests.matrix import OURS, THEIRS, House, Route, caller, furnish, routes
 from tests.world import EVERY_MINUTE, HOURLY
 
@@ -72,7 +71,7 @@ for _value in VALUES:
     _kind = type(_value).__name__
     TYPES.setdefault("number" if _kind in {"int", "float"} else _kind, []).append(_value)
 
-DOCUMENT = create_app(cast("UseCases", None)).openapi()
+DOCUMENT = openapi()
 OPERATIONS = [
     f"{method.upper()} {path}"
     for path, methods in DOCUMENT["paths"].items()
@@ -125,6 +124,8 @@ def bodies(route: Route, house: House) -> list[Any]:
             {**EVERY_MINUTE, "action": {"kind": "articles", "articles": [{"url": "https://example.com/"}]}},
             {**EVERY_MINUTE, "action": {"kind": "task", "task": "greet", "parameters": {"name": "x"}}},
         ]
+    if route.path == "/api/schedules/batch":
+        made += [{"schedules": [HOURLY, EVERY_MINUTE], "atomic": False}]
     if route.path == "/api/bulk":
         # What its document says of none: how each act is asked for.
         made += [

@@ -70,7 +70,17 @@ async def _ask(app: FastAPI, path: str, headers: dict[str, str]) -> tuple[int, s
     return answer.status, answer.text
 
 
-@pytest.mark.parametrize("path", ["/things/a", "/things/nobody", "/things/a?loud=true&most=7", "/things/a?most=0"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/things/a",
+        "/things/nobody",
+        *(
+            f"/things/a?{query}"
+            for query in ("loud=true&most=7", "most=0", "loud=", "most=7&most=8", "most=x&y=1", "y=1")
+        ),
+    ],
+)
 @pytest.mark.parametrize("headers", [{}, {"Some_Key": "k"}, {"Some_Key": "", "If_Match": "3"}])
 async def test_it_answers_as_fastapi_does_and_calls_the_same_functions_as_often(
     path: str, headers: dict[str, str]
@@ -159,7 +169,10 @@ def _routes() -> dict[str, APIRoute]:
 
 @pytest.mark.parametrize(
     "path",
-    ["POST /crawl", "POST /api/schedules/{schedule_id}/run-now", "POST /jobs/submit", "POST /api/runs/{run_id}/retry"],
+    [
+        *("POST /crawl", "POST /jobs/submit", "POST /api/runs/{run_id}/retry", "POST /api/schedules"),
+        *("POST /api/schedules/{schedule_id}/run-now", "GET /api/runs", "GET /api/runs/{run_id}", "GET /api/schedules"),
+    ],
 )
 def test_the_routes_that_are_asked_most_are_swift(path: str) -> None:
     route, needs = _routes()[path], RouteDependencies()

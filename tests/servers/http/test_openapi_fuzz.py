@@ -6,8 +6,9 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import schemathesis
@@ -23,11 +24,11 @@ from schemathesis.specs.openapi.checks import (
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Role
 from foliot.engine.model.run import RunState
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
+from tests.declared import openapi
 from tests.matrix import OURS, House, furnish
 from tests.world import open_world
 
@@ -139,10 +140,10 @@ def _houses() -> Iterator[None]:
 
 
 # The document hangs on the code alone, so it is read before there is a house behind it.
-DOCUMENT = create_app(cast("UseCases", None)).openapi()
-in_local_mode = schemathesis.openapi.from_dict(DOCUMENT)
+DOCUMENT = openapi()
+in_local_mode = schemathesis.openapi.from_dict(deepcopy(DOCUMENT))
 in_local_mode.app = local
-with_a_token = schemathesis.openapi.from_dict(DOCUMENT)
+with_a_token = schemathesis.openapi.from_dict(deepcopy(DOCUMENT))
 with_a_token.app = shared
 OPERATIONS = [
     pytest.param(path, method.upper(), id=f"{method.upper()} {path}")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
 
-from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from tests.declared import openapi
 
-DOCUMENT: dict[str, Any] = create_app(cast("UseCases", None)).openapi()
+DOCUMENT = openapi()
 
 
 def test_each_operation_has_an_id_of_its_own() -> None:

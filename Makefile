@@ -3,10 +3,15 @@
 VENV    := .venv
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
-# A private server or a real `foliot up` is started once per test file: files stay whole (loadfile), and more than four
-# at a time would make the tests that watch the clock wait for each other. WORKERS=0 runs everything in one process.
-WORKERS ?= logical
-PYTEST  := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 2
+# A browser or a real `foliot up` is started once per test file: files stay whole (loadfile). Tests wait for servers and
+# processes half of their time, so there is one test process more than the machine has cores; more than five would make
+# those that watch the clock wait for each other. WORKERS=0 runs everything in one process.
+CORES   := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS ?= $(shell expr $(CORES) + 1)
+PYTEST  := FOLIOT_TEST_PRIVATE=1 $(BIN)/pytest -n $(WORKERS) --maxprocesses 5 --dist loadfile --no-loadscope-reorder \
+           --max-worker-restart 2
+# They are not even read.
+FAST_WITHOUT := acceptance browser cluster mutants scrapy seeds
 ARGS    ?=
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/foliot/__init__.py)
 
@@ -15,7 +20,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test test-fast cover check fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,6 +41,10 @@ dashboard: $(VENV)/.run ## rebuild the dashboard
 
 test: setup-dev ## run the whole test suite (ARGS="-k name" for a part)
 	@$(PYTEST) $(ARGS)
+
+test-fast: setup-dev ## what needs no server, no browser and no process of its own, in about a minute (ARGS="-k name")
+	@$(BIN)/pytest -q -n $(CORES) --maxprocesses 5 --dist worksteal -m "not services and not slow" \
+	  $(FAST_WITHOUT:%=--ignore=tests/%) $(ARGS)
 
 cover: setup-dev ## run the suite and report the lines and branches it did not reach
 	@$(PYTEST) --cov --cov-report=term $(ARGS)

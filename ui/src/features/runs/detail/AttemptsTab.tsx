@@ -6,7 +6,7 @@ import { Instant } from "@/parts/Instant";
 import { Json } from "@/parts/Json";
 import { StateBadge } from "@/parts/state/StateBadge";
 
-import { RequestTiming } from "./RequestTiming";
+import { TimingBar } from "./TimingBar";
 
 /** The attempts of a run, each with its outcome, request and response. */
 export function AttemptsTab({ run }: { run: Run }) {
@@ -39,7 +39,7 @@ export function AttemptsTab({ run }: { run: Run }) {
                   Next attempt scheduled for <Instant at={attempt.retry_at} as="short" precision="second" />.
                 </p>
               ) : null}
-              {attempt.timing ? <RequestTiming timing={attempt.timing} /> : null}
+              {attempt.timing ? <TimingBar timing={attempt.timing} /> : null}
               <div className={attempt.request ? "grid gap-3 lg:grid-cols-2" : undefined}>
                 {attempt.request ? (
                   <section aria-label="Request" className="flex min-w-0 flex-col gap-2">

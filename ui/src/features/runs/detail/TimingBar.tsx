@@ -1,4 +1,4 @@
-import type { RequestTiming as Timing } from "@/api/schema";
+import type { RequestTiming } from "@/api/schema";
 import { duration } from "@/time/moment";
 
 const PHASES = [
@@ -9,7 +9,7 @@ const PHASES = [
 ] as const;
 
 /** How long each phase of a request took, as a bar and in numbers; the rest of the bar is the body and what failed. */
-export function RequestTiming({ timing }: { timing: Timing }) {
+export function TimingBar({ timing }: { timing: RequestTiming }) {
   const total = Math.max(timing.total_ms, 0.1);
   const phases = PHASES.flatMap(([name, label, colour]) => {
     const ms = timing[name];

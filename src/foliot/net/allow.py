@@ -6,7 +6,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
@@ -168,6 +168,18 @@ class EgressRules:
             places=frozenset(places),
             ports=frozenset(read_port(port, _PORTS) for port in given),
         )
+
+    def for_page(self, host: str, port: int) -> EgressRules:
+        """Rules for a browser that shows a page of this host: in local mode too, its scripts reach no other loopback.
+
+        Without local mode these are the same rules.
+        """
+        if not self.loopback:
+            return self
+        literal = literal_of(host)
+        here = host == "localhost" or host.endswith(".localhost") or (literal is not None and is_loopback(literal))
+        places = self.places | {AllowEntry(host, port)} if here else self.places
+        return replace(self, loopback=False, ports=self.ports | {port}, places=places)
 
     def allows_port(self, host: str, port: int) -> bool:
         """Port 0 is never allowed; local mode allows all others."""

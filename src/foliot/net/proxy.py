@@ -1,7 +1,7 @@
-"""An HTTP proxy on loopback for programs that cannot use our client: every target passes the SSRF guard.
+"""An HTTP proxy for programs that cannot use our client (browsers, Apprise): every target passes the SSRF guard.
 
 It speaks CONNECT and plain HTTP. A program gets an address with a password of its own; the password names the tenant,
-bounds what the program may transfer, and ends with the program. Without a valid password nothing is forwarded.
+bounds what the program may open and transfer, and ends with the program. Without a valid password nothing is forwarded.
 """
 
 from __future__ import annotations
@@ -12,31 +12,44 @@ import binascii
 import contextlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
 from foliot.core.egress import EgressFailed, EgressRefused
-from foliot.core.errors import Invalid
+from foliot.net.allow import EgressRules
+from foliot.net.client_hello import NoClientHello, read_client_hello
+from foliot.net.proxy_messages import (
+    ANSWER_HEAD_BYTES,
+    ProxyRefused,
+    RequestHead,
+    answer_head,
+    plain_request,
+    read_request,
+    tunnel_target,
+)
 from foliot.net.tcp import TcpEgress
-from foliot.net.url import read_url
 
 log = structlog.get_logger("foliot.net")
 
-HEAD_BYTES = 16 * 1024
+LOOPBACK = "127.0.0.1"
 HEAD_SECONDS = 10.0
 IDLE_SECONDS = 60.0
+LIFETIME = 600.0
+"""Seconds after which a connection is closed, whatever it does."""
 CONNECTIONS = 64
 """Open connections of one program."""
+CONNECTIONS_IN_ALL = 1024
+"""Open connections of all programs, and of those that have not given a password yet."""
 TRANSFER = 256 * 1024 * 1024
 """Bytes in both directions that one program may transfer."""
 _CHUNK = 64 * 1024
-_HOP_BY_HOP = frozenset({"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "upgrade"})
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class ProxyClient:
     """One program that may use the proxy: its tenant, and what it has used of its bounds."""
 
@@ -44,45 +57,66 @@ class ProxyClient:
     password: str
     transfer: int
     """Bytes that are left."""
+    secure_tunnels: bool
+    """Whether tunnels carry TLS only, and no WebSockets."""
+    rules: EgressRules | None
+    """Narrower rules than the proxy's own."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """Its open connections."""
+    refusals: int = 0
+    """Connections that were not opened, because their target is not allowed."""
+
+    def count(self, size: int) -> None:
+        """Count transferred bytes; ends the connection that exceeds the bound."""
+        self.transfer -= size
+        if self.transfer < 0:
+            log.warning("a program transferred more than it may", action="proxy_limit", tenant_id=self.tenant_id)
+            raise ConnectionAbortedError
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
-    """The head of a request: its line, and its headers as they came."""
+class ProxyGrant:
+    """What a program needs to use the proxy."""
 
-    method: str
-    target: str
-    version: str
-    headers: list[tuple[str, str]]
+    host: str
+    port: int
+    username: str
+    password: str = field(repr=False)
+    client: ProxyClient = field(repr=False)
 
-    def get(self, name: str) -> str:
-        return next((value for each, value in self.headers if each.lower() == name), "")
+    @property
+    def server(self) -> str:
+        """The URL without the password, for programs that take it apart."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
-
-class _Refused(Exception):
-    """The request is answered by the proxy itself."""
-
-    def __init__(self, status: str, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
+    @property
+    def url(self) -> str:
+        return self.server.replace("http://", f"http://{self.username}:{self.password}@", 1)
 
 
 @dataclass(kw_only=True, eq=False)
 class EgressProxy:
-    """Listens on loopback and forwards to checked addresses only."""
+    """Listens on loopback, unless it is given another address, and forwards to checked addresses only."""
 
     tcp: TcpEgress
     idle: float = IDLE_SECONDS
+    lifetime: float = LIFETIME
+    head_seconds: float = HEAD_SECONDS
+    host: str = LOOPBACK
+    """The address it listens on, and that programs are given."""
+    listen_port: int = 0
+    """0: any free port."""
+    most: int = CONNECTIONS_IN_ALL
     _server: asyncio.Server | None = field(default=None, init=False, repr=False)
     _clients: dict[str, ProxyClient] = field(default_factory=dict, init=False, repr=False)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False, repr=False)
 
     async def start(self) -> None:
-        """Listen on a free port of loopback."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=HEAD_BYTES)
+        """Listen; calling it again does nothing."""
+        if self._server is None:
+            self._server = await asyncio.start_server(
+                self._accept, self.host, self.listen_port, limit=ANSWER_HEAD_BYTES
+            )
 
     async def close(self) -> None:
         """Stop listening, and end every connection."""
@@ -102,46 +136,66 @@ class EgressProxy:
     @asynccontextmanager
     async def client(self, tenant_id: str, *, transfer: int = TRANSFER) -> AsyncIterator[str]:
         """The proxy's URL for one program of this tenant; its connections end with the context."""
+        async with self.grant(tenant_id, transfer=transfer) as grant:
+            yield grant.url
+
+    @asynccontextmanager
+    async def grant(
+        self,
+        tenant_id: str,
+        *,
+        transfer: int = TRANSFER,
+        secure_tunnels: bool = False,
+        rules: EgressRules | None = None,
+    ) -> AsyncIterator[ProxyGrant]:
+        """Leave for one program of this tenant; its connections end with the context."""
         name, password = secrets.token_hex(8), secrets.token_hex(16)
-        client = self._clients[name] = ProxyClient(tenant_id, password, transfer)
+        client = self._clients[name] = ProxyClient(
+            tenant_id=tenant_id, password=password, transfer=transfer, secure_tunnels=secure_tunnels, rules=rules
+        )
         try:
-            yield f"http://{name}:{password}@127.0.0.1:{self.port}"
+            yield ProxyGrant(self.host, self.port, name, password, client)
         finally:
             self._clients.pop(name, None)
             await _end(client.tasks)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._tasks) >= self.most:
+            writer.close()
+            return
         task = asyncio.get_running_loop().create_task(self._talk(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(HEAD_SECONDS):
-                head = _read_head(await reader.readuntil(b"\r\n\r\n"))
-            with self._client(head) as client:
-                await self._forward(client, head, reader, writer)
-        except _Refused as refusal:
+            async with asyncio.timeout(self.lifetime):
+                async with asyncio.timeout(self.head_seconds):
+                    raw = await reader.readuntil(b"\r\n\r\n")
+                head = read_request(raw)
+                with self._client(head) as client:
+                    await self._forward(client, head, reader, writer)
+        except ProxyRefused as refusal:
             await _answer(writer, refusal)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, OSError):
-            # The program left, was too slow, or sent a head that is too large: there is nothing to answer.
+            # A side left, was too slow, or sent a head that is too large: there is nothing to answer.
             pass
         finally:
             await _closed(writer)
 
     @contextlib.contextmanager
-    def _client(self, head: _Head) -> Iterator[ProxyClient]:
+    def _client(self, head: RequestHead) -> Iterator[ProxyClient]:
         """The program that asks, with this connection counted."""
         client, task = self._authenticate(head), asyncio.current_task()
         if task is None or len(client.tasks) >= CONNECTIONS:
-            raise _Refused("429 Too Many Requests", f"at most {CONNECTIONS} connections may be open at once")
+            raise ProxyRefused("429 Too Many Requests", f"at most {CONNECTIONS} connections may be open at once")
         client.tasks.add(task)
         try:
             yield client
         finally:
             client.tasks.discard(task)
 
-    def _authenticate(self, head: _Head) -> ProxyClient:
+    def _authenticate(self, head: RequestHead) -> ProxyClient:
         scheme, _, token = head.get("proxy-authorization").partition(" ")
         name = password = ""
         if scheme.lower() == "basic":
@@ -149,65 +203,83 @@ class EgressProxy:
                 name, _, password = base64.b64decode(token, validate=True).decode().partition(":")
         client = self._clients.get(name)
         if client is None or not hmac.compare_digest(client.password.encode(), password.encode()):
-            raise _Refused("407 Proxy Authentication Required", "the proxy needs the password it was started with")
+            raise ProxyRefused("407 Proxy Authentication Required", "the proxy needs the password it was started with")
         return client
 
     async def _forward(
-        self, client: ProxyClient, head: _Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, client: ProxyClient, head: RequestHead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        host, port, first = _tunnel(head) if head.method == "CONNECT" else _plain(head)
-        try:
-            sock = await self.tcp.open(host, port, client.tenant_id)
-        except EgressRefused as refusal:
-            raise _Refused("403 Forbidden", str(refusal)) from None
-        except EgressFailed as failure:
-            raise _Refused("502 Bad Gateway", failure.message) from None
-        there, out = await asyncio.open_connection(sock=sock)
-        try:
-            if first:
-                out.write(first)
-            else:
+        if head.method == "CONNECT":
+            host, port = tunnel_target(head)
+            async with self._opened(client, host, port) as (there, out):
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await _pipe_both(client, self.idle, (reader, out), (there, writer))
+                if client.secure_tunnels:
+                    out.write(await self._first_record(client, host, reader))
+                await _pipe_both(client, self.idle, (reader, out), (there, writer))
+            return
+        host, port, first = plain_request(head)
+        length = head.length
+        async with self._opened(client, host, port) as (there, out):
+            client.count(len(first))
+            out.write(first)
+            sending = asyncio.create_task(_send_body(client, self.idle, reader, out, length))
+            receiving = asyncio.create_task(_receive_answer(client, self.idle, there, writer))
+            # When the program leaves there is no one to answer; when the answer is complete the request is over.
+            await _first_of(receiving, sending)
+
+    @asynccontextmanager
+    async def _opened(
+        self, client: ProxyClient, host: str, port: int
+    ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        try:
+            sock = await self.tcp.open(host, port, client.tenant_id, rules=client.rules)
+        except EgressRefused as refusal:
+            client.refusals += 1
+            raise ProxyRefused("403 Forbidden", str(refusal)) from None
+        except EgressFailed as failure:
+            raise ProxyRefused("502 Bad Gateway", failure.message) from None
+        reader, writer = await asyncio.open_connection(sock=sock, limit=ANSWER_HEAD_BYTES)
+        try:
+            yield reader, writer
         finally:
-            await _closed(out)
+            await _closed(writer)
+
+    async def _first_record(self, client: ProxyClient, host: str, reader: asyncio.StreamReader) -> bytes:
+        try:
+            async with asyncio.timeout(self.head_seconds):
+                hello = await read_client_hello(reader)
+        except NoClientHello:
+            hello = None
+        if hello is None or hello.is_websocket:
+            client.refusals += 1
+            log.info("a tunnel was closed: no HTTPS", action="proxy_tunnel", tenant_id=client.tenant_id, host=host)
+            raise ConnectionAbortedError
+        client.count(len(hello.raw))
+        return hello.raw
 
 
-def _read_head(raw: bytes) -> _Head:
-    try:
-        line, *lines = raw.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
-        method, target, version = line.split(" ")
-        headers = [(name, value.strip()) for name, _, value in (each.partition(":") for each in lines)]
-    except ValueError:
-        raise _Refused("400 Bad Request", "the request line must be: METHOD target HTTP/1.1") from None
-    if not version.startswith("HTTP/1."):
-        raise _Refused("400 Bad Request", "only HTTP/1.1 is spoken here")
-    return _Head(method, target, version, headers)
+async def _send_body(
+    client: ProxyClient, idle: float, source: asyncio.StreamReader, sink: asyncio.StreamWriter, length: int
+) -> None:
+    """Forward the body of the one request; returns when the program leaves, or sends more than that."""
+    while length:
+        chunk = await asyncio.wait_for(source.read(min(_CHUNK, length)), idle)
+        if not chunk:
+            return
+        length -= len(chunk)
+        await _write(client, idle, sink, chunk)
+    await source.read(1)
 
 
-def _tunnel(head: _Head) -> tuple[str, int, bytes]:
-    host, _, port = head.target.rpartition(":")
-    if not port.isascii() or not port.isdigit() or len(port) > 5:
-        raise _Refused("400 Bad Request", "CONNECT names host:port")
-    return host.removeprefix("[").removesuffix("]"), int(port), b""
-
-
-def _plain(head: _Head) -> tuple[str, int, bytes]:
-    """The request as the origin server expects it; one per connection, so that each passes the guard."""
-    try:
-        target = read_url(head.target)
-    except Invalid as fault:
-        raise _Refused("400 Bad Request", f"the URL {fault.message}") from None
-    if target.url.scheme != "http":
-        raise _Refused("400 Bad Request", "https goes through CONNECT")
-    kept = [(name, value) for name, value in head.headers if name.lower() not in {*_HOP_BY_HOP, "host"}]
-    lines = [
-        f"{head.method} {target.url.raw_path_qs} HTTP/1.1",
-        f"Host: {target.authority}",
-        *(f"{name}: {value}" for name, value in kept),
-        "Connection: close",
-    ]
-    return target.host, target.port, "\r\n".join([*lines, "", ""]).encode("latin-1")
+async def _receive_answer(
+    client: ProxyClient, idle: float, source: asyncio.StreamReader, sink: asyncio.StreamWriter
+) -> None:
+    status = 0
+    while status < 200:
+        raw = await asyncio.wait_for(source.readuntil(b"\r\n\r\n"), idle)
+        status, head = answer_head(raw)
+        await _write(client, idle, sink, head)
+    await _pipe(client, idle, source, sink)
 
 
 async def _pipe_both(
@@ -216,29 +288,44 @@ async def _pipe_both(
     up: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     down: tuple[asyncio.StreamReader, asyncio.StreamWriter],
 ) -> None:
-    """Copy in both directions until the target has said everything, either side fails, or nothing moves for a while."""
-    sending = asyncio.create_task(_pipe(client, idle, *up))
-    try:
-        await _pipe(client, idle, *down)
-    finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+    """Copy in both directions until the target has sent everything, either side fails, or nothing moves for a while."""
+    receiving = asyncio.create_task(_pipe(client, idle, *down))
+    await _first_of(receiving, asyncio.create_task(_then(_pipe(client, idle, *up), receiving)))
+
+
+async def _then(copying: Coroutine[Any, Any, None], other: asyncio.Task[None]) -> None:
+    """A side that has sent everything may still receive; one that failed ends both."""
+    await copying
+    await asyncio.wait([other])
 
 
 async def _pipe(client: ProxyClient, idle: float, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
     while chunk := await asyncio.wait_for(source.read(_CHUNK), idle):
-        client.transfer -= len(chunk)
-        if client.transfer < 0:
-            log.warning("a program transferred more than it may", action="proxy_limit", tenant_id=client.tenant_id)
-            raise ConnectionAbortedError
-        sink.write(chunk)
-        async with asyncio.timeout(idle):
-            await sink.drain()
+        await _write(client, idle, sink, chunk)
     if sink.can_write_eof():
         sink.write_eof()
 
 
-async def _answer(writer: asyncio.StreamWriter, refusal: _Refused) -> None:
+async def _write(client: ProxyClient, idle: float, sink: asyncio.StreamWriter, chunk: bytes) -> None:
+    client.count(len(chunk))
+    sink.write(chunk)
+    async with asyncio.timeout(idle):
+        await sink.drain()
+
+
+async def _first_of(*tasks: asyncio.Task[None]) -> None:
+    """Wait for the first to end, and cancel the others."""
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+async def _answer(writer: asyncio.StreamWriter, refusal: ProxyRefused) -> None:
     body = f"{refusal.message}\n".encode()
     challenge = 'Proxy-Authenticate: Basic realm="foliot"\r\n' if refusal.status.startswith("407") else ""
     head = f"HTTP/1.1 {refusal.status}\r\n{challenge}Content-Type: text/plain; charset=utf-8\r\n"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
+from foliot.net.allow import EgressRules
 from foliot.net.failures import Unreachable
 from foliot.net.guard import EgressGuard, Resolve
 from foliot.net.resolver import Lookups
@@ -34,23 +35,24 @@ class TcpEgress:
 
     def check(self, host: str, port: int) -> UrlTarget:
         """`Invalid` when no connection to this host and port could ever be allowed; looks up no names."""
-        return self.guard.admit(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/")
+        return _admit(self.guard, host, port)
 
-    async def open(self, host: str, port: int, tenant_id: str) -> socket.socket:
-        """A connected socket; `EgressRefused` or `Unreachable` as for HTTP requests."""
+    async def open(self, host: str, port: int, tenant_id: str, *, rules: EgressRules | None = None) -> socket.socket:
+        """A connected socket; `EgressRefused` or `Unreachable` as for HTTP requests. `rules` replace the guard's."""
+        guard = self.guard if rules is None else replace(self.guard, rules=rules)
         try:
-            target = self.check(host, port)
+            target = _admit(guard, host, port)
         except Invalid as refusal:
             raise EgressRefused(f"The target {refusal.message}.") from None
-        limits = await self.guard.limits_of(tenant_id, target)
+        limits = await guard.limits_of(tenant_id, target)
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
             async with asyncio.timeout(self.connect.total_seconds()):
-                addresses = await self.guard.addresses(target, tenant_id, limits, self.resolve or self._look_up)
+                addresses = await guard.addresses(target, tenant_id, limits, self.resolve or self._look_up)
                 return await _first(addresses[:_ADDRESSES_TRIED], port, self.connect.total_seconds())
         except (TimeoutError, OSError, Unreachable):
-            if not self.guard.rules.loopback:
+            if not guard.rules.loopback:
                 await asyncio.sleep(began + min(_QUIET, self.connect).total_seconds() - loop.time())
             raise Unreachable from None
 
@@ -64,6 +66,10 @@ class TcpEgress:
         if self._lookups is not None:
             self._lookups.close()
         self._lookups = None
+
+
+def _admit(guard: EgressGuard, host: str, port: int) -> UrlTarget:
+    return guard.admit(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/")
 
 
 async def _first(addresses: list[Address], port: int, seconds: float) -> socket.socket:

@@ -37,16 +37,10 @@ from foliot.engine.pace import EnginePace
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.actor.fetcher import FetcherSettings
-from foliot.features.articles.fetch.request import PageFetcher
-from foliot.features.articles.model import (
-    ClaimedArticle,
-    ExtractedPage,
-    FetchFailure,
-    PageMoved,
-    PageUnchanged,
-    RobotsRules,
-)
+from foliot.features.articles.model import ClaimedArticle, ExtractedPage
 from foliot.features.articles.wiring import build_articles
+from foliot.features.fetching.fetcher import PageFetcher
+from foliot.features.fetching.model import FetchFailure, PageMoved, PageUnchanged, RobotsRules
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions
 from foliot.wakeups.across_processes import SharedFeed

@@ -18,7 +18,7 @@ from foliot.cluster.page_reader import SILENCE
 from foliot.cluster.pool_port import AttemptInfo
 from foliot.cluster.process_pool import reader_pool
 from foliot.core.egress import OutgoingResponse
-from foliot.features.articles.fetch import request
+from foliot.features.fetching import robots
 from foliot.features.pipelines.model import Unreadable
 from foliot.features.pipelines.steps.parsers import JsonParser, read_json
 from foliot.features.pipelines.wiring import PooledCall
@@ -148,10 +148,10 @@ def test_an_encoding_that_no_page_has_is_not_decoded_by(name: str) -> None:
 def test_a_robots_txt_without_end_is_read_up_to_a_bound() -> None:
     body = b"User-agent: *\n" + b"".join(b"Disallow: /no/%d\n" % at for at in range(30_000))
     reply = OutgoingResponse(status=200, headers={}, body=body, truncated=False, elapsed=timedelta())
-    said = request.judge_robots(reply, datetime(2027, 1, 4, tzinfo=UTC)).robots
+    said = robots.judge_robots(reply, datetime(2027, 1, 4, tzinfo=UTC)).robots
 
-    assert len(said.splitlines()) == request.MOST_LINES
-    assert not request.allows(said, f"{HERE}/no/1")
+    assert len(said.splitlines()) == robots.MOST_LINES
+    assert not robots.allows(said, f"{HERE}/no/1")
 
 
 async def test_a_large_json_document_is_read_apart_and_in_parts(apart: PooledCall) -> None:

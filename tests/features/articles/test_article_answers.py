@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from foliot.core.egress import OutgoingResponse
-from foliot.features.articles.fetch import request
-from foliot.features.articles.fetch.request import MOST_PAGE, judge
-from foliot.features.articles.model import NO_WORD, FetchFailure, PageUnchanged, RobotsRules
+from foliot.features.fetching import robots
+from foliot.features.fetching.answer import judge
+from foliot.features.fetching.model import MOST_PAGE, NO_WORD, FetchFailure, PageUnchanged, RobotsRules
 from foliot.pages.charset import decoded
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
@@ -74,38 +74,38 @@ ROBOTS = (
 def test_what_a_host_allows_is_kept() -> None:
     general = "User-agent: *\nDisallow: /private\nAllow: /private/open\nCrawl-delay: 2.5\n"
 
-    assert not request.allows(general, "https://a.test/private/x")
-    assert request.allows(general, "https://a.test/private/open/x")
-    assert request.allows(None, "https://a.test/private/x")
-    assert not request.allows(ROBOTS, "https://a.test/no-1.html")
-    assert request.allows(ROBOTS, "https://a.test/private/x"), "a group for us replaces the one for everybody"
-    assert request.crawl_delay(general) == timedelta(seconds=2.5)
-    assert request.crawl_delay("User-agent: *\nCrawl-delay: 86400") == request.LONGEST_DELAY
-    assert request.crawl_delay("") is None
+    assert not robots.allows(general, "https://a.test/private/x")
+    assert robots.allows(general, "https://a.test/private/open/x")
+    assert robots.allows(None, "https://a.test/private/x")
+    assert not robots.allows(ROBOTS, "https://a.test/no-1.html")
+    assert robots.allows(ROBOTS, "https://a.test/private/x"), "a group for us replaces the one for everybody"
+    assert robots.crawl_delay(general) == timedelta(seconds=2.5)
+    assert robots.crawl_delay("User-agent: *\nCrawl-delay: 86400") == robots.LONGEST_DELAY
+    assert robots.crawl_delay("") is None
 
 
 @pytest.mark.parametrize("status", [404, 403, 410])
 def test_a_host_without_rules_allows_everything(status: int) -> None:
-    assert request.judge_robots(reply(status), NOW) == RobotsRules("")
+    assert robots.judge_robots(reply(status), NOW) == RobotsRules("")
 
 
 @pytest.mark.parametrize(("status", "after", "pause"), [(429, "7", 7), (500, "", 10), (503, "60", 60)])
 def test_a_host_that_cannot_say_its_rules_is_left_alone_for_a_while(status: int, after: str, pause: int) -> None:
-    found = request.judge_robots(reply(status, retry_after=after), NOW)
+    found = robots.judge_robots(reply(status, retry_after=after), NOW)
 
     assert found == RobotsRules(NO_WORD, pause=timedelta(seconds=pause))
 
 
 @pytest.mark.parametrize("delay", ["1e20", "99999999999999999", "inf"])
 def test_an_absurd_delay_is_the_longest_there_is(delay: str) -> None:
-    assert request.crawl_delay(f"User-agent: *\nCrawl-delay: {delay}") in {request.LONGEST_DELAY, None}
+    assert robots.crawl_delay(f"User-agent: *\nCrawl-delay: {delay}") in {robots.LONGEST_DELAY, None}
 
 
 def test_binary_rules_forbid_nothing_and_break_nothing() -> None:
-    found = request.judge_robots(reply(200, bytes(range(256)) * 100, content_type="text/plain"), NOW)
+    found = robots.judge_robots(reply(200, bytes(range(256)) * 100, content_type="text/plain"), NOW)
 
     assert isinstance(found, RobotsRules)
-    assert request.allows(found.robots, "https://a.test/")
+    assert robots.allows(found.robots, "https://a.test/")
 
 
 @pytest.mark.parametrize(

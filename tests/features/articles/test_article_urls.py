@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.features.articles.fetch import request
-from foliot.features.articles.fetch.request import BadUrl, one_spelling
+from foliot.features.fetching import url as page_url
+from foliot.features.fetching.url import BadUrl, one_spelling
 
 
 @pytest.mark.parametrize(
@@ -77,19 +77,19 @@ def test_what_needs_no_second_look_is_spelt_as_it_would_be_after_one(
 
     text = f"{scheme}://{host}{port}{''.join(f'/{part}' for part in path)}"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(request, "_is_plain", lambda _: False)
+        patch.setattr(page_url, "_is_plain", lambda _: False)
         the_long_way = spelt()
     assert spelt() == the_long_way
 
 
 def test_the_usual_needs_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "_read", None)
+    monkeypatch.setattr(page_url, "_read", None)
     for text in ("https://www.example.com/news/2026/a-b_c~1.html", "http://127.0.0.1:8765/a/1", "https://example.com/"):
         assert one_spelling(text) == text
 
 
 def test_what_is_very_long_is_not_looked_at_closely(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request may bring megabytes, and a pattern takes its time with them."""
-    monkeypatch.setattr(request, "_PLAIN", None)
+    monkeypatch.setattr(page_url, "_PLAIN", None)
     with pytest.raises(BadUrl, match="at most"):
         one_spelling("https://" + ".".join(["a" * 63] * 9) + "/" * 1_000_000)

@@ -28,20 +28,12 @@ from foliot.engine.slots import Slots
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import ArticleFetching, article_fetching
 from foliot.features.articles.actor.fetcher import FetcherSettings
-from foliot.features.articles.model import (
-    ArticleCounts,
-    ClaimedArticle,
-    ExtractedPage,
-    FetchFailure,
-    PageMoved,
-    PageUnchanged,
-    Politeness,
-    RobotsRules,
-)
+from foliot.features.articles.model import ArticleCounts, ClaimedArticle, ExtractedPage
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles as ArticlesCases
 from foliot.features.articles.usecases import SubmittedArticles
 from foliot.features.audit_log.actor import audit_chaining
+from foliot.features.fetching.model import FetchFailure, PageMoved, PageUnchanged, Politeness, RobotsRules
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions

@@ -23,18 +23,10 @@ from foliot.cluster.page_reader import SILENCE
 from foliot.cluster.process_pool import Child, ProcessPool, reader_pool
 from foliot.engine.model.run import Fence
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool
-from foliot.features.articles.fetch.request import PageFetcher
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.articles.model import (
-    NO_WORD,
-    ClaimedArticle,
-    ExtractedPage,
-    FetchFailure,
-    PageMoved,
-    PageUnchanged,
-    RobotsRules,
-    host_of,
-)
+from foliot.features.articles.model import ClaimedArticle, ExtractedPage
+from foliot.features.fetching.fetcher import PageFetcher
+from foliot.features.fetching.model import NO_WORD, FetchFailure, PageMoved, PageUnchanged, RobotsRules, host_of
 from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
 from tests.certificates import self_signed

@@ -19,21 +19,18 @@ from foliot.engine.model.run import AttemptError
 from foliot.engine.sql.tables import runs
 from foliot.features.articles.model import (
     KIND,
-    NO_WORD,
-    NO_WORD_KEPT,
     ArticleCounts,
     ClaimedArticle,
     EndingsEffect,
     ExtractedPage,
     FetchEnding,
-    HostUpdate,
     ItemState,
-    Politeness,
     WantedArticle,
 )
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.tables import articles
+from foliot.features.fetching.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness
 from tests.givens import NOON, SECOND, ask, events_of, request, sql, statements
 
 DAY = timedelta(days=1)

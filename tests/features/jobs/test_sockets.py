@@ -16,9 +16,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
-from foliot.features.articles.model import ExtractedPage, FetchEnding, HostUpdate, Politeness
+from foliot.features.articles.model import ExtractedPage, FetchEnding
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles
+from foliot.features.fetching.model import HostUpdate, Politeness
 from foliot.features.jobs.rest import socket as sockets
 from foliot.servers.http.server import server_of
 from foliot.wakeups.feed import run_topic

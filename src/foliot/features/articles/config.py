@@ -11,8 +11,8 @@ from foliot.core.declaration import Described, Parsed, Wire, as_given, declared,
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.engine.model.run import DEFAULT_PRIORITY
-from foliot.features.articles.fetch.request import MOST_URL, BadUrl, one_spelling
 from foliot.features.articles.model import MOST_ARTICLES
+from foliot.features.fetching.url import MOST_URL, BadUrl, one_spelling
 
 MOST_LABEL = 200
 MOST_AGE = 365 * 24 * 3600

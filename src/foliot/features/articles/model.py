@@ -5,12 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
 from foliot.engine.model.run import DEFAULT_PRIORITY, AttemptError, Cancelled, Failed, Fence, RunState, Succeeded
 from foliot.engine.model.views import AttemptEnding, ClaimedRun
+from foliot.features.fetching.model import (
+    NO_NEWS,
+    FetchFailure,
+    HostUpdate,
+    PageMoved,
+    PageUnchanged,
+    RobotsRules,
+    host_of,
+)
 
 KIND = "articles"
 QUEUE = "scraping"
@@ -18,11 +27,6 @@ QUEUE = "scraping"
 
 MOST_ARTICLES = 10_000
 """Maximum of one job."""
-
-
-NO_WORD = "# no word"
-"""Stored in place of a robots.txt that was unavailable: no page is fetched, and it is requested again soon."""
-NO_WORD_KEPT = timedelta(minutes=2)
 
 
 class ArticleStatus(StrEnum):
@@ -78,50 +82,6 @@ def verdict(counts: ArticleCounts) -> Succeeded | Failed | Cancelled | None:
         said = f"None of the {counts.total:,} articles could be read."
         return Failed(AttemptError("no_article_read", said), permanent=True, response=result)
     return Succeeded(result=result, partial=counts.failed > 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Politeness:
-    """Default rate limit of a host: interval and concurrency."""
-
-    interval: timedelta = timedelta()
-    """Between the starts of two requests; zero: no limit."""
-    together: int = 8
-    """Maximum concurrent requests to a host."""
-    lead: timedelta = timedelta()
-    """How long after the claim the first request starts, where a host has an interval."""
-
-
-SLICE = timedelta(milliseconds=250)
-"""How far ahead one claim allocates start times, so that hosts with short intervals do not cost a claim per page."""
-
-SLOWEST = timedelta(minutes=1)
-
-
-def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
-    """How many requests to a host one claim may allocate now."""
-    room = max(manners.together - in_flight, 0)
-    return room if not interval else min(room, max(1, SLICE // interval))
-
-
-def leeway(interval: timedelta) -> timedelta | None:
-    """How late a request may start before it comes too close to the next one; None without an interval."""
-    return max(interval / 5, timedelta(milliseconds=50)) if interval else None
-
-
-def slower(interval: timedelta) -> timedelta:
-    """The interval after a 429 or 503: doubled."""
-    return min(max(interval * 2, timedelta(milliseconds=500)), SLOWEST)
-
-
-def quicker(interval: timedelta, least: timedelta) -> timedelta:
-    """The interval after a good answer: a tenth shorter, down to `least`."""
-    return max(least, interval * 0.9)
-
-
-def host_of(url: str) -> str:
-    """The host of a normalised URL, with the port where it is not the default."""
-    return url.partition("://")[2].partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,18 +152,6 @@ class ExtractedPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostUpdate:
-    """What a response says about its host: robots.txt, crawl delay, `Retry-After`."""
-
-    pause: timedelta | None = None
-    """The host asked for this pause: for this tenant, and for all once several tenants are asked."""
-    robots: str | None = None
-    crawl_delay: timedelta | None = None
-    well: bool = False
-    """A good answer, which shortens the interval of a slowed host."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FetchEnding:
     """The end of an attempt at an article, to be stored: a page, unchanged, a problem, or handed back."""
 
@@ -224,7 +172,7 @@ class FetchEnding:
     """Target of a redirect; with `handed_back`, because the next request needs a claim for that host."""
     lost: bool = False
     """Written by the process that reclaimed an expired lease; clears the token, which fences the lost attempt."""
-    news: HostUpdate = HostUpdate()
+    news: HostUpdate = NO_NEWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,39 +265,6 @@ class ArticleView:
 
 Avoid = Callable[[str, str], bool]
 """Called with a tenant and a host: whether not to claim its articles now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchFailure:
-    """Why there is no page, and whether and when to retry."""
-
-    problem: AttemptError
-    permanent: bool = False
-    retry_after: timedelta | None = None
-    pause: timedelta | None = None
-    """How long this tenant sends no request to the host."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageUnchanged:
-    """304: the page has not changed since it was last fetched."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageMoved:
-    """A redirect, also within the host: the next request needs another claim."""
-
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class RobotsRules:
-    """The robots.txt of a host, stored for all workers, and its crawl delay."""
-
-    robots: str
-    crawl_delay: timedelta | None = None
-    pause: timedelta | None = None
-    """How long the host is paused when its robots.txt is unavailable."""
 
 
 class Scraper(Protocol):

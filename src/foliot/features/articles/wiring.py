@@ -14,9 +14,9 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.articles.actor.fetcher import FetcherSettings
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool
-from foliot.features.articles.fetch.request import PageFetcher
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.articles.model import Politeness
+from foliot.features.fetching.fetcher import PageFetcher
+from foliot.features.fetching.model import Politeness
 from foliot.net.client import HttpEgress
 
 if TYPE_CHECKING:

@@ -18,21 +18,17 @@ from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.pace import Spacing, rest_until
 from foliot.engine.ports import AttemptTarget
 from foliot.engine.slots import Slots
-from foliot.features.articles.model import (
+from foliot.features.articles.model import QUEUE, ClaimedArticle, ExtractedPage, FetchEnding, Scraper
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.fetching.model import (
     NO_WORD,
-    QUEUE,
-    ClaimedArticle,
-    ExtractedPage,
-    FetchEnding,
     FetchFailure,
     HostUpdate,
     PageMoved,
     PageUnchanged,
     Politeness,
     RobotsRules,
-    Scraper,
 )
-from foliot.features.articles.sql.articles import SqlArticles
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, Feed
 
 Answered = RobotsRules | ExtractedPage | PageUnchanged | PageMoved | FetchFailure

@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 from foliot.cluster.pool_port import ProcessDied
 from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError
-from foliot.features.articles.fetch import request
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage, TookTooLong, UnreadablePage
-from foliot.features.articles.fetch.request import LONGEST_PAUSE, PageFetcher, PageResponse, header, judge, never
-from foliot.features.articles.model import (
+from foliot.features.articles.model import ClaimedArticle, ExtractedPage
+from foliot.features.fetching.answer import LONGEST_PAUSE, header, judge, never
+from foliot.features.fetching.fetcher import MOST_REDIRECTS, TOO_MANY, PageFetcher
+from foliot.features.fetching.model import (
     NO_WORD,
-    NO_WORD_KEPT,
-    ClaimedArticle,
-    ExtractedPage,
     FetchFailure,
+    FetchRequest,
+    Page,
     PageMoved,
+    PageSource,
     PageUnchanged,
     RobotsRules,
 )
+from foliot.features.fetching.robots import judge_robots
 from foliot.pages.article import NO_TEXT, SIGN_IN
 
 MOST_VALIDATOR = 1000
@@ -27,14 +29,6 @@ MISSING = {
     NO_TEXT: never("no_text", "Nothing on the page reads like an article; it may want a browser."),
     SIGN_IN: never("sign_in", "The page asks for a sign-in."),
 }
-
-
-UNHEARD = FetchFailure(
-    problem=AttemptError(
-        "robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."
-    ),
-    retry_after=NO_WORD_KEPT,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,26 +41,34 @@ class PageScraper:
 
     async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         """Fetches robots.txt of this article's host; a host that cannot serve it is paused for a while."""
-        fetched = await self.fetcher.robots(taken)
+        fetched = await self.fetcher.robots(taken.url, taken.tenant_id)
         if isinstance(fetched, FetchFailure):
             return fetched if fetched.permanent else RobotsRules(NO_WORD)
-        return request.judge_robots(fetched.reply, self.clock.now())
+        return judge_robots(fetched, self.clock.now())
 
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         """The extracted article, the target of a redirect, or why there is none."""
-        if taken.robots == NO_WORD:
-            return UNHEARD
-        fetched = await self.fetcher.page(taken, _known(taken))
-        if not isinstance(fetched, PageResponse):
-            return fetched
-        found = judge(fetched.reply, self.clock.now())
-        if isinstance(found, PageUnchanged) and not _known(taken):
+        page = await self.fetcher.once(self._request(taken), taken.robots)
+        if isinstance(page, PageMoved):
+            return TOO_MANY if taken.moves >= MOST_REDIRECTS else page
+        if isinstance(page, FetchFailure):
+            return page
+        judged = judge(page, self.clock.now())
+        if isinstance(judged, PageUnchanged) and not _known(taken):
             return never("http_304", "The host says that the page is as it was, and was not asked that.")
-        return found or await self._read(fetched, taken.tenant_id)
+        return judged or await self._read(page, taken.tenant_id)
 
-    async def _read(self, fetched: PageResponse, tenant_id: str) -> ExtractedPage | FetchFailure:
-        reply = fetched.reply
-        page = FetchedPage(fetched.url, header(reply.headers, "content-type"), reply.body, tenant_id)
+    def _request(self, taken: ClaimedArticle) -> FetchRequest:
+        return FetchRequest(
+            url=taken.url,
+            tenant_id=taken.tenant_id,
+            known=_known(taken),
+            timeout=self.fetcher.timeout,
+            source=PageSource("article", taken.fence.run_id),
+        )
+
+    async def _read(self, fetched: Page, tenant_id: str) -> ExtractedPage | FetchFailure:
+        page = FetchedPage(fetched.url, fetched.content_type, fetched.content, tenant_id)
         try:
             extracted = await self.readers.read(page)
         except UnreadablePage as why:
@@ -81,8 +83,8 @@ class PageScraper:
             return MISSING[extracted["missing"]]
         return ExtractedPage(
             **extracted,
-            etag=header(reply.headers, "etag")[:MOST_VALIDATOR] or None,
-            last_modified=header(reply.headers, "last-modified")[:64] or None,
+            etag=header(fetched.headers, "etag")[:MOST_VALIDATOR] or None,
+            last_modified=header(fetched.headers, "last-modified")[:64] or None,
         )
 
 

@@ -28,18 +28,18 @@ from foliot.features.articles.model import (
     EndingsEffect,
     FetchEnding,
     ItemView,
-    Politeness,
     PreviousContent,
     WantedArticle,
-    leeway,
 )
-from foliot.features.articles.sql import batches, host_pauses, hosts
+from foliot.features.articles.sql import batches
 from foliot.features.articles.sql import endings as article_endings
 from foliot.features.articles.sql import views as article_views
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
-from foliot.features.articles.sql.picks import ArticlePick, picks
+from foliot.features.articles.sql.picks import ArticlePick, in_flight, picks
 from foliot.features.articles.tables import articles
-from foliot.features.articles.tables import hosts as host_rows
+from foliot.features.fetching.model import Politeness, leeway
+from foliot.features.fetching.sql import host_pauses, hosts
+from foliot.features.fetching.tables import hosts as host_rows
 
 _TAKEABLE = (
     articles.c.id,
@@ -190,7 +190,7 @@ class SqlArticles(Statements):
         if not wanted:
             return [], {}, {}
         names = {pick.host for pick in wanted}
-        rooms = await hosts.host_capacities(self.conn, self.dialect, names, now, manners, limit)
+        rooms = await hosts.host_capacities(self.tx, names, now, manners, limit, in_flight)
         pauses = await host_pauses.of(self.conn, self.dialect, names)
         chosen = _seated(wanted, rooms, pauses, now, limit)
         full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
@@ -198,7 +198,7 @@ class SqlArticles(Statements):
             # Hosts without capacity now must not hide the others.
             wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid, without)})
             if others := {pick.host for pick in wanted} - names:
-                rooms |= await hosts.host_capacities(self.conn, self.dialect, others, now, manners, limit)
+                rooms |= await hosts.host_capacities(self.tx, others, now, manners, limit, in_flight)
                 pauses |= await host_pauses.of(self.conn, self.dialect, others)
             chosen = _seated(wanted, rooms, pauses, now, limit)
         return chosen, rooms, pauses

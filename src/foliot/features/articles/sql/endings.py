@@ -18,19 +18,12 @@ from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import order_key
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.tables import runs
-from foliot.features.articles.model import (
-    QUEUE,
-    ArticleCounts,
-    ArticleStatus,
-    EndingsEffect,
-    FetchEnding,
-    ItemState,
-    host_of,
-)
+from foliot.features.articles.model import QUEUE, ArticleCounts, ArticleStatus, EndingsEffect, FetchEnding, ItemState
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.batch_runs import NUMBERED, numbered
 from foliot.features.articles.tables import article_jobs as job_rows
 from foliot.features.articles.tables import articles, items
+from foliot.features.fetching.model import host_of
 
 _HELD = (
     articles.c.id,

@@ -6,21 +6,23 @@ import math
 import random
 import string
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import Select, TextClause, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import moment_out
 from foliot.db.dialects import Dialect
+from foliot.db.transaction import Transaction
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import rounded
 from foliot.features.articles.model import QUEUE, Avoid
-from foliot.features.articles.sql import hosts
+from foliot.features.articles.tables import articles
+from foliot.features.fetching.sql import hosts
 
 SHARES = 100
 """How many tenants one pick is divided among at most."""
@@ -65,6 +67,19 @@ WITH RECURSIVE h(host, seen) AS (
 )
 SELECT host FROM h WHERE host IS NOT NULL
 """)
+
+
+@cache
+def _in_flight(dialect: Dialect) -> Select[Any]:
+    query = select(articles.c.host, func.count().label("busy")).where(
+        articles.c.lease_until.is_not(None), dialect.listed(articles.c.host, "names")
+    )
+    return query.group_by(articles.c.host)
+
+
+async def in_flight(tx: Transaction, names: Sequence[str]) -> Mapping[str, int]:
+    """Concurrent fetches of articles by host, counted by their leases."""
+    return {row.host: row.busy for row in await tx.conn.execute(_in_flight(tx.dialect), {"names": names})}
 
 
 @lru_cache(maxsize=SHARES)

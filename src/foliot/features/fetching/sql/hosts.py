@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, select
+from sqlalchemy import Select, bindparam, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness, allowance, quicker, slower
-from foliot.features.articles.sql import host_pauses
-from foliot.features.articles.tables import articles, hosts
+from foliot.db.transaction import Transaction
+from foliot.features.fetching.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness, allowance, quicker, slower
+from foliot.features.fetching.sql import host_pauses
+from foliot.features.fetching.tables import hosts
 
 ROBOTS_KEPT = timedelta(hours=12)
 _MILLISECOND = timedelta(milliseconds=1)
+
+CountInFlight = Callable[[Transaction, Sequence[str]], Awaitable[Mapping[str, int]]]
+"""How many requests to each of these hosts are in flight."""
 
 Word = tuple[str, HostUpdate]
 """A tenant, and what the answer to its request says about the host."""
@@ -50,14 +54,6 @@ def _locked(dialect: Dialect) -> Select[Any]:
     return dialect.lock(select(hosts).where(dialect.listed(hosts.c.host, "names")).order_by(hosts.c.host), skip=True)
 
 
-@cache
-def _busy(dialect: Dialect) -> Select[Any]:
-    query = select(articles.c.host, func.count().label("busy")).where(
-        articles.c.lease_until.is_not(None), dialect.listed(articles.c.host, "names")
-    )
-    return query.group_by(articles.c.host)
-
-
 async def blocked(
     conn: AsyncConnection, dialect: Dialect, names: Sequence[str], tenant_id: str, now: datetime
 ) -> set[str]:
@@ -67,14 +63,16 @@ async def blocked(
 
 
 async def host_capacities(
-    conn: AsyncConnection, dialect: Dialect, names: Collection[str], now: datetime, manners: Politeness, limit: int
+    tx: Transaction, names: Collection[str], now: datetime, manners: Politeness, limit: int, count: CountInFlight
 ) -> dict[str, HostCapacity]:
     """Locks these hosts and returns their capacities, at most `limit` each; those locked elsewhere are left out."""
+    conn, dialect = tx.conn, tx.dialect
     ordered = sorted(names)
     rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
     if len(rows) < len(ordered) and await _make(conn, dialect, ordered, now):
         rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
-    busy = await _in_flight(conn, dialect, [row.host for row in rows])
+    # Counted under the locks, by what holds requests: those of a dead worker stop counting when its leases expire.
+    busy = await count(tx, [row.host for row in rows]) if rows else {}
     return {row.host: _room(row, busy.get(row.host, 0), now, manners, limit) for row in rows}
 
 
@@ -85,13 +83,6 @@ async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], n
     if unknown:
         await dialect.insert(conn, hosts, {"host": unknown, "next_at": [now] * len(unknown)}, conflict="keep")
     return bool(unknown)
-
-
-async def _in_flight(conn: AsyncConnection, dialect: Dialect, names: Sequence[str]) -> dict[str, int]:
-    """Concurrent requests by host, counted by leases: those of a dead worker stop counting when its leases expire."""
-    if not names:
-        return {}
-    return {row.host: row.busy for row in await conn.execute(_busy(dialect), {"names": names})}
 
 
 def _room(row: Any, busy: int, now: datetime, manners: Politeness, limit: int) -> HostCapacity:

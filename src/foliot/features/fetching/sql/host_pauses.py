@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model import SLICE, HostUpdate, Politeness, quicker, slower
-from foliot.features.articles.tables import host_pauses
+from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, slower
+from foliot.features.fetching.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)
 """Upper bound of the pause that one response causes."""

@@ -1,0 +1,120 @@
+"""Judges the answer to a request for a page: is there a page, and when may it be asked for again?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from foliot.core.egress import OutgoingResponse
+from foliot.engine.model.run import AttemptError
+from foliot.features.fetching.model import MOST_PAGE, FetchFailure, HostUpdate, Page, PageUnchanged
+
+Answer = OutgoingResponse | Page
+
+READABLE = ("text/html", "application/xhtml+xml", "text/plain", "")
+PATIENCE = timedelta(seconds=10)
+"""Pause after a 429 or 503 without `Retry-After`."""
+LONGEST_PATIENCE = timedelta(hours=1)
+"""Upper bound of `Retry-After` for one page."""
+LONGEST_PAUSE = timedelta(seconds=60)
+"""Upper bound of the pause that one response causes for all pages of a host."""
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""Byte order marks of UTF-16 and UTF-32."""
+_AGAIN = frozenset({408, 425, 429})
+_CROWDED = frozenset({429, 503})
+_GONE = {404: "There is no such page.", 410: "The page was taken away."}
+_CLOSED = {
+    401: "The page asks for a sign-in.",
+    402: "The page asks for money.",
+    403: "The host does not let us see the page.",
+    451: "The page is withheld for legal reasons.",
+}
+
+
+def judge(reply: Answer, now: datetime) -> FetchFailure | PageUnchanged | None:
+    """Why there is nothing to extract; None when there is."""
+    if reply.status == 304:
+        return PageUnchanged()
+    return _missed(reply, now) if reply.status != 200 else _unreadable(reply)
+
+
+def _unreadable(reply: Answer) -> FetchFailure | None:
+    if reply.truncated and len(reply.body) >= MOST_PAGE:
+        return never("too_large", f"The page is larger than {MOST_PAGE // 2**20} MiB.")
+    if reply.truncated:
+        return never("damaged", "The page arrived damaged, or packed in a way that cannot be undone.")
+    content_type = header(reply.headers, "content-type").lower()
+    kind = content_type.partition(";")[0].strip()
+    if kind not in READABLE:
+        return never("not_html", f"The page is no HTML but {kind[:100]}.")
+    if not reply.body.strip():
+        return never("empty_page", "The page is empty.")
+    start = reply.body[:1024]
+    if start.count(0) * 500 > len(start) and not _wide(start, content_type):
+        return never("not_html", "The page is no text.")
+    return None
+
+
+def _wide(start: bytes, content_type: str) -> bool:
+    """Whether zero bytes are part of the text: it is declared as UTF-16 or UTF-32."""
+    return start.startswith(_MARKS) or any(name in content_type for name in ("utf-16", "utf-32"))
+
+
+def _missed(reply: Answer, now: datetime) -> FetchFailure:
+    status = reply.status
+    said = {**_GONE, **_CLOSED}.get(status) or f"The host answered {_phrase(status)}."
+    problem = AttemptError(f"http_{status}", said)
+    if status not in _AGAIN and not 500 <= status < 600:
+        return FetchFailure(problem=problem, permanent=True)
+    asked = _retry_after(reply.headers, now)
+    pause = patience(reply.headers, now) if status in _CROWDED else None
+    return FetchFailure(problem=problem, retry_after=asked, pause=pause)
+
+
+def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
+    """The delay of `Retry-After`, or the default."""
+    return min(_retry_after(headers, now) or PATIENCE, LONGEST_PAUSE)
+
+
+def host_update(page: Page, url: str, now: datetime, *, slowed: bool) -> HostUpdate:
+    """What an answer says about its host."""
+    if page.status in _CROWDED:
+        return HostUpdate(pause=patience(page.headers, now), path=path_of(url))
+    return HostUpdate(well=slowed and page.status < 500)
+
+
+def path_of(url: str) -> str:
+    """The path of a URL without its query, as far as pauses compare it."""
+    return urlsplit(url).path[:200]
+
+
+def never(code: str, said: str) -> FetchFailure:
+    """A permanent failure: a retry would change nothing."""
+    return FetchFailure(problem=AttemptError(code, said), permanent=True)
+
+
+def header(headers: Mapping[str, str], name: str) -> str:
+    return next((value for key, value in headers.items() if key.lower() == name), "")
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    text = header(headers, "retry-after").strip()
+    if text.isascii() and text.isdigit():
+        return min(timedelta(seconds=int(text[:9])), LONGEST_PATIENCE)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(timedelta(), min(moment - now, LONGEST_PATIENCE))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)

@@ -1,0 +1,232 @@
+"""Fetches pages for every kind of work: one request per turn of the host, robots.txt obeyed, redirects checked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Protocol
+from urllib.parse import urljoin, urlsplit
+
+from foliot import __version__
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
+from foliot.core.errors import Invalid
+from foliot.core.ports import Clock
+from foliot.engine.model.run import AttemptError
+from foliot.features.fetching.answer import header, host_update, never
+from foliot.features.fetching.model import (
+    NO_NEWS,
+    NO_WORD,
+    NO_WORD_KEPT,
+    FetchFailure,
+    FetchRequest,
+    HostTurn,
+    HostUpdate,
+    Page,
+    PageMoved,
+    Render,
+    Renderer,
+    Robots,
+    host_of,
+)
+from foliot.features.fetching.robots import AGENT, MOST_BYTES, allows, judge_robots
+from foliot.features.fetching.url import BadUrl, redirect_url
+
+MOST_REDIRECTS = 10
+MOST_TURNS = 3
+"""For one page: one of them, and in rare cases two, may go to robots.txt."""
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PERMANENT = frozenset({"tls_failed"})
+NOWHERE = never("bad_redirect", "The page leads to something that is no URL.")
+TOO_MANY = never("too_many_redirects", f"The page was moved more than {MOST_REDIRECTS} times.")
+DISALLOWED = never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
+UNHEARD = FetchFailure(
+    problem=AttemptError(
+        "robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."
+    ),
+    retry_after=NO_WORD_KEPT,
+)
+
+HEADERS = {
+    "User-Agent": f"{AGENT}/{__version__}",
+    "Accept": "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.5,*/*;q=0.1",
+}
+
+
+class HostTurns(Protocol):
+    """Allocates the requests to a host: each waits for its turn, and every answer is reported."""
+
+    async def take(self, host: str, tenant_id: str, timeout: timedelta) -> HostTurn | FetchFailure:
+        """Waits until this tenant may send one request to the host; `FetchFailure` when that is too far off."""
+        ...
+
+    async def done(self, turn: HostTurn, update: HostUpdate) -> None:
+        """Ends a turn, with what the answer says about the host."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFetcher:
+    """Sends requests for pages and for robots.txt, one at a time and without waiting for a turn."""
+
+    egress: Egress
+    timeout: timedelta = timedelta(seconds=30)
+    """Of robots.txt."""
+    renderer: Renderer | None = None
+
+    async def once(self, request: FetchRequest, robots: str | None) -> Page | PageMoved | FetchFailure:
+        """One request, in a turn that the caller holds. `robots` is the stored robots.txt of the host.
+
+        The target of a redirect has its own robots.txt and limits, so it is returned instead of fetched.
+        """
+        if request.options.robots is not Robots.IGNORE and (refused := _refusal(robots, request.url)) is not None:
+            return refused
+        if request.options.render is Render.ALWAYS and self.renderer is not None:
+            return await self.renderer.render(request)
+        page = await self._ask(
+            request.url,
+            request,
+            {**HEADERS, **request.headers, **request.known},
+            request.most,
+            request.timeout,
+        )
+        if isinstance(page, FetchFailure) or not request.follow or (location := _location(page)) is None:
+            return page
+        return _target(request.url, location)
+
+    async def robots(self, url: str, tenant_id: str) -> Page | FetchFailure:
+        """The robots.txt of this URL's host; follows redirects within one time limit."""
+        url, headers = urljoin(url, "/robots.txt"), {**HEADERS, "Accept": "text/plain,*/*;q=0.1"}
+        request = FetchRequest(url=url, tenant_id=tenant_id)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.timeout.total_seconds()
+        for _ in range(MOST_REDIRECTS + 1):
+            left = timedelta(seconds=max(deadline - loop.time(), 0.001))
+            page = await self._ask(url, request, headers, MOST_BYTES, left)
+            if isinstance(page, FetchFailure) or (location := _location(page)) is None:
+                return page
+            try:
+                url = urljoin(url, location)
+            except ValueError:
+                return NOWHERE
+        return TOO_MANY
+
+    async def _ask(
+        self, url: str, request: FetchRequest, headers: Mapping[str, str], most: int, timeout: timedelta
+    ) -> Page | FetchFailure:
+        outgoing = OutgoingRequest(
+            method=request.method,
+            url=url,
+            headers=headers,
+            body=request.body,
+            timeout=timeout,
+            keep=most,
+            most=most,
+            tenant_id=request.tenant_id,
+        )
+        try:
+            return _page(url, await self.egress.send(outgoing))
+        except (EgressRefused, Invalid) as refusal:
+            return never("address_refused", str(refusal))
+        except EgressFailed as failure:
+            return FetchFailure(
+                problem=AttemptError(failure.code, failure.message), permanent=failure.code in _PERMANENT
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetcher:
+    """Fetches one page politely: waits for the host's turn, obeys its robots.txt, follows redirects by turns too."""
+
+    pages: PageFetcher
+    turns: HostTurns
+    clock: Clock
+
+    async def fetch(self, request: FetchRequest) -> Page | FetchFailure:
+        """The answer of any status; `FetchFailure` when there is none."""
+        asked = request
+        for _ in range(MOST_REDIRECTS + 1):
+            answer = await self._turn(asked)
+            if not isinstance(answer, PageMoved):
+                return answer
+            try:
+                elsewhere = urlsplit(answer.url)[:2] != urlsplit(asked.url)[:2]
+            except ValueError:
+                return NOWHERE
+            # Headers for one host, such as a token, are not sent to another; validators belong to the first URL.
+            asked = replace(asked, url=answer.url, headers={} if elsewhere else asked.headers, known={})
+        return TOO_MANY
+
+    async def _turn(self, request: FetchRequest) -> Page | PageMoved | FetchFailure:
+        for _ in range(MOST_TURNS):
+            turn = await self.turns.take(host_of(request.url), request.tenant_id, request.timeout)
+            if isinstance(turn, FetchFailure):
+                return turn
+            update = NO_NEWS
+            try:
+                if turn.robots_due:
+                    # The turn is spent on robots.txt; the page needs the next one, under the delay that it states.
+                    update = await self._robots(request)
+                    continue
+                answer = await self.pages.once(_settled(request, turn), turn.robots)
+                update = self._update(answer, request, turn)
+                return answer
+            finally:
+                await self.turns.done(turn, update)
+        return UNHEARD
+
+    def _update(self, answer: Page | PageMoved | FetchFailure, request: FetchRequest, turn: HostTurn) -> HostUpdate:
+        if isinstance(answer, Page):
+            return host_update(answer, request.url, self.clock.now(), slowed=turn.slowed)
+        return HostUpdate(well=turn.slowed) if isinstance(answer, PageMoved) else NO_NEWS
+
+    async def _robots(self, request: FetchRequest) -> HostUpdate:
+        fetched = await self.pages.robots(request.url, request.tenant_id)
+        if isinstance(fetched, FetchFailure):
+            return HostUpdate(robots="" if fetched.permanent else NO_WORD)
+        rules = judge_robots(fetched, self.clock.now())
+        return HostUpdate(robots=rules.robots, crawl_delay=rules.crawl_delay, pause=rules.pause)
+
+
+def _settled(request: FetchRequest, turn: HostTurn) -> FetchRequest:
+    """With the host's settings where the request has none of its own."""
+    options = request.options
+    if (options.robots is None and turn.robots_mode) or (options.render is None and turn.render):
+        options = replace(options, robots=options.robots or turn.robots_mode, render=options.render or turn.render)
+        return replace(request, options=options)
+    return request
+
+
+def _refusal(robots: str | None, url: str) -> FetchFailure | None:
+    """Why robots.txt keeps this page from being fetched; None when it does not."""
+    if robots == NO_WORD:
+        return UNHEARD
+    return None if allows(robots, url) else DISALLOWED
+
+
+def _target(url: str, location: str) -> PageMoved | FetchFailure:
+    try:
+        return PageMoved(redirect_url(urljoin(url, location)))
+    except BadUrl as wrong:
+        return never("bad_redirect", f"The page leads elsewhere, and that {wrong}.")
+    except ValueError:
+        return NOWHERE
+
+
+def _page(url: str, reply: OutgoingResponse) -> Page:
+    first = reply.timing.get("first_byte_ms")
+    return Page(
+        url=url,
+        status=reply.status,
+        headers={name.lower(): value for name, value in reply.headers.items()},
+        body=reply.body,
+        truncated=reply.truncated,
+        elapsed=reply.elapsed,
+        first_byte=None if first is None else timedelta(milliseconds=first),
+    )
+
+
+def _location(page: Page) -> str | None:
+    """The target of a redirect; None when the response is none."""
+    return header(page.headers, "location") or None if page.status in _REDIRECTS else None

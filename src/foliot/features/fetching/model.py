@@ -1,0 +1,237 @@
+"""Requests for pages and their answers, and the rules of politeness: intervals, concurrency, slow-down and recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from foliot.engine.model.run import AttemptError
+
+MOST_PAGE = 20 * 1024 * 1024
+"""Bytes of one page, decompressed."""
+
+NO_WORD = "# no word"
+"""Stored in place of a robots.txt that was unavailable: no page is fetched, and it is requested again soon."""
+NO_WORD_KEPT = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """Default rate limit of a host: interval and concurrency."""
+
+    interval: timedelta = timedelta()
+    """Between the starts of two requests; zero: no limit."""
+    together: int = 8
+    """Maximum concurrent requests to a host."""
+    lead: timedelta = timedelta()
+    """How long after the claim the first request starts, where a host has an interval."""
+
+
+SLICE = timedelta(milliseconds=250)
+"""How far ahead one claim allocates start times, so that hosts with short intervals do not cost a claim per page."""
+
+SLOWEST = timedelta(minutes=1)
+
+
+def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
+    """How many requests to a host one claim may allocate now."""
+    room = max(manners.together - in_flight, 0)
+    return room if not interval else min(room, max(1, SLICE // interval))
+
+
+def leeway(interval: timedelta) -> timedelta | None:
+    """How late a request may start before it comes too close to the next one; None without an interval."""
+    return max(interval / 5, timedelta(milliseconds=50)) if interval else None
+
+
+def slower(interval: timedelta) -> timedelta:
+    """The interval after a 429 or 503: doubled."""
+    return min(max(interval * 2, timedelta(milliseconds=500)), SLOWEST)
+
+
+def quicker(interval: timedelta, least: timedelta) -> timedelta:
+    """The interval after a good answer: a tenth shorter, down to `least`."""
+    return max(least, interval * 0.9)
+
+
+def host_of(url: str) -> str:
+    """The host of a normalised URL, with the port where it is not the default."""
+    return url.partition("://")[2].partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostUpdate:
+    """What a response says about its host: robots.txt, crawl delay, `Retry-After`."""
+
+    pause: timedelta | None = None
+    """The host asked for this pause: for this tenant, and for all once several tenants are asked."""
+    robots: str | None = None
+    crawl_delay: timedelta | None = None
+    well: bool = False
+    """A good answer, which shortens the interval of a slowed host."""
+    strained: bool = False
+    """Answers take far longer than they did: the interval becomes longer, without a pause."""
+    path: str = ""
+    """Of the request that was answered by `pause`: a pause that two paths were asked for holds for all tenants."""
+
+
+NO_NEWS = HostUpdate()
+"""Most answers say nothing about their host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchFailure:
+    """Why there is no page, and whether and when to retry."""
+
+    problem: AttemptError
+    permanent: bool = False
+    retry_after: timedelta | None = None
+    pause: timedelta | None = None
+    """How long this tenant sends no request to the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageUnchanged:
+    """304: the page has not changed since it was last fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageMoved:
+    """A redirect, also within the host: the next request needs another claim."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRules:
+    """The robots.txt of a host, stored for all workers, and its crawl delay."""
+
+    robots: str
+    crawl_delay: timedelta | None = None
+    pause: timedelta | None = None
+    """How long the host is paused when its robots.txt is unavailable."""
+
+
+class Render(StrEnum):
+    """Whether a browser renders a page before it is read."""
+
+    NEVER = "never"
+    AUTO = "auto"
+    """Only when the page as it came has nothing to read."""
+    ALWAYS = "always"
+
+
+class Robots(StrEnum):
+    """Whether robots.txt decides what is fetched."""
+
+    RESPECT = "respect"
+    IGNORE = "ignore"
+    """Pages that robots.txt disallows are fetched too; limits and pauses of the host hold all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOptions:
+    """What a batch, a pipeline step, a watch or a task says about how its pages are fetched."""
+
+    render: Render | None = None
+    """None: as the host's settings say, else the default."""
+    robots: Robots | None = None
+    """None: as the host's settings say, else `respect`."""
+    session: str | None = None
+    """Named browser session whose cookies are used."""
+    keep: timedelta | None = None
+    """How long the page is stored as it came; None: it is not."""
+
+    def __bool__(self) -> bool:
+        return self != DEFAULT_OPTIONS
+
+
+DEFAULT_OPTIONS = FetchOptions()
+
+
+class PageSource(NamedTuple):
+    """What a page was fetched for: `article`, `run` or `watch`, and its id."""
+
+    kind: str = ""
+    id: str = ""
+
+
+UNNAMED = PageSource()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """One page that is wanted, and how."""
+
+    url: str
+    tenant_id: str
+    options: FetchOptions = DEFAULT_OPTIONS
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent to the host of `url` only: a redirect to another host leaves them out."""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Conditional headers of the version that is stored: If-None-Match, If-Modified-Since."""
+    body: bytes | None = None
+    timeout: timedelta = timedelta(seconds=30)
+    """Of each request; waiting for the host's turn does not count."""
+    most: int = MOST_PAGE
+    """Bytes of the body that are read, decompressed."""
+    follow: bool = True
+    """Whether redirects are followed."""
+    source: PageSource = UNNAMED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """An answer of any status."""
+
+    url: str
+    """After redirects."""
+    status: int
+    headers: Mapping[str, str]
+    """By lower-case names."""
+    body: bytes
+    """As it came, decompressed."""
+    truncated: bool = False
+    rendered: bytes | None = None
+    """The document after its scripts have run, as HTML in UTF-8; None when no browser was asked."""
+    elapsed: timedelta = timedelta()
+    first_byte: timedelta | None = None
+    """From the request on an open connection to the first byte of the answer."""
+
+    @property
+    def content(self) -> bytes:
+        """What is to be read: the rendered document, else the body."""
+        return self.body if self.rendered is None else self.rendered
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "") if self.rendered is None else "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTurn:
+    """Permission to send one request to a host now."""
+
+    host: str
+    tenant_id: str
+    robots: str | None = None
+    """The stored robots.txt of the host."""
+    robots_due: bool = False
+    """This turn is for robots.txt; the page needs another one."""
+    slowed: bool = False
+    """The host's interval is longer than the default, because of its answers."""
+    robots_mode: Robots | None = None
+    """As the host's settings say, where they do."""
+    render: Render | None = None
+
+
+class Renderer(Protocol):
+    """Renders pages in a browser. It is called when the host's turn has come and robots.txt allows the page."""
+
+    async def render(self, request: FetchRequest) -> Page | FetchFailure:
+        """The page with `rendered` set; `FetchFailure` when the browser got none."""
+        ...

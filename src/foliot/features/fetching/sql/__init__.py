@@ -1,0 +1,1 @@
+"""Statements on hosts, their pauses and turns, and on stored pages."""

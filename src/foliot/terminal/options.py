@@ -40,6 +40,15 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Rate = Annotated[int, typer.Option(min=1, max=50, help="At most this many per second.")]
 StopAfter = Annotated[int | None, typer.Option(min=1, help="Stop after this many failures.")]
+Canary = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=100,
+        show_default="1",
+        help="With replay: send this many first, and the rest only if they succeed; 0 sends all at once.",
+    ),
+]
 NewestFirst = Annotated[bool, typer.Option("--newest-first", help="Start with the newest.")]
 Priority = Annotated[int | None, typer.Option(min=1, max=10, help="1 is most urgent.", show_default="5")]
 AsOf = Annotated[

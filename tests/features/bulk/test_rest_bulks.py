@@ -95,7 +95,7 @@ async def test_a_trial_says_what_would_happen_and_does_nothing(world: World, cli
 
 async def test_everything_that_matches_is_replayed_once_at_the_rate(world: World, client: Client) -> None:
     ids = await letters(world, client, 7)
-    made = await make(client, action="replay", filter="code:http_500", rate=5, expect=7)
+    made = await make(client, action="replay", canary=0, filter="code:http_500", rate=5, expect=7)
     assert (made["state"], made["total"], made["pending"]) == ("running", 7, 7)
     one = hauler(world)
 
@@ -150,7 +150,7 @@ async def test_what_cannot_be_done_to_one_does_not_stop_the_others(world: World,
     await world.pass_time(1)
     (waiting,) = await runs(client, "state:queued")
 
-    made = await make(client, action="replay", ids=[*ids, waiting["id"]], rate=50)
+    made = await make(client, action="replay", canary=0, ids=[*ids, waiting["id"]], rate=50)
     await work(world, hauler(world))
 
     seen = await read(client, made["id"])
@@ -162,7 +162,7 @@ async def test_what_cannot_be_done_to_one_does_not_stop_the_others(world: World,
 
 async def test_it_pauses_resumes_and_stops(world: World, client: Client) -> None:
     await letters(world, client, 4)
-    made = await make(client, action="replay", filter="", rate=1)
+    made = await make(client, action="replay", canary=0, filter="", rate=1)
     one, path = hauler(world), f"/api/bulk/{made['id']}"
     await one.run_once()
 
@@ -185,7 +185,7 @@ async def test_it_pauses_resumes_and_stops(world: World, client: Client) -> None
 
 async def test_it_stops_by_itself_after_so_many_failures(world: World, client: Client) -> None:
     await letters(world, client, 6)
-    made = await make(client, action="replay", filter="", rate=1, stop_after=2)
+    made = await make(client, action="replay", canary=0, filter="", rate=1, stop_after=2)
     one = hauler(world)
     for _ in range(2):
         await one.run_once()
@@ -203,7 +203,7 @@ async def test_it_stops_by_itself_after_so_many_failures(world: World, client: C
 
 async def test_two_processes_share_the_work_and_do_nothing_twice(world: World, client: Client) -> None:
     await letters(world, client, 6)
-    made = await make(client, action="replay", filter="", rate=5)
+    made = await make(client, action="replay", canary=0, filter="", rate=5)
     first, second = hauler(world, "first"), hauler(world, "second")
 
     await first.run_once()
@@ -221,7 +221,7 @@ async def test_two_processes_share_the_work_and_do_nothing_twice(world: World, c
 
 async def test_an_item_that_two_take_at_the_same_moment_is_done_once(world: World, client: Client) -> None:
     await letters(world, client, 1)
-    made = await make(client, action="replay", filter="", rate=1)
+    made = await make(client, action="replay", canary=0, filter="", rate=1)
     async with world.store.begin() as tx:
         (held,) = await SqlBulks(tx).claim("one", world.clock.now(), LEASE, 5)
         (item,) = await SqlBulks(tx).items(held.id, 5)
@@ -237,7 +237,7 @@ async def test_an_item_that_two_take_at_the_same_moment_is_done_once(world: Worl
 
 async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: Client) -> None:
     await letters(world, client, 1)
-    made = await make(client, action="replay", filter="", rate=1)
+    made = await make(client, action="replay", canary=0, filter="", rate=1)
 
     class Clumsy(BulkItemActions):
         def take(self, bulk: Bulk) -> Any:
@@ -272,7 +272,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
 
 async def test_a_process_that_lost_its_hold_changes_nothing(world: World, client: Client) -> None:
     await letters(world, client, 2)
-    made = await make(client, action="replay", filter="", rate=1)
+    made = await make(client, action="replay", canary=0, filter="", rate=1)
     late, now = hauler(world, "late"), world.clock.now()
     async with world.store.begin() as tx:
         (held,) = await SqlBulks(tx).claim("late", now, LEASE, 5)
@@ -332,7 +332,7 @@ async def test_a_letter_is_replayed_ten_times_and_no_more(world: World, client: 
         answer = await client.post("/api/dead-letters/replay", {"ids": [letter]})
         await world.end(answer.json["items"][0]["id"], RunState.DEAD_LETTER, BOOM)
 
-    made = await make(client, action="replay", filter="", rate=50)
+    made = await make(client, action="replay", canary=0, filter="", rate=50)
     await work(world, hauler(world))
     single = await client.post("/api/dead-letters/replay", {"ids": [letter]})
     trial = await make(client, 200, action="replay", filter="", dry_run=True)

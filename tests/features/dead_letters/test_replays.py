@@ -279,8 +279,8 @@ async def test_a_bulk_action_replays_on_its_terms(world: World, client: Client) 
     await mend(client, schedule.id)
     patch = {"body": {"sku": 2}, "headers": {"x-key": "open sesame"}}
 
-    made = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "patch": patch})).json
-    before = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "as_of": "then"})).json
+    made = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "patch": patch, "canary": 0})).json
+    before = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "as_of": "then", "canary": 0})).json
     hauler = BulkRunner(
         clock=world.clock, store=world.store, feed=world.feed, actions=world.cases[BulkItemActions], holder="one"
     )

@@ -906,6 +906,7 @@ export interface NewBulkAction {
   remove_tags?: (string)[];
   as_of?: ReplayVersion;
   patch?: Record<string, unknown> | null;
+  canary?: number;
 }
 
 export interface NewCrawl {

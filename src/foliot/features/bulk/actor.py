@@ -15,7 +15,7 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
-from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, turn
+from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, canary_fault, turn
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases import BulkItemAction, BulkItemActions
 from foliot.wakeups.feed import Feed
@@ -24,7 +24,7 @@ LEASE = timedelta(seconds=15)
 AT_ONCE = 5
 """Bulk actions that one process works on at a time."""
 JUDGED = timedelta(seconds=1)
-"""How often the outcomes of the created runs are counted, when a bulk action is to stop after failures."""
+"""How often the outcomes of the created runs are counted, when a bulk action has a canary or stops after failures."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -76,6 +76,11 @@ class BulkRunner:
         action = self.actions.take(bulk)
         count, seconds = turn(bulk.rate)
         began, done = self.clock.now(), 0
+        if bulk.canary:
+            if bulk.done == bulk.canary and await self._waits(bulk):
+                self.feed.wake(bulk_topic(bulk.id))
+                return 0
+            count = min(count, bulk.canary - bulk.done) if bulk.done < bulk.canary else count
         async with self.store.glance() as look:
             items = await SqlBulks(look).items(bulk.id, count)
         try:
@@ -91,6 +96,26 @@ class BulkRunner:
         await self._go_on(bulk, began + timedelta(seconds=seconds))
         self.feed.wake(bulk_topic(bulk.id))
         return done
+
+    async def _waits(self, bulk: Bulk) -> bool:
+        """Whether the others do not follow the canary: it is open, or has failed, which stops the bulk action."""
+        async with self.store.glance() as look:
+            canary = await SqlBulks(look).canary(bulk)
+        fault = canary_fault(canary, bulk.total - bulk.done)
+        waits = [run for run in canary if run.open]
+        if fault is None and not waits:
+            return False
+        async with self.store.begin(bulk.tenant_id) as tx:
+            now = self.clock.now()
+            seen = await SqlBulks(tx).get(bulk.tenant_id, bulk.id, lock=True)
+            if seen is None or seen.state is not BulkState.RUNNING:
+                return True
+            if fault is not None:
+                await SqlBulks(tx).turn(bulk.id, BulkState.STOPPED, fault, now)
+            else:
+                reason = f"waiting for the canary: {waits[0].run_id} is {waits[0].state}"
+                await SqlBulks(tx).rest(bulk.id, self.holder, now + JUDGED, reason)
+        return True
 
     async def _act(self, action: BulkItemAction, bulk: Bulk, item: BulkItem) -> None:
         try:
@@ -133,7 +158,7 @@ class BulkRunner:
             if seen.done >= seen.total:
                 await SqlBulks(tx).turn(bulk.id, BulkState.FINISHED, "", now)
             elif seen.stop_after is not None and seen.failed + failures >= seen.stop_after:
-                said = f"stopped after {seen.failed + failures} failures, as wished"
+                said = f"stopped after {seen.failed + failures} failures, as requested"
                 await SqlBulks(tx).turn(bulk.id, BulkState.STOPPED, said, now)
             else:
                 await SqlBulks(tx).rest(bulk.id, self.holder, until)

@@ -10,7 +10,7 @@ from foliot.features.bulk.view import BULK, show_bulk
 from foliot.terminal.client import connect
 from foliot.terminal.flag_values import json_or_file, usage
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import AsOf, DryRun, Json, NewestFirst, Patch, Rate, StopAfter, Utc
+from foliot.terminal.options import AsOf, Canary, DryRun, Json, NewestFirst, Patch, Rate, StopAfter, Utc
 from foliot.terminal.output import count, print_json
 from foliot.terminal.reference import Reference, resolve
 from foliot.terminal.view import JsonObject, Table
@@ -57,10 +57,13 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     remove_tag: Annotated[list[str] | None, typer.Option(help="With tag: a tag to remove; may be repeated.")] = None,
     as_of: AsOf = None,
     patch: Patch = None,
+    canary: Canary = None,
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
     """Act on many runs or schedules. What matches now is fixed; each is acted on once, even across restarts.
+
+    A replay sends one dead letter first. The others follow if it succeeds, retries included; else the action stops.
 
     foliot bulk start replay -q 'fingerprint:ab12 since:24h' --rate 5 --stop-after 3 --dry-run
     """
@@ -80,6 +83,7 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
             "add_tags": add_tag or None,
             "remove_tags": remove_tag or None,
             "as_of": as_of,
+            "canary": canary,
             "patch": None if patch is None else json_or_file("--patch", patch),
         }
         answer = client.request("POST", "/api/bulk", body)

@@ -11,7 +11,7 @@ Which things it acts on is fixed when it is created; each of them is acted on on
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -36,6 +36,8 @@ MOST_ITEMS = 100_000
 """Matches of a filter, at most."""
 RATES = range(1, 51)
 USUAL_RATE = 5
+MOST_CANARIES = 100
+USUAL_CANARY = 1
 TURNS = 5
 """At high rates a second is divided into this many turns: more would be no smoother for the targets."""
 
@@ -151,6 +153,12 @@ class Bulk:
     def done(self) -> int:
         return self.ok + self.failed
 
+    @property
+    def canary(self) -> int:
+        """How many of its items are sent first, and must end well before the others follow; 0 where none does."""
+        first = int((self.details or {}).get("canary", 0))
+        return first if first < self.total else 0
+
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
@@ -158,6 +166,42 @@ class BulkItem:
 
     position: int
     thing_id: str
+
+
+_GOOD = frozenset({RunState.SUCCESS, RunState.PARTIAL})
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryRun:
+    """One of the items that are sent first, and its run."""
+
+    thing_id: str
+    message: str | None
+    """Why it was not sent."""
+    run_id: str | None
+    state: RunState | None
+    error: Mapping[str, Any] | None
+
+    @property
+    def open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def fault(self) -> str | None:
+        """Why the others must not follow; None while it is open, and when it has ended well."""
+        if self.state in OPEN | _GOOD:
+            return None
+        if self.run_id is None or self.state is None:
+            return f"{self.thing_id} was not sent: {self.message or 'its run is gone'}"
+        message = str((self.error or {}).get("message") or "")
+        ended = f"{self.run_id} ended as {self.state.value}"
+        return f"{ended}: {message}" if message else ended
+
+
+def canary_fault(runs: Sequence[CanaryRun], left: int) -> str | None:
+    """Why a bulk action stops after its canary; None when it has succeeded or is not over."""
+    faults = [run.fault for run in runs if run.fault is not None]
+    return f"the canary failed, so {left} were not sent. {faults[0]}" if faults else None
 
 
 def bulk_topic(bulk_id: str) -> str:
@@ -215,20 +259,24 @@ class NewBulkAction:
     """With `tag`: these are taken away."""
     as_of: Annotated[ReplayVersion, Described({"description": f"Of replay. {AS_OF}"})] = ReplayVersion.NOW
     patch: Annotated[MergePatch, Described({"description": f"Of replay. {PATCH}"})] = None
+    canary: Annotated[int, Interval(ge=0, le=MOST_CANARIES)] = USUAL_CANARY
+    """Of replay: so many are sent first. The others follow when these have succeeded, retries included; if one of them
+    fails, the bulk action stops. 0 sends all without waiting."""
 
     @property
     def details(self) -> Mapping[str, Any] | None:
         """Further parameters of the operation, as they are stored."""
         match self.action:
             case BulkOperation.REPLAY:
-                return ReplayOptions(self.as_of, self.patch).details()
+                first = {"canary": self.canary} if self.canary else {}
+                return ReplayOptions(self.as_of, self.patch).details() | first
             case BulkOperation.TAG:
                 return {"add_tags": list(self.add_tags), "remove_tags": list(self.remove_tags)}
             case _:
                 return None
 
 
-_OWN = {BulkOperation.TAG: ("add_tags", "remove_tags"), BulkOperation.REPLAY: ("as_of", "patch")}
+_OWN = {BulkOperation.TAG: ("add_tags", "remove_tags"), BulkOperation.REPLAY: ("as_of", "patch", "canary")}
 """Fields that belong to one operation."""
 
 

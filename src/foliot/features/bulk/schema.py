@@ -48,9 +48,9 @@ class BulkAction:
     updated_at: datetime
     finished_at: datetime | None
     reason: str
-    """Why it is paused or was stopped."""
+    """Why it waits, is paused or was stopped."""
     details: dict[str, Any] | None
-    """Further parameters of the operation, such as `as_of` and `patch` of a replay."""
+    """Further parameters of the operation, such as `as_of`, `patch` and `canary` of a replay."""
 
 
 @declared

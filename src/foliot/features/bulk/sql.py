@@ -10,10 +10,11 @@ from typing import Any
 from sqlalchemy import delete, func, insert, literal, or_, select, update
 
 from foliot.db.transaction import Statements
+from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.bulk.model import OVER, Bulk, BulkItem, BulkOperation, BulkOrder, BulkState
+from foliot.features.bulk.model import OVER, Bulk, BulkItem, BulkOperation, BulkOrder, BulkState, CanaryRun
 from foliot.features.bulk.tables import bulk_items, bulks
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql import schedules as schedule_sieve
@@ -127,6 +128,22 @@ class SqlBulks(Statements):
             found.setdefault(bulk_id, {})[state] = count
         return found
 
+    async def canary(self, bulk: Bulk) -> list[CanaryRun]:
+        """Its first items, with the runs that they became."""
+        query = (
+            select(bulk_items.c.thing_id, bulk_items.c.message, bulk_items.c.run_id, runs.c.state, runs.c.error)
+            .select_from(bulk_items.outerjoin(runs, runs.c.id == bulk_items.c.run_id))
+            .where(bulk_items.c.bulk_id == bulk.id, bulk_items.c.position <= bulk.canary)
+            .order_by(bulk_items.c.position)
+        )
+        rows = await self.conn.execute(query)
+        return [
+            CanaryRun(
+                row.thing_id, row.message, row.run_id, None if row.state is None else RunState(row.state), row.error
+            )
+            for row in rows
+        ]
+
     async def turn(self, bulk_id: str, state: BulkState, reason: str, now: datetime) -> None:
         """Set its state; `reason` says why."""
         values: dict[str, Any] = {
@@ -186,10 +203,10 @@ class SqlBulks(Statements):
         place = (bulk_items.c.bulk_id == bulk.id, bulk_items.c.position == item.position)
         await self.conn.execute(update(bulk_items).where(*place).values(run_id=run_id))
 
-    async def rest(self, bulk_id: str, holder: str, until: datetime) -> None:
-        """Release it until its next turn; any process may then claim it."""
+    async def rest(self, bulk_id: str, holder: str, until: datetime, reason: str = "") -> None:
+        """Release it until its next turn; any process may then claim it. `reason` says what it waits for."""
         ours = (bulks.c.id == bulk_id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
-        await self.conn.execute(update(bulks).where(*ours).values(next_at=until))
+        await self.conn.execute(update(bulks).where(*ours).values(next_at=until, reason=reason[:MESSAGE]))
 
     async def prune(self, before: datetime, limit: int) -> int:
         """Delete up to `limit` that ended before this moment, with their items."""

@@ -55,6 +55,7 @@ function ReplayForm({
   const [rate, setRate] = useState<Rate>("5");
   const [order, setOrder] = useState<"oldest" | "newest">("oldest");
   const [stopAfter, setStopAfter] = useState("3");
+  const [canary, setCanary] = useState("1");
   const [asOf, setAsOf] = useState<"now" | "then">("now");
   const [text, setText] = useState("");
   const written = parseObject(text);
@@ -68,6 +69,7 @@ function ReplayForm({
     stop_after: Number.parseInt(stopAfter, 10) || null,
     as_of: asOf,
     patch,
+    canary: Math.min(Number.parseInt(canary, 10) || 0, 100),
   };
   const settled = useDebounced(JSON.stringify({ ...chosen, as_of: asOf, patch }));
   const current = settled === JSON.stringify({ ...chosen, as_of: asOf, patch });
@@ -139,6 +141,20 @@ function ReplayForm({
         </span>
         <label
           className="flex items-center gap-2"
+          title="The rest follows when these have succeeded, retries included. 0 sends all without waiting."
+        >
+          Send
+          <input
+            inputMode="numeric"
+            aria-label="Canary: how many to send first"
+            value={canary}
+            onChange={(event) => setCanary(event.target.value.replace(/\D/g, ""))}
+            className="h-7 w-14 rounded border bg-bg px-2 text-right"
+          />
+          first
+        </label>
+        <label
+          className="flex items-center gap-2"
           title="Checked once per second; requests already in flight are not recalled."
         >
           Stop after
@@ -167,8 +183,9 @@ function ReplayForm({
         <Skeleton className="h-16 w-full" />
       )}
       <p className="text-xs text-muted">
-        Failures are counted once per second, when runs end. Requests already in flight are not recalled, so a low rate
-        limits the damage.
+        {(Number.parseInt(canary, 10) || 0) > 0
+          ? "The rest is sent only if the first succeed, retries included; otherwise the replay stops and says why."
+          : "Failures are counted once per second, when runs end. Requests already in flight are not recalled, so a low rate limits the damage."}
       </p>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>

@@ -43,7 +43,7 @@ from peers.reading import library
 from scraping import Used, engine, workers
 
 from foliot.cli.process import calm_memory
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.engine.model.node import NodeRole
 from foliot.features.articles.model import MOST_ARTICLES

@@ -15,7 +15,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from foliot.core.time.trigger import Cron, Trigger
-from foliot.db.columns import moment_out
+from foliot.db.metadata import moment_out
 from foliot.db.migrate import migrate
 from foliot.engine.model.schedule import Catchup, Overlap, ScheduleSpec
 

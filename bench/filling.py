@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.core.time.trigger import Cron, Trigger
-from foliot.db.columns import moment_out
+from foliot.db.metadata import moment_out
 from foliot.engine.model.schedule import ScheduleSpec
 
 STEP_MS = 600

@@ -11,7 +11,7 @@ from measuring import Report
 
 from foliot.cluster.celery.app import TASK, make_app, options, queue_of
 from foliot.cluster.celery.publisher import CeleryBroker
-from foliot.cluster.parcel import PARCEL, BrokerMessage
+from foliot.cluster.frames import PARCEL, BrokerMessage
 from foliot.core.ids import RUN, new_id
 
 QUEUE = "foliot_bench_parcels"

@@ -19,8 +19,7 @@ from foliot.cli.process import calm_memory
 from foliot.core.ids import SCHEDULE, new_id
 from foliot.core.time.trigger import FixedInterval, Trigger
 from foliot.db.clock import StoreClock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Overlap, ScheduleSpec
 from foliot.engine.model.settle import SchedulePlan
 from foliot.engine.model.views import PlansRecorded

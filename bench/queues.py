@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from sqlalchemy import make_url
 
 from foliot.core.ids import RUN, new_id
-from foliot.db.columns import moment_out
+from foliot.db.metadata import moment_out
 
 BATCH = 100
 CHUNK = 1000

@@ -16,7 +16,7 @@ import orjson
 from sqlalchemy import make_url
 
 from foliot.core.ids import RUN, new_id
-from foliot.db.columns import moment_out
+from foliot.db.metadata import moment_out
 from foliot.engine.model.run import order_key
 
 BATCH = 1000

@@ -25,7 +25,7 @@ from measuring import children_cpu
 
 from foliot.app.use_cases import use_cases
 from foliot.cli.process import calm_memory
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.config.settings import Settings
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter
 
 from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 
 
 @cache

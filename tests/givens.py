@@ -11,8 +11,7 @@ from sqlalchemy import event, insert, select, text
 
 from foliot.core.ids import RUN, SCHEDULE, new_id
 from foliot.core.time.trigger import FixedInterval, Rule, Trigger
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import Event, EventLine
 from foliot.engine.model.ledger import LedgerEntry

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot import TaskContext, task
-from foliot.cluster.pool_port import CallResult, Pool, PoolCall, ProgressSink
+from foliot.cluster.page_reader import CallResult, Pool, PoolCall, ProgressSink
 from foliot.core.egress import Egress, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid
 from foliot.core.ports import BackPressure, Clock, no_back_pressure

@@ -10,7 +10,7 @@ from typing import Any
 
 from foliot.app.use_cases import use_cases
 from foliot.auth.keyring import Keyring
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.db.database import Database

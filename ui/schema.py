@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 
 SCHEMA = Path(__file__).resolve().parent / "src" / "api" / "schema.ts"
 

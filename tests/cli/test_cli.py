@@ -22,8 +22,7 @@ from foliot.cli import process
 from foliot.cli.root import COMMANDS, app
 from foliot.core.errors import Conflict
 from foliot.db.file_lock import only_one
-from foliot.terminal.output import EXIT_CODES, Exit, count, print_json, printable
-from foliot.terminal.times import moment
+from foliot.terminal.output import EXIT_CODES, Exit, count, moment, print_json, printable
 from tests.cli.cli_server import Answered, Script, invoke
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
@@ -115,7 +114,7 @@ def test_a_start_makes_no_model_and_imports_nothing_that_is_not_asked_yet() -> N
     """What checks a body is made when the first such body comes; libraries wait for whatever needs them."""
     code = (
         "import sys, foliot.app.build, foliot.servers.http, foliot.servers.grpc\n"
-        "from foliot.servers.http.attribute_docs import DocumentedModel\n"
+        "from foliot.servers.http.schema import DocumentedModel\n"
         "def below(cls): return [cls, *(each for one in cls.__subclasses__() for each in below(one))]\n"
         "heavy = {'alembic', 'discord', 'trafilatura', 'celery', 'kombu', 'pymongo', 'cryptography', 'lxml'}\n"
         "print([one.__name__ for one in below(DocumentedModel)[1:] if one.__pydantic_complete__])\n"

@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foliot.terminal import style, table
-from foliot.terminal.times import relative
+from foliot.terminal import output, table
+from foliot.terminal.output import relative
 from tests.cli.cli_server import Script, invoke
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
@@ -164,10 +164,10 @@ def test_every_state_of_a_run_has_a_colour_of_its_meaning(monkeypatch: pytest.Mo
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
-    codes = {word: style.state(word).removeprefix("\x1b[")[:2] for word in ("success", "dead_letter", "cancelled")}
+    codes = {word: output.state(word).removeprefix("\x1b[")[:2] for word in ("success", "dead_letter", "cancelled")}
 
     assert codes == {"success": "32", "dead_letter": "31", "cancelled": "90"}
-    assert style.state("prices") == "prices"
+    assert output.state("prices") == "prices"
 
 
 def test_flags_choose_how_times_are_shown_at_a_terminal(server: Script) -> None:

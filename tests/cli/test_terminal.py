@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 import foliot
 from foliot.terminal.access import SERVER, needs, needs_of
 from foliot.terminal.client import Client
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
 from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES
-from foliot.terminal.view import Facts, JsonObject, Table
 
 Name = Annotated[str, typer.Argument(help="Its name.")]
 THINGS = Table("id, owner: owner.name", empty="No things.")

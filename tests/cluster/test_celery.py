@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from foliot.cluster.celery.publisher import CeleryBroker
-from foliot.cluster.parcel import BrokerMessage
+from foliot.cluster.frames import BrokerMessage
 from foliot.core.errors import Unavailable
 from foliot.engine.broker.ports import Broker
 from foliot.engine.model.run import RunState

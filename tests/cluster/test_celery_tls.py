@@ -13,7 +13,7 @@ import pytest
 from foliot.cluster.celery.app import make_app
 from foliot.cluster.celery.publisher import CeleryBroker
 from foliot.cluster.celery.worker import CeleryIntake
-from foliot.cluster.parcel import BrokerMessage
+from foliot.cluster.frames import BrokerMessage
 from foliot.core.errors import Unavailable
 from foliot.core.ids import RUN, new_id
 from tests.certificates import self_signed

@@ -12,7 +12,7 @@ import pytest
 from foliot.cluster.celery import message as envelope
 from foliot.cluster.celery.app import make_app, step
 from foliot.cluster.celery.message import MalformedMessage
-from foliot.cluster.parcel import BrokerMessage
+from foliot.cluster.frames import BrokerMessage
 
 NOON = datetime(2027, 1, 4, 12, 0, 0, 123456, tzinfo=UTC)
 PARCEL = BrokerMessage("scraping", 3, ["run_1", "run_2"], NOON)

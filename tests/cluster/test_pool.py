@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cluster.pool_port import AttemptInfo, CallResult, PoolCall, ProcessDied
+from foliot.cluster.page_reader import AttemptInfo, CallResult, PoolCall, ProcessDied
 from foliot.cluster.process_pool import ProcessPool
 
 # Generous: the machine that runs the tests may have other things to do.

@@ -13,7 +13,7 @@ import pytest
 
 from foliot.cluster import machine, page_reader
 from foliot.cluster.machine import PLACE, PYTHON, ChildLimits, environment
-from foliot.cluster.pool_port import PoolCall, ProcessDied
+from foliot.cluster.page_reader import PoolCall, ProcessDied
 from foliot.cluster.process_pool import Child, ProcessPool, reader_pool
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings

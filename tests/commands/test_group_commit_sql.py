@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.commands.audit_sql import SqlAuditLog
-from foliot.commands.audit_tables import trail
+from foliot.commands.audit_sql import SqlAuditLog, trail
 from foliot.commands.group_commit import SMALL
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL

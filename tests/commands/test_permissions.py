@@ -9,9 +9,8 @@ from typing import Any, cast
 import pytest
 
 from foliot.app.http import create_app
-from foliot.commands.envelope import permissions_of
+from foliot.commands.envelope import UseCases, permissions_of
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Forbidden
 from foliot.features.bulk.usecases import BulkItemActions

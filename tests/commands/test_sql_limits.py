@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from foliot.app.use_cases import use_cases
+from foliot.commands.envelope import UseCases
 from foliot.commands.limits import Limiter
-from foliot.commands.tenant import Tenant
-from foliot.commands.tenants_sql import SqlTenants
-from foliot.commands.use_cases import UseCases
+from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Contended, TooMany
 from foliot.core.limits import TenantLimits

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from foliot.cli.root import app
 from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings
-from foliot.core.address_book import service_name
+from foliot.core.egress import service_name
 
 
 def complaints(environ: dict[str, str]) -> list[str]:

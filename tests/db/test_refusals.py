@@ -12,7 +12,7 @@ from sqlalchemy import event, make_url
 
 from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database

@@ -15,8 +15,7 @@ from itertools import chain, count
 from typing import Any, cast
 
 from foliot.core.errors import Unavailable
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.counters import EngineCounters
 from foliot.engine.janitor import Janitor
 from foliot.engine.model.run import Outcome, RunState, Succeeded

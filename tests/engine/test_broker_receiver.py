@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from foliot.cluster.parcel import BrokerMessage
+from foliot.cluster.frames import BrokerMessage
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.broker.receiver import Receiver

@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, literal_column
 
 from foliot.core.time.trigger import FixedInterval
 from foliot.db.clock import StoreClock, wall
-from foliot.db.columns import Moment
 from foliot.db.database import Database
 from foliot.db.dialects import MariaDB, PostgreSQL
+from foliot.db.metadata import Moment
 from foliot.db.migrate import migrate
 from foliot.engine.clock_sync import LEAST
 from foliot.engine.embedded_workers import EmbeddedWorkers

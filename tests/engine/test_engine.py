@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.log_writer import LogWriter
 from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Origin, Outcome, RunState, Succeeded

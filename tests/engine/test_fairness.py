@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from foliot.commands.tenant import Tenant
-from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine

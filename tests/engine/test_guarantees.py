@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from foliot.app.use_cases import use_cases
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.database import Database

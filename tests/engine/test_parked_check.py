@@ -14,9 +14,8 @@ from typing import Any, cast
 import pytest
 
 from foliot.core.errors import Unavailable
-from foliot.db.database import Database
+from foliot.db.database import Database, Transaction
 from foliot.db.migrate import migrate
-from foliot.db.transaction import Transaction
 from foliot.engine.counters import EngineCounters
 from foliot.engine.loop import Loop
 from foliot.engine.model.event import EventType

@@ -578,7 +578,7 @@ MUTANTS = (
     # --- gRPC -----------------------------------------------------------------------------------------------------
     Mutant(
         "gRPC: nobody asks whether the caller may",
-        (Edit("src/foliot/servers/grpc/interceptor.py", "            require(caller, *method.permission)\n", ""),),
+        (Edit("src/foliot/servers/grpc/server.py", "            require(caller, *method.permission)\n", ""),),
         "tests/servers/grpc/test_access.py::test_too_small_a_role_may_not",
     ),
     Mutant(
@@ -633,7 +633,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQLite answers before the disk does",
-        (Edit("src/foliot/db/sqlite_connection.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
+        (Edit("src/foliot/db/file_lock.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
         "tests/db/test_durability.py::test_what_was_committed_survives_a_power_cut",
     ),
 )

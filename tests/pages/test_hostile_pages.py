@@ -14,8 +14,7 @@ import orjson
 import pytest
 
 from foliot.cluster import machine
-from foliot.cluster.page_reader import SILENCE
-from foliot.cluster.pool_port import AttemptInfo
+from foliot.cluster.page_reader import SILENCE, AttemptInfo
 from foliot.cluster.process_pool import reader_pool
 from foliot.core.egress import OutgoingResponse
 from foliot.features.fetching import robots

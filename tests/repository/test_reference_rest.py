@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from foliot.auth.api_key import ApiKeyRequest
+from foliot.auth.identity import ApiKeyRequest
 from foliot.core.access import SCOPES
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.features.api_keys import schema as api_keys_schema

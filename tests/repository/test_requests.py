@@ -9,7 +9,7 @@ from typing import cast
 from fastapi.routing import APIRoute
 
 from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.servers.http.schema import RequestBody
 
 SOURCE = Path(__file__).parents[2] / "src" / "foliot"

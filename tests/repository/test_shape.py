@@ -46,7 +46,7 @@ WAITS = {
     "features/pipelines/steps/fetchers.py": "a host is asked no more often than a pipeline says",
     "net/client.py": "an unreachable target takes the same time, whatever the reason",
     "net/tcp.py": "an unreachable target takes the same time, whatever the reason",
-    "commands/failed_login_delay.py": "an address that shows many wrong keys is answered late",
+    "commands/limits.py": "an address that shows many wrong keys is answered late",
 }
 """The only places that wait for time to pass, each with its reason."""
 

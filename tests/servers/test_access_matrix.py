@@ -18,7 +18,7 @@ from sqlalchemy import URL, event, text
 from sqlalchemy.exc import DBAPIError
 
 from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Role
 from foliot.core.errors import FoliotError
 from foliot.db.database import Database

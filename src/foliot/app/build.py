@@ -17,8 +17,8 @@ from foliot.app.guard import ProcessWatchdog
 from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
 from foliot.auth.keyring import LazyKeyring, keyring_of
+from foliot.commands.envelope import UseCases
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.config import process_secrets
 from foliot.config.settings import Settings
 from foliot.core.ids import new_id

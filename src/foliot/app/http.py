@@ -6,9 +6,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from foliot.auth.digest import Pepper
-from foliot.auth.identity import Identity
-from foliot.commands.use_cases import UseCases
+from foliot.auth.identity import Identity, Pepper
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Unauthenticated
 from foliot.features.alerts import rest as alerts
@@ -49,7 +48,7 @@ from foliot.features.tenants import rest as tenants
 from foliot.features.webhooks import rest as webhooks
 from foliot.features.workers import rest as workers
 from foliot.servers.http.app import Handed, HttpApp, Routes, build_app, routes_of
-from foliot.servers.http.same_site import LOOPBACK
+from foliot.servers.http.session_cookie import LOOPBACK
 
 ROUTERS = tuple(
     module.router

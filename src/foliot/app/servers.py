@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from foliot.auth.digest import Pepper
-from foliot.auth.identity import Identity
-from foliot.commands.use_cases import UseCases
+from foliot.auth.identity import Identity, Pepper
+from foliot.commands.envelope import UseCases
 from foliot.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def http_app(
     """The ASGI application."""
     # The web framework takes longer to import than everything else together; scheduler and worker do not need it.
     from foliot.app.http import create_app
-    from foliot.servers.http.same_site import LOOPBACK
+    from foliot.servers.http.session_cookie import LOOPBACK
     from foliot.web import DIST
 
     scraper = settings.metrics_token

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from foliot.commands.idempotency_sql import SqlIdempotencyKeys
-from foliot.db.transaction import Transaction
+from foliot.commands.idempotency import SqlIdempotencyKeys
+from foliot.db.database import Transaction
 from foliot.engine.extension import Upkeep
 from foliot.engine.model.views import KEYS_KEPT
 from foliot.features.alerts.sql.alerts import SqlAlerts

@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from foliot.auth.api_key import LONGER
-from foliot.auth.digest import Pepper
+from foliot.auth.identity import LONGER, Pepper
+from foliot.commands.envelope import UseCases
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.core.secrets import Vault

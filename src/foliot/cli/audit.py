@@ -13,13 +13,12 @@ import typer
 from foliot.cli.ledger import verify_ledger
 from foliot.features.audit_log import cli as audit_log
 from foliot.terminal.access import READ_INSTALLATION, caller_of, needs
-from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import SERVER_VARIABLES, Home, Json
+from foliot.terminal.options import SERVER_VARIABLES, Home, Json, usage
 from foliot.terminal.output import Exit, count, counting, one_line_errors, print_json, printable
 
 if TYPE_CHECKING:
-    from foliot.commands.audit_entry import ChainHead
+    from foliot.commands.audit_sql import ChainHead
     from foliot.config.settings import Settings
     from foliot.features.audit_log.chain import ChainsVerified
 
@@ -66,7 +65,7 @@ def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, a
 
 def _heads(path: Path | None) -> list[ChainHead]:
     """The heads of an earlier proof: a chain that was computed again does not have them."""
-    from foliot.commands.audit_entry import ChainHead
+    from foliot.commands.audit_sql import ChainHead
 
     if path is None:
         return []

@@ -12,10 +12,9 @@ import typer
 from foliot.features.pipelines import cli as pipelines
 from foliot.terminal.access import READ_INSTALLATION, needs
 from foliot.terminal.client import connect
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, JsonObject, Table
 from foliot.terminal.options import Home, Json
 from foliot.terminal.output import Exit, Failure, count, note, one_line_errors, print_json, printable
-from foliot.terminal.view import JsonObject, Table
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings

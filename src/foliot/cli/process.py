@@ -244,8 +244,8 @@ def restart() -> NoReturn:
 
 async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
+    from foliot.servers.http.app import per_address, server_of
     from foliot.servers.http.connections import ConnectionLimits
-    from foliot.servers.http.server import per_address, server_of
 
     asgi: Any = app.asgi
     settings = app.settings

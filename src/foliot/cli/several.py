@@ -140,6 +140,5 @@ def _preload(*, http: bool) -> None:
 
     if http:
         from foliot.app import http as routes  # noqa: F401
-        from foliot.servers.http import server  # noqa: F401
     gc.collect()
     gc.freeze()

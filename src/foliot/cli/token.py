@@ -11,8 +11,8 @@ import typer
 
 from foliot.core.access import LOCAL, Role
 from foliot.terminal.access import needs
-from foliot.terminal.flag_values import duration
 from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import duration
 from foliot.terminal.output import Exit, Failure, one_line_errors
 
 group = CommandGroup()

@@ -18,7 +18,7 @@ import structlog
 from foliot.cluster import page_reader
 from foliot.cluster.frames import LARGEST, BrokenFrame, pack, receive
 from foliot.cluster.machine import ChildLimits, ReaderCapacity, environment, hide_from_children
-from foliot.cluster.pool_port import CallResult, PoolCall, ProcessDied, ProgressSink
+from foliot.cluster.page_reader import CallResult, PoolCall, ProcessDied, ProgressSink
 from foliot.core.ports import BackPressure, no_back_pressure
 
 START = timedelta(seconds=60)

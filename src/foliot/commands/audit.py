@@ -10,12 +10,11 @@ from typing import Any
 
 import orjson
 
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.audit_sql import AuditEntry, SqlAuditLog
 from foliot.core.access import Caller, Thing
 from foliot.core.ids import ENTRY, new_id
 from foliot.core.mask import shown
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 
 SMALL = 8 * 1024
 """Documents up to this many bytes are kept whole."""

@@ -1,21 +1,143 @@
-"""Statements of the audit log: entries are appended in the change's own transaction, and chained afterwards."""
+"""Statements of the audit log: entries are appended in the change's own transaction, and chained afterwards.
+
+Audit entries and their hash chain, which makes a later change of an entry evident.
+
+Tables of the audit log and its hash chain.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Text, cast, func, select, text, type_coerce
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Index,
+    Table,
+    Text,
+    UniqueConstraint,
+    cast,
+    func,
+    select,
+    text,
+    type_coerce,
+)
 
-from foliot.commands.audit_entry import GENESIS, AuditEntry, ChainHead, ChainLink, seal
-from foliot.commands.audit_tables import trail, trail_heads
 from foliot.db.batch_statements import Change
-from foliot.db.columns import moment_out
+from foliot.db.database import Statements
 from foliot.db.dialects import Batch
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Document, Moment, key, metadata, moment_out, tenant
 from foliot.engine.model.views import PageRequest
+
+EDITS = ("patch", "replace", "tag", "revert")
+"""Changes of a schedule's settings: those that can be undone."""
+GENESIS = "0" * 64
+"""The digest that the first entry of every chain refers to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One entry of the audit log. `seq` and `digest` are its place in the tenant's chain, once it is chained."""
+
+    id: str
+    tenant_id: str
+    at: datetime
+    user_id: str
+    key_id: str | None
+    door: str
+    verb: str
+    thing: str
+    thing_id: str
+    was: Mapping[str, Any] | None
+    became: Mapping[str, Any] | None
+    seq: int | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLink:
+    """A chained entry as its row holds it: sequence number, digest, and every other value unchanged."""
+
+    entry_id: str
+    seq: int
+    digest: str
+    content: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The last link of a tenant's chain, stored in a table of its own, so that a truncated chain is noticed."""
+
+    tenant_id: str
+    seq: int
+    digest: str
+
+
+def seal(previous: str, seq: int, content: Iterable[str | None]) -> str:
+    """The digest of a link: SHA-256 over the one before it, its number and every value, each led by its length.
+
+    Lengths keep adjacent values apart, and NULL differs from an empty text.
+    """
+    digest = hashlib.sha256()
+    for value in (previous, str(seq), *content):
+        if value is None:
+            digest.update(b"-")
+        else:
+            encoded = value.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(encoded))
+            digest.update(encoded)
+    return digest.hexdigest()
+
+
+trail = Table(
+    "trail",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    tenant(),
+    Column("at", Moment, nullable=False),
+    Column("user_id", key(200), nullable=False),
+    Column("key_id", key(40)),
+    Column("door", key(16), nullable=False),
+    Column("verb", key(32), nullable=False),
+    Column("thing", key(32), nullable=False),
+    Column("thing_id", key(200), nullable=False),
+    Column("was", Document),
+    Column("became", Document),
+    # The tenant while the entry is unchained; then NULL, so that the partial index holds unchained entries alone.
+    Column("waiting_of", key(64)),
+    Column("seq", BigInteger),
+    Column("digest", key(64)),
+    UniqueConstraint("tenant_id", "seq"),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("(seq IS NULL) = (waiting_of IS NOT NULL)", name="waiting"),
+    CheckConstraint("(seq IS NULL) = (digest IS NULL)", name="chained"),
+    CheckConstraint("waiting_of IS NULL OR waiting_of = tenant_id", name="own"),
+    Index(
+        "ix_trail_waiting",
+        "waiting_of",
+        "id",
+        postgresql_where=text("waiting_of IS NOT NULL"),
+        sqlite_where=text("waiting_of IS NOT NULL"),
+    ),
+    Index(None, "tenant_id", "id"),
+    Index(None, "tenant_id", "thing_id", "id"),
+)
+
+
+trail_heads = Table(
+    "trail_heads",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("digest", key(64), nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+)
+
 
 # Everything but the place in the chain. Documents are hashed as the text that is stored in the row.
 _CONTENT = ("id", "tenant_id", "at", "user_id", "key_id", "door", "verb", "thing", "thing_id", "was", "became")

@@ -9,7 +9,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 
-from foliot.auth.digest import Pepper
+from foliot.auth.identity import Pepper
 from foliot.core.errors import Invalid
 
 PURPOSE = "cursor"

@@ -2,30 +2,79 @@
 
 `@command` changes something, `@query` reads, `@requires` states a permission alone. Callers pass a `Caller` where the
 method takes a context. Interfaces read the permission from the method: `permission_of(Queues.pause)`.
+
+The use cases of one process, looked up by their type.
+
+Runs a transaction again after a deadlock, a serialization failure or a lock timeout.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from foliot.commands.audit import AuditedChange, entry
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog, audit_change
+from foliot.commands.audit_sql import AuditEntry, SqlAuditLog, audit_change
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Thing, Verb, require
+from foliot.core.errors import Contended
 from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.batch_statements import Change
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.wakeups.feed import Feed
+
+T = TypeVar("T")
+
+
+class UseCases:
+    """The use cases of one process, for interfaces to call: `cases[Schedules].pause(…)`."""
+
+    __slots__ = ("_by_type", "feed")
+
+    def __init__(self, feed: Feed, cases: Iterable[object]) -> None:
+        self.feed = feed
+        self._by_type: dict[type[Any], Any] = {type(case): case for case in cases}
+
+    def __getitem__(self, kind: type[T]) -> T:
+        case: T = self._by_type[kind]
+        return case
+
+    def but(self, *cases: object) -> UseCases:
+        """A copy with these instances in place of those of the same type."""
+        return UseCases(self.feed, [*self._by_type.values(), *cases])
+
+
+P = ParamSpec("P")
+
+TRIES = 20
+PATIENCE = 10.0
+"""Seconds after which a conflict is raised instead of retried."""
+
+
+def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """Retry after `Contended`: the first try was rolled back, and the other transaction has ended by then."""
+
+    @wraps(ask)
+    async def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PATIENCE
+        for _ in range(TRIES - 1):
+            try:
+                return await ask(*args, **kwargs)
+            except Contended:
+                if loop.time() >= until:
+                    raise
+        return await ask(*args, **kwargs)
+
+    return wrapper
+
 
 Permission: TypeAlias = tuple[Verb, Thing]
 
@@ -46,8 +95,6 @@ class Writes(Reads, Protocol):
     def feed(self) -> Feed: ...
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
 S = TypeVar("S")
 R = TypeVar("R", bound=Reads)
 W = TypeVar("W", bound=Writes)

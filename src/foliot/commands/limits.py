@@ -1,4 +1,7 @@
-"""Enforces the limits of tenants: rate limits, stored bytes, numbers of schedules and streams."""
+"""Enforces the limits of tenants: rate limits, stored bytes, numbers of schedules and streams.
+
+A token bucket per address for invalid keys and tokens: beyond its rate, the answers are delayed.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,48 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from foliot.commands.tenant import Tenant
-from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid, TooMany, Unavailable
 from foliot.core.limits import LIMITS, UNLIMITED, TenantLimits, TokenBucket
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
+
+PER_MINUTE = 120
+"""Invalid credentials per minute from one address that are answered at once."""
+DELAY = 1.0
+"""Seconds by which further answers are delayed."""
+MOST_WAITING = 100
+"""Answers that are delayed concurrently; further ones are refused without delay, to bound memory."""
+REMEMBERED = 10_000
+
+
+@dataclass(slots=True, kw_only=True)
+class FailedLoginDelay:
+    """Slows down guessing. Valid keys are never delayed: behind one proxy all callers have the same address."""
+
+    per_minute: int = PER_MINUTE
+    delay: float = DELAY
+    waiting: int = 0
+    _buckets: OrderedDict[str, TokenBucket] = field(init=False, default_factory=OrderedDict)
+
+    async def failed(self, address: str, now: float) -> None:
+        """Count an invalid key or token of this address; `TooMany`, after a delay, beyond the rate."""
+        bucket = self._buckets.setdefault(address, TokenBucket.full(self.per_minute, now))
+        self._buckets.move_to_end(address)
+        if len(self._buckets) > REMEMBERED:
+            self._buckets.popitem(last=False)
+        wait = bucket.take(now)
+        if wait is None:
+            return
+        if self.waiting < MOST_WAITING:
+            self.waiting += 1
+            try:
+                await asyncio.sleep(self.delay)
+            finally:
+                self.waiting -= 1
+        raise TooMany(f"too many invalid keys and tokens: at most {self.per_minute} a minute", retry_after=wait)
+
 
 K = TypeVar("K")
 

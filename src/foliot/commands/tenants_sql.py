@@ -1,22 +1,40 @@
-"""Statements on the limits of tenants and on their usage."""
+"""Statements on the limits of tenants and on their usage.
+
+The limits and the egress allow-list of a tenant.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, select, update
 
-from foliot.commands.tenant import Tenant
 from foliot.core.errors import Invalid
 from foliot.core.limits import read_own
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql import stored_bytes as stored
 from foliot.engine.sql.tables import runs, schedules, tenants
 from foliot.engine.sql.tenant_turns import SCHEDULES, wait_turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """The limits of one tenant where they differ from the settings; without a row, the settings apply."""
+
+    tenant_id: str
+    limits: Mapping[str, int | None] = field(default_factory=dict)
+    """Only the limits that are set for this tenant."""
+    egress_allow: Sequence[str] | None = ()
+    """Hosts that its actions may call; empty: those the operator allows to all tenants. None: it cannot be read."""
+    updated_by: str | None = None
+    updated_at: datetime | None = None
+
 
 COUNTED = (ScheduleStatus.ACTIVE.value, ScheduleStatus.PAUSED.value)
 """States that count towards the limit; schedules that have ended or were deleted do not."""

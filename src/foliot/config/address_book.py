@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from foliot.config import parse as reading
 from foliot.config.parse import about
 from foliot.core.access import TenantAllowList
-from foliot.core.address_book import AddressBook, Scheme, ServiceAddress, service_name
+from foliot.core.egress import AddressBook, Scheme, ServiceAddress, service_name
 from foliot.core.errors import Invalid
 
 ENDING = "_SERVICE_URL"

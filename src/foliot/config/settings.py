@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from foliot.config import access, address_book, connections, interfaces, processes
+from foliot.config import access, address_book, connections, interfaces, limits
 from foliot.config import parse as reading
 from foliot.config.access import AccessSettings
 from foliot.config.actions import (
@@ -23,9 +23,8 @@ from foliot.config.actions import (
 from foliot.config.address_book import ServiceSettings
 from foliot.config.connections import BrokerSettings, WakeupSettings, database_url, masked, sqlite_file, sqlite_path
 from foliot.config.interfaces import DiscordSettings, GrpcSettings
-from foliot.config.limits import LimitSettings
+from foliot.config.limits import LimitSettings, ProcessSettings
 from foliot.config.parse import SecretValue, SettingField, SettingsError, about
-from foliot.config.processes import ProcessSettings
 from foliot.core.errors import Invalid
 
 
@@ -283,7 +282,7 @@ class Settings(
         layers.complaints += access.complaints(values, layers.given, environ)
         layers.complaints += connections.complaints(values, layers.given)
         layers.complaints += interfaces.complaints(values, layers.given)
-        layers.complaints += processes.complaints(values, layers.given)
+        layers.complaints += limits.complaints(values, layers.given)
         layers.complaints += address_book.complaints(values, environ)
         if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
             layers.complain(

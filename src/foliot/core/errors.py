@@ -14,15 +14,28 @@ FoliotError
 ├── TooMany          a limit on how much or how often
 └── Unavailable      something Foliot itself depends on does not answer
     └── Contended    the database rolled the transaction back (deadlock): retrying is safe
+
+Marks the place of an error in a line of text with carets, for monospaced output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from foliot.core.mask import shown, shown_text
+
+
+def underlined(text: object, position: Sequence[int] | None, suggestion: str | None) -> list[str]:
+    """The text, carets below the error, and the suggestion; unknown parts are left out."""
+    lines = []
+    if isinstance(text, str) and position is not None and text.isprintable():
+        start, end = position
+        # A position beyond the text refers to a longer one, of which this is a part.
+        if 0 <= start < end <= len(text):
+            lines += [text, " " * start + "^" * (end - start)]
+    return [*lines, f"did you mean: {suggestion}"] if suggestion else lines
 
 
 class FoliotError(Exception):

@@ -1,4 +1,7 @@
-"""Connections to the database, and its transactions."""
+"""Connections to the database, and its transactions.
+
+One connection inside a transaction, and what every statement needs to know of its database.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedError, ProgrammingError
@@ -18,7 +21,53 @@ from foliot.core.errors import Cause, Contended, StoreRefusal, Unavailable
 from foliot.db.dialects import DIALECTS, Dialect, Engines
 from foliot.db.refusals import RefusalLog, cause_of
 from foliot.db.sealer import Sealer
-from foliot.db.transaction import Transaction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """All of its statements take effect, or none."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+    bind_clock: bool = False
+    """Whether the caller's clock decides instead of the database's, for tests that stop time."""
+    sealer: Sealer | None = None
+    """Encrypts credentials; without one they are stored as given."""
+    caches: dict[type[Any], Any] = field(default_factory=dict, repr=False)
+    """What modules keep in memory for this database, one of each type; shared by all of a process's transactions."""
+
+    def cache(self, kind: type[T]) -> T:
+        """The process's one value of this type, made when it is first asked for."""
+        if kind not in self.caches:
+            self.caches[kind] = kind()
+        value: T = self.caches[kind]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Base of the classes that hold a feature's statements; made where a transaction is used."""
+
+    tx: Transaction
+
+    @property
+    def conn(self) -> AsyncConnection:
+        return self.tx.conn
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.tx.dialect
+
+    @property
+    def bind_clock(self) -> bool:
+        return self.tx.bind_clock
+
+    @property
+    def sealer(self) -> Sealer | None:
+        return self.tx.sealer
+
 
 POOL = 8
 

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.credential import SEALED, hideable
 from foliot.core.errors import Conflict, Invalid
 from foliot.core.mask import HIDDEN, CredentialSpot, rewritten
-from foliot.core.secrets import CannotUnseal, Vault
+from foliot.core.secrets import SEALED, CannotUnseal, Vault, hideable
 
 PURPOSE = "credential"
 

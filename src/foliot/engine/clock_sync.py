@@ -10,8 +10,7 @@ from typing import Protocol
 import structlog
 
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.sql.retention import SqlRetention
 
 ASKED = 3

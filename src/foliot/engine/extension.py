@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.broker.ports import Monitor
 from foliot.engine.counters import EngineCounters
 from foliot.engine.loop import Actor

@@ -12,8 +12,7 @@ from typing import Any
 import orjson
 
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.group_writer import HEAVY, GroupWriter
 from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.parked import ParkedUpdate

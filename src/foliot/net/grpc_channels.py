@@ -17,7 +17,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc import aio
 
 from foliot import __version__
-from foliot.core.address_book import ServiceAddress
+from foliot.core.egress import ServiceAddress
 from foliot.net.addresses import Address
 from foliot.net.grpc_call import AnswerTooLarge, CallFailed, CallStatus, GrpcRequest
 

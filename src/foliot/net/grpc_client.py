@@ -10,8 +10,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foliot.core.address_book import AddressBook, ServiceAddress
-from foliot.core.egress import EgressRefused
+from foliot.core.egress import AddressBook, EgressRefused, ServiceAddress
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
 from foliot.net.allow import EgressRules, TenantTargets

@@ -11,7 +11,7 @@ from w3lib.encoding import (
     resolve_encoding,
 )
 
-from foliot.core.page_bounds import NOT_WEB
+from foliot.core.limits import NOT_WEB
 
 _SAMPLE = 64 * 1024
 _SURE = 0.5

@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any
 
-from foliot.core.page_bounds import count_tags
+from foliot.core.limits import count_tags
 from foliot.pages.charset import decoded
 from foliot.pages.selectors import Match, select
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from foliot.core.page_bounds import STRING, check_selector, check_xpath
+from foliot.core.limits import STRING, check_selector, check_xpath
 
 MOST_FOUND = 10_000
 """Maximum matches of one selector; the rest is ignored."""

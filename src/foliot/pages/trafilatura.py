@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from foliot.core.page_bounds import TooMuch, count_tags
+from foliot.core.limits import TooMuch, count_tags
 
 REGULAR = "http://exslt.org/regular-expressions"
 MOST_TAGS = 6000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import typer
 
-from foliot.terminal import style
+from foliot.terminal import output
 from foliot.terminal.output import printable
 
 GAP = "  "
@@ -64,7 +64,7 @@ def table(
         return
     named = [label.removesuffix("?") for label in columns]
     shown = [
-        _Column(name, [row[at] for row in values], name in rigid or name in style.COLOURED, columns[at].endswith("?"))
+        _Column(name, [row[at] for row in values], name in rigid or name in output.COLOURED, columns[at].endswith("?"))
         for at, name in enumerate(named)
     ]
     widths = [column.natural for column in shown]
@@ -72,7 +72,7 @@ def table(
         # A program that reads a pipe finds every column; people need none that is empty.
         shown, widths = _fit([one for one in shown if any(one.cells)] or shown, shutil.get_terminal_size().columns)
     labels = [_pieces(column.label, width, wrap=False)[0] for column, width in zip(shown, widths, strict=True)]
-    typer.echo(_line([style.heading(_padded(label, w)) for label, w in zip(labels, widths, strict=True)]))
+    typer.echo(_line([output.heading(_padded(label, w)) for label, w in zip(labels, widths, strict=True)]))
     for at in range(len(values)):
         for line in _lines(shown, widths, at, wrap=wrap):
             typer.echo(line)
@@ -119,7 +119,7 @@ def _lines(shown: Sequence[_Column], widths: Sequence[int], at: int, *, wrap: bo
             text = own[place] if place < len(own) else ""
             right = all(map(_NUMBER.fullmatch, column.cells))
             padded = _padded(text, width, right=right)
-            line.append(style.state(text, padded) if column.label in style.COLOURED else padded)
+            line.append(output.state(text, padded) if column.label in output.COLOURED else padded)
         yield _line(line)
 
 

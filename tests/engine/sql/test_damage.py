@@ -148,7 +148,7 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
     from contextlib import asynccontextmanager
 
     from foliot.core.errors import Unavailable
-    from foliot.db.transaction import Transaction
+    from foliot.db.database import Transaction
     from foliot.engine.counters import EngineCounters
     from foliot.engine.executor import Executor
     from foliot.engine.ready_times import ReadyTimes

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 
-from foliot.commands.tenant import Tenant
-from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.db.database import Database
 from foliot.engine.model.queue import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import HandedBack
@@ -157,6 +156,6 @@ async def test_a_capped_tenant_is_offered_what_it_may_start(store: Database) -> 
 
 
 def _stored(store: Database) -> object:
-    from foliot.db.columns import moment_out
+    from foliot.db.metadata import moment_out
 
     return moment_out(store.dialect.name, NOON)

@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from foliot.commands.tenant import Tenant
-from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.db.database import Database
 from foliot.engine.janitor import Janitor
 from foliot.engine.model.parked import DueParkedRuns

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from foliot.commands.idempotency_sql import SqlIdempotencyKeys
+from foliot.commands.idempotency import SqlIdempotencyKeys
 from foliot.core.access import LOCAL
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.db.clock import wall

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from foliot.commands.idempotency_sql import SqlIdempotencyKeys
+from foliot.commands.idempotency import SqlIdempotencyKeys
 from foliot.core.time.trigger import Cron
 from foliot.db.database import Database
 from foliot.engine.model.ledger import VersionSpan

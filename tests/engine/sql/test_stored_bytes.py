@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from foliot.app.use_cases import use_cases
+from foliot.commands.envelope import UseCases
 from foliot.commands.limits import Limiter
 from foliot.commands.tenants_sql import SqlTenants
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import TooMany
 from foliot.core.limits import TenantLimits

@@ -14,7 +14,7 @@ from foliot.app.http import create_app
 from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import hs256
-from foliot.commands.failed_login_delay import MOST_WAITING, PER_MINUTE, FailedLoginDelay
+from foliot.commands.limits import MOST_WAITING, PER_MINUTE, FailedLoginDelay
 from foliot.core.access import Caller, Role
 from foliot.features.api_keys.key_cache import KeyCache, LastUse
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases

@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from foliot.app.http import create_app
-from foliot.auth.api_key import LONGER, SHAPE
-from foliot.auth.identity import CredentialCheck
+from foliot.auth.identity import LONGER, SHAPE, CredentialCheck
 from foliot.auth.keyring import Keyring
 from foliot.auth.tokens import LEEWAY, Expectations, Signer, Tokens
 from foliot.auth.verification_keys import hs256

@@ -11,8 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from foliot.app.upkeep import UPKEEP
-from foliot.auth.api_key import KeyRecord
-from foliot.auth.digest import KeyDigest, StoredTicket
+from foliot.auth.identity import KeyDigest, KeyRecord, StoredTicket
 from foliot.core.access import Caller, Role
 from foliot.core.ids import KEY, new_id
 from foliot.db.database import Database

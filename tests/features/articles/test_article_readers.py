@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cluster.pool_port import CallResult, PoolCall, ProcessDied, ProgressSink
+from foliot.cluster.page_reader import CallResult, PoolCall, ProcessDied, ProgressSink
 from foliot.core.ports import BackPressure, no_back_pressure
 from foliot.features.articles.fetch.extractor_pool import (
     HEAVY,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from foliot.app.use_cases import use_cases
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text, update
 
-from foliot.commands.retry_on_conflict import again
+from foliot.commands.envelope import again
 from foliot.db.database import Database
 from foliot.engine.model.run import AttemptError
 from foliot.engine.sql.tables import runs

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from foliot.commands.retry_on_conflict import again
+from foliot.commands.envelope import again
 from foliot.db.database import Database
 from foliot.engine.counters import EngineCounters
 from foliot.engine.model.run import BATCH_CHECK, BATCH_KINDS, Fence, HandedBack, RunState

@@ -12,9 +12,7 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from foliot.commands.audit_entry import GENESIS, AuditEntry, seal
-from foliot.commands.audit_sql import SqlAuditLog
-from foliot.commands.audit_tables import trail
+from foliot.commands.audit_sql import GENESIS, AuditEntry, SqlAuditLog, seal, trail
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import FoliotError, Forbidden
 from foliot.core.ids import ENTRY, new_id

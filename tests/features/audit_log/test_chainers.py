@@ -12,8 +12,7 @@ from typing import cast
 
 import pytest
 
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.audit_sql import AuditEntry, SqlAuditLog
 from foliot.core.access import LOCAL
 from foliot.core.errors import Unavailable
 from foliot.core.ids import ENTRY, new_id

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog, entry_columns
+from foliot.commands.audit_sql import AuditEntry, SqlAuditLog, entry_columns
 from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.core.access import LOCAL, Caller, Interface, Role
 from foliot.core.errors import Forbidden, NotFound

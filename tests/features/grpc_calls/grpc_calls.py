@@ -10,7 +10,7 @@ from typing import Any
 
 from foliot.config.address_book import addresses
 from foliot.core.access import TenantAllowList
-from foliot.core.address_book import AddressBook
+from foliot.core.egress import AddressBook
 from foliot.engine.ports import ActionContext
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.net.grpc_client import GrpcEgress

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from foliot.config.address_book import addresses
-from foliot.core.address_book import AddressBook
+from foliot.core.egress import AddressBook
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.features.grpc_calls.config import MethodName, read_config
 

@@ -16,10 +16,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 
 from foliot.app.use_cases import use_cases
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
-from foliot.core.address_book import AddressBook, Scheme, ServiceAddress
+from foliot.core.egress import AddressBook, Scheme, ServiceAddress
 from foliot.db.database import Database
 from foliot.engine.model.event import EventType
 from foliot.engine.model.run import RunState

@@ -12,7 +12,7 @@ from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, Invalid, NotFound
 from foliot.core.time.trigger import FixedInterval
 from foliot.core.time.zone import Granularity
-from foliot.db.columns import moment_out
+from foliot.db.metadata import moment_out
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest

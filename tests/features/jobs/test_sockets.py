@@ -21,7 +21,7 @@ from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles
 from foliot.features.fetching.model import HostUpdate, Politeness
 from foliot.features.jobs.rest import socket as sockets
-from foliot.servers.http.server import server_of
+from foliot.servers.http.app import server_of
 from foliot.wakeups.feed import run_topic
 from tests.asgi import Client
 from tests.callers import Names

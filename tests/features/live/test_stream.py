@@ -26,7 +26,7 @@ from foliot.features.jobs.rest import socket as sockets
 from foliot.features.live.rest import socket as stream
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http import shared_reader, sse
+from foliot.servers.http import sse
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 from tests.asgi import Client
 from tests.callers import Names
@@ -45,7 +45,7 @@ async def world() -> AsyncIterator[World]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_reader, "GAP", 0.02)
+    monkeypatch.setattr(sse, "GAP", 0.02)
 
 
 @asynccontextmanager
@@ -293,7 +293,7 @@ async def test_whoever_leaves_leaves_nothing_behind(world: World) -> None:
 
 
 async def test_news_that_rains_is_told_in_drops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_reader, "GAP", 0.3)
+    monkeypatch.setattr(sse, "GAP", 0.3)
     async with tab(create_app(world.cases)) as socket:
         await say(socket, "subscribe", "runs")
         await until(socket, "runs", "snapshot")

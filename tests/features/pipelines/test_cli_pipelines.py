@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from foliot.cli.check.plugins import check_pipelines
+from foliot.cli.check.settings import check_pipelines
 from foliot.cli.root import app
 from foliot.config.parse import SettingsError, unused
 from foliot.config.settings import Settings

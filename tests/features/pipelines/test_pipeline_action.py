@@ -20,7 +20,7 @@ from foliot import Item, StepContext, Transform
 from foliot.app.use_cases import use_cases
 from foliot.cluster import machine
 from foliot.cluster.process_pool import ProcessPool, reader_pool
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid
 from foliot.db.database import Database

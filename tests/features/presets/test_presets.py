@@ -12,7 +12,7 @@ import pytest
 
 from foliot import task
 from foliot.app.use_cases import use_cases
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import CODE, LOCAL, Caller, Role
 from foliot.core.errors import Invalid, InvalidMany, NotFound
 from foliot.db.database import Database

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from foliot.app.use_cases import use_cases
-from foliot.cluster.pool_port import AttemptInfo
-from foliot.commands.use_cases import UseCases
+from foliot.cluster.page_reader import AttemptInfo
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
 from foliot.engine.model.event import EventType

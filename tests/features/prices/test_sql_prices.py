@@ -9,7 +9,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from foliot.cluster.pool_port import AttemptInfo
+from foliot.cluster.page_reader import AttemptInfo
 from foliot.db.database import Database
 from foliot.engine.model.run import Succeeded
 from foliot.engine.model.views import PageRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from foliot.features.runs.view import RUN
-from foliot.terminal.view import JsonObject
+from foliot.terminal.group import JsonObject
 
 ATTEMPT = {
     "number": 1,

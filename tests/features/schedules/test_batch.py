@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from foliot.app.http import create_app
-from foliot.commands.audit_sql import SqlAuditLog
-from foliot.commands.audit_tables import trail
+from foliot.commands.audit_sql import SqlAuditLog, trail
 from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.commands.tenants_sql import SqlTenants

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foliot.features.schedules.cli.transfer import read_documents
-from foliot.servers.http import yaml
+from foliot.servers.http import encode
 from tests.cli.cli_server import Script, invoke
 from tests.cli.test_cli import SCHEDULE, server
 from tests.features.bulk.test_cli_bulks import BULK
@@ -219,8 +219,8 @@ def test_what_thousands_of_schedules_come_to_is_read_back() -> None:
         deep = {"in": deep}
     odd = {"name": "odd", "action": {"body": deep, "long " * 300: {"a": [1]}, "x" * 2000: "y"}}
 
-    assert read_documents("it", yaml.listed([one] * 3000)) == [one] * 3000
-    assert read_documents("it", yaml.listed([odd])) == [odd]
+    assert read_documents("it", encode.yaml_list([one] * 3000)) == [one] * 3000
+    assert read_documents("it", encode.yaml_list([odd])) == [odd]
 
 
 @pytest.mark.parametrize("text", ["- [", "a: b: c", '{"a": ', "just words", "- 1\n- 2"])

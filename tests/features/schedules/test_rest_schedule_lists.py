@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from foliot.core.access import LOCAL
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.cli.transfer import read_documents
-from foliot.servers.http import yaml as yaml_text
+from foliot.servers.http import encode
 from tests.asgi import Client
 from tests.features.bulk.test_rest_bulks import hauler, make, read, work
 from tests.world import EVERY_MINUTE, HOURLY, World
@@ -183,7 +183,7 @@ plain = st.recursive(
 
 @given(st.lists(st.dictionaries(words, plain, min_size=1, max_size=4), min_size=1, max_size=3))
 def test_any_document_comes_back_as_it_went(documents: list[dict[str, Any]]) -> None:
-    written = yaml_text.listed(documents)
+    written = encode.yaml_list(documents)
 
     assert yaml.safe_load(written) == documents
     assert read_documents("it", written) == documents

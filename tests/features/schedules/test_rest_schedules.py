@@ -15,8 +15,7 @@ from foliot.app.use_cases import use_cases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.core.errors import Unavailable
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.features.health import schema as health_schema
 from foliot.features.runs import schema as runs_schema
 from foliot.features.schedules import schema as schedules_schema

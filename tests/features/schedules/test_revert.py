@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import AuditEntry
 from foliot.commands.envelope import CommandContext
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Forbidden, Invalid, NotFound, VersionMismatch

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid, NotFound
 from foliot.db import dialects
+from foliot.db.batch_statements import in_one_hop
 from foliot.db.database import Database
-from foliot.db.several_statements import in_one_hop
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import SqlSchedules

@@ -10,12 +10,11 @@ from typing import Any, cast
 import pytest
 
 from foliot.app.use_cases import use_cases
+from foliot.commands.envelope import TRIES
 from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
-from foliot.commands.retry_on_conflict import TRIES
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Contended, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus

@@ -15,9 +15,9 @@ import pytest
 
 from foliot import TaskContext, task
 from foliot.app.use_cases import use_cases
-from foliot.cluster.pool_port import AttemptInfo
+from foliot.cluster.page_reader import AttemptInfo
 from foliot.cluster.process_pool import ProcessPool
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.db.database import Database
 from foliot.engine.attempts.attempt import StopReason

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 
 import foliot
 from foliot import plugins
-from foliot.cluster.pool_port import AttemptInfo
+from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.model.task import MARK

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from foliot.app.use_cases import use_cases
 from foliot.auth.keyring import Keyring
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.secrets import OVERLAP
 from foliot.db.clock import wall

@@ -14,7 +14,7 @@ import grpc
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL, Role, Thing, Verb
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest

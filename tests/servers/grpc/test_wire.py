@@ -25,7 +25,7 @@ from foliot.features.schedules.rpc.methods import scheduler_service
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc import interceptor, server
+from foliot.servers.grpc import server
 from foliot.servers.grpc.server import GrpcServer, ListenAddress
 from foliot.testing import open_store
 from tests.givens import finish
@@ -229,7 +229,7 @@ async def test_a_database_that_is_away_is_told_without_its_address(
 
 
 async def test_whoever_names_no_deadline_gets_one(ask: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interceptor, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(server, "ANSWER_SECONDS", 0.05)
     done = asyncio.Event()
 
     async def slow(*_: Any) -> Any:
@@ -310,7 +310,7 @@ async def test_it_says_that_it_is_well_until_it_stops(world: World) -> None:
 
 
 async def test_strangers_cannot_hold_all_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interceptor, "MAX_ANONYMOUS", 2)
+    monkeypatch.setattr(server, "MAX_ANONYMOUS", 2)
     async with opened(world) as door, grpc.aio.insecure_channel(door.address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         calls = [stub.Watch(health_pb2.HealthCheckRequest()) for _ in range(2)]

@@ -19,7 +19,7 @@ from foliot.app.http import create_app
 from foliot.auth.identity import CredentialCheck
 from foliot.auth.tokens import Expectations, Tokens
 from foliot.auth.verification_keys import SingleKey, VerificationKey, VerificationKeys, hs256, key_file
-from foliot.commands.failed_login_delay import FailedLoginDelay
+from foliot.commands.limits import FailedLoginDelay
 from foliot.config.settings import Settings
 from foliot.core.access import Role
 from foliot.db.clock import wall

@@ -15,9 +15,9 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from foliot.servers.http.app import per_address
 from foliot.servers.http.connections import ConnectionLimits
 from foliot.servers.http.request import MAX_MESSAGE
-from foliot.servers.http.server import per_address
 from tests.servers.http.test_server import Served, served
 
 SOON = ConnectionLimits(arrive=0.3, rate=1_000_000, take=0.3)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from foliot.servers.http import attribute_docs
-from foliot.servers.http.attribute_docs import DocumentedModel
+from foliot.servers.http import schema
+from foliot.servers.http.schema import DocumentedModel
 
 
 class Parent(DocumentedModel):
@@ -78,7 +78,7 @@ def test_nothing_is_read_before_a_schema_is_asked_for(monkeypatch: pytest.Monkey
         read.append(module)
         return {}
 
-    monkeypatch.setattr(attribute_docs, "_said_in", reading)
+    monkeypatch.setattr(schema, "_said_in", reading)
 
     class Late(DocumentedModel):
         here: int = 0

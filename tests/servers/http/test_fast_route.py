@@ -12,7 +12,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from foliot.app.http import create_app
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.errors import NotFound
 from foliot.servers.http import problems
 from foliot.servers.http.fast_route import FastRoute, RouteDependencies

@@ -15,8 +15,8 @@ from fastapi import FastAPI
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL
 from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http.app import server_of
 from foliot.servers.http.connections import ConnectionLimits
-from foliot.servers.http.server import server_of
 from tests.world import World, open_world
 
 

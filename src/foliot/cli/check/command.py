@@ -8,10 +8,9 @@ from dataclasses import asdict
 import typer
 
 from foliot.terminal.access import READ_INSTALLATION, needs
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Table, print_answer
 from foliot.terminal.options import Home, Json
 from foliot.terminal.output import Exit, one_line_errors
-from foliot.terminal.view import Table, print_answer
 
 LEVELS = ("error", "warning", "ok")
 
@@ -35,9 +34,15 @@ def check(home: Home = None, as_json: Json = False) -> None:
         check_scrapyd,
         check_services,
     )
-    from foliot.cli.check.plugins import check_pipelines, check_tasks, check_transforms
-    from foliot.cli.check.processes import check_processes
-    from foliot.cli.check.settings import check_access, check_settings, unused
+    from foliot.cli.check.settings import (
+        check_access,
+        check_pipelines,
+        check_processes,
+        check_settings,
+        check_tasks,
+        check_transforms,
+        unused,
+    )
     from foliot.config.parse import SettingsError
     from foliot.config.settings import Settings
 

@@ -11,7 +11,7 @@ from foliot.terminal.output import count
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.core.address_book import ServiceAddress
+    from foliot.core.egress import ServiceAddress
     from foliot.features.crawls.action.scrapyd_nodes import NodeStatus
     from foliot.features.grpc_calls.action import GrpcCall
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from foliot.cluster.celery.app import TASK
-from foliot.cluster.parcel import PARCEL, BrokerMessage
+from foliot.cluster.frames import PARCEL, BrokerMessage
 from foliot.core.ids import RUN
 from foliot.core.queue_name import PRIORITIES
 

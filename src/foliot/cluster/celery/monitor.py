@@ -13,7 +13,7 @@ from celery.worker.control import active as parcels_active
 from celery.worker.control import pool_restart as celery_pool_restart
 from celery.worker.control import registered as parcels_registered
 
-from foliot.cluster.parcel import MonitoredTask, MonitoredTaskEnd
+from foliot.cluster.frames import MonitoredTask, MonitoredTaskEnd
 
 EVENTS = {
     "success": "task-succeeded",

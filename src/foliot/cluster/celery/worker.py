@@ -16,7 +16,7 @@ from celery.worker.state import maybe_shutdown
 from foliot.cluster.celery.app import TASK, make_app, queue_of
 from foliot.cluster.celery.message import MalformedMessage, opened
 from foliot.cluster.celery.monitor import RunMonitor
-from foliot.cluster.parcel import Receive
+from foliot.cluster.frames import Receive
 from foliot.core.threads import WORK
 
 THREADS = 4

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import structlog
 
-from foliot.cluster.parcel import MonitoredTask, MonitoredTaskEnd
+from foliot.cluster.frames import MonitoredTask, MonitoredTaskEnd
 from foliot.core.failure_fingerprint import host_in
 from foliot.engine.broker.ports import Monitor
 from foliot.engine.counters import EngineCounters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from foliot.cluster.parcel import BrokerMessage, MonitoredTask, MonitoredTaskEnd, Receive
+from foliot.cluster.frames import BrokerMessage, MonitoredTask, MonitoredTaskEnd, Receive
 
 
 class Broker(Protocol):

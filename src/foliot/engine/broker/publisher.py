@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from foliot.cluster.parcel import PARCEL, BrokerMessage
+from foliot.cluster.frames import PARCEL, BrokerMessage
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from foliot.cluster.parcel import BrokerMessage
+from foliot.cluster.frames import BrokerMessage
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker.ports import Intake

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Select, bindparam, select
 
 from foliot.core.errors import Invalid
-from foliot.db.columns import DamagedDocument
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
+from foliot.db.metadata import DamagedDocument
 from foliot.db.sealer import UnsealedAction
-from foliot.db.transaction import Statements
 from foliot.engine.model.run import Fence, Origin
 from foliot.engine.model.schedule import ScheduleSpec, load_spec
 from foliot.engine.model.views import ClaimedRun

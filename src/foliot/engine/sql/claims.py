@@ -16,9 +16,9 @@ from sqlalchemy import Select, TextClause, Update, bindparam, func, null, or_, s
 
 from foliot.core.ids import new_id
 from foliot.core.queue_name import PRIORITIES
-from foliot.db.columns import Moment, moment_out
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment, moment_out
 from foliot.engine.model.run import AGEING, CLAIMABLE, Fence, RunState, order_key
 from foliot.engine.model.views import Admit, AttemptEnding, ClaimedRun, EndingsResult, PostponedRun
 from foliot.engine.sql import endings as ends

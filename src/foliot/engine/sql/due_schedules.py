@@ -13,9 +13,9 @@ from sqlalchemy import Select, bindparam, func, literal_column, select
 
 from foliot.core.ids import RUN, new_id
 from foliot.db.batch_statements import Change
-from foliot.db.columns import Moment
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade

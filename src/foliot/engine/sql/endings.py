@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, case, insert, lit
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.failure_fingerprint import fingerprint
-from foliot.db.columns import Document, Moment
+from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Transaction
+from foliot.db.metadata import Document, Moment
 from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptEnding, EndingsResult, RunEnded
 from foliot.engine.sql import batch_rows, quarter_counts

@@ -14,9 +14,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table, and_, bindparam, or_, select, update
 
-from foliot.db.columns import Moment
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment
 from foliot.engine.model.run import Fence
 
 LONGEST, LEAST_LONGEST = 20, timedelta(minutes=1)

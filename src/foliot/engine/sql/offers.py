@@ -15,9 +15,9 @@ from typing import Any
 from sqlalchemy import Select, TextClause, bindparam, case, func, or_, select, text, update
 
 from foliot.core.queue_name import PRIORITIES
-from foliot.db.columns import Moment, moment_out
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment, moment_out
 from foliot.engine.model.queue import OfferedBatch, OfferedRun, PublishWindow
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import SHARED, SHARES, RunPick, rounded, urgency

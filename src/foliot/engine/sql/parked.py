@@ -14,9 +14,9 @@ from typing import Any
 
 from sqlalchemy import Select, Update, bindparam, literal_column, or_, select, update
 
-from foliot.db.columns import DamagedDocument, Moment
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import DamagedDocument, Moment
 from foliot.engine.model.parked import DueParkedRuns, ParkedUpdate
 from foliot.engine.model.run import Fence, RunState
 from foliot.engine.model.views import ClaimedRun

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.sql import queue_pauses
 from foliot.engine.sql.tables import queues, runs

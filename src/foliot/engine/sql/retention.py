@@ -16,8 +16,8 @@ from foliot.core.errors import Invalid
 from foliot.core.ids import RUN, floor_id
 from foliot.core.time.trigger import Trigger
 from foliot.db.clock import wall
+from foliot.db.database import Statements
 from foliot.db.metadata import FORGET_RUNS, metadata
-from foliot.db.transaction import Statements
 from foliot.engine.model.ledger import LedgerKind, LedgerReason
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, RunState

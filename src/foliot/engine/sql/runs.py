@@ -11,9 +11,9 @@ import orjson
 from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
 
 from foliot.core.document import rfc3339
-from foliot.db.columns import Document
+from foliot.db.database import Statements, Transaction
 from foliot.db.dialects import Batch
-from foliot.db.transaction import Statements, Transaction
+from foliot.db.metadata import Document
 from foliot.engine.model.event import Event, EventLine, EventType
 from foliot.engine.model.run import CLAIMABLE, EXCHANGE, OPEN, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadLetterGroupView, PageRequest, RunRequest, RunView

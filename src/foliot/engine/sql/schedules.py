@@ -13,8 +13,8 @@ from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
 from foliot.core.time.trigger import OneOff, Trigger
 from foliot.db.batch_statements import Change
-from foliot.db.columns import DamagedDocument
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
+from foliot.db.metadata import DamagedDocument
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec

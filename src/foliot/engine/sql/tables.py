@@ -21,8 +21,7 @@ from sqlalchemy import (
 )
 
 from foliot.core.time.trigger import TriggerType
-from foliot.db.columns import Document, Moment, blob, key, prose
-from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
+from foliot.db.metadata import WITH_RUN, Document, Moment, blob, key, metadata, one_of, prose, tenant, where_set
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, Origin, RunState

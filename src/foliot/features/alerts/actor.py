@@ -13,8 +13,7 @@ import structlog
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.pace import rest_until
 from foliot.features.alerts.channels.http import DeliveryFailed
 from foliot.features.alerts.channels.message import LastChange, Message

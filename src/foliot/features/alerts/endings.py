@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from foliot.core.failure_fingerprint import told
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.engine.model.run import FAILURES, RunState
 from foliot.engine.model.views import RunEnded
 from foliot.features.alerts.judge import judge_by

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.features.alerts.model.alert import (
     ALERT,
     DELIVERY,

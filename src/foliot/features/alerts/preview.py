@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.core.failure_fingerprint import told
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.engine.model.run import FAILURES, RunState
 from foliot.features.alerts.model.alert import AlertSubject, SubjectKind, clipped
 from foliot.features.alerts.model.rule import AlertEvent, RuleSettings

@@ -15,8 +15,7 @@ from sqlalchemy import (
     text,
 )
 
-from foliot.db.columns import Document, Moment, blob, key, prose
-from foliot.db.metadata import metadata, one_of, tenant, where_set
+from foliot.db.metadata import Document, Moment, blob, key, metadata, one_of, prose, tenant, where_set
 from foliot.features.alerts.model.alert import AlertState, DeliveryEvent, DeliveryState
 from foliot.features.alerts.model.channel import ChannelKind
 from foliot.features.alerts.model.rule import AlertEvent, AlertSeverity

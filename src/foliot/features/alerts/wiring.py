@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.config.settings import Settings
 from foliot.core.ports import Clock
 from foliot.core.secrets import Vault

@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.client import connect, segment
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Facts, Table, joined
 from foliot.terminal.options import Json
 from foliot.terminal.output import note, print_json
 from foliot.terminal.reference import resolve
-from foliot.terminal.view import Facts, Table, joined
 
 group = CommandGroup("Create, list and revoke API keys.")
 

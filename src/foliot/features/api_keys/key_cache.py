@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.auth.api_key import SHAPE, KeyRecord
-from foliot.auth.digest import KEY_PURPOSE, KeyDigest, Pepper
+from foliot.auth.identity import KEY_PURPOSE, SHAPE, KeyDigest, KeyRecord, Pepper
 from foliot.core.access import Caller
 from foliot.core.errors import Unauthenticated, Unavailable
 from foliot.core.ports import Clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.auth.api_key import ApiKeyRequest, KeyRecord
+from foliot.auth.identity import ApiKeyRequest, KeyRecord
 from foliot.features.api_keys import schema
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.api_keys.usecases import ApiKeys, IssuedKey

@@ -23,12 +23,10 @@ from sqlalchemy import (
     update,
 )
 
-from foliot.auth.api_key import KeyRecord
-from foliot.auth.digest import KeyDigest, StoredSession, StoredTicket
+from foliot.auth.identity import KeyDigest, KeyRecord, StoredSession, StoredTicket
 from foliot.core.access import Role
-from foliot.db.columns import Document, Moment, key
-from foliot.db.metadata import metadata, one_of, tenant
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
+from foliot.db.metadata import Document, Moment, key, metadata, one_of, tenant
 from foliot.engine.model.views import PageRequest
 
 api_keys = Table(

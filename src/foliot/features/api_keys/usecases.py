@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from foliot.auth.api_key import LONGER, KeyRecord, read_key, spell
-from foliot.auth.digest import KEY_PURPOSE, KeyDigest, Pepper
+from foliot.auth.identity import KEY_PURPOSE, LONGER, KeyDigest, KeyRecord, Pepper, read_key, spell
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest

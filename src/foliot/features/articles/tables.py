@@ -5,8 +5,7 @@ from __future__ import annotations
 from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, Table, UniqueConstraint
 
 from foliot.db.batch_statements import KEEPS, KeptColumns
-from foliot.db.columns import Document, Moment, key, prose
-from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
+from foliot.db.metadata import WITH_RUN, Document, Moment, key, metadata, one_of, prose, tenant, where_set
 from foliot.features.articles.model import ArticleStatus, ItemState
 
 articles = Table(

@@ -6,14 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from foliot.commands.audit_entry import GENESIS, ChainHead, ChainLink, seal
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.audit_sql import GENESIS, ChainHead, ChainLink, SqlAuditLog, seal
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 
 PAGE = 1000
 PATIENCE = timedelta(minutes=1)

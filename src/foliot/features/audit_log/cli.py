@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from foliot.features.schedules.view import SCHEDULE
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, JsonObject, Table
 from foliot.terminal.options import From, To
-from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 

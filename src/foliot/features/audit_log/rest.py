@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from foliot.commands.audit import word
-from foliot.commands.audit_entry import AuditEntry
+from foliot.commands.audit_sql import AuditEntry
 from foliot.core.access import Thing
 from foliot.core.document import moment
 from foliot.core.errors import Invalid, NotFound

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from foliot.commands.audit import word
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.audit_sql import AuditEntry, SqlAuditLog
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.db.database import Database

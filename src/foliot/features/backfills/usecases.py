@@ -21,8 +21,7 @@ from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Overlap, Schedule, ScheduleSpec, ScheduleStatus

@@ -11,8 +11,7 @@ import structlog
 from foliot.commands.envelope import CommandContext, unchecked_command
 from foliot.core.errors import FoliotError, TooMany, Unavailable
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
 from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, canary_fault, turn

@@ -8,12 +8,22 @@ import typer
 
 from foliot.features.bulk.view import BULK, show_bulk
 from foliot.terminal.client import connect
-from foliot.terminal.flag_values import json_or_file, usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import AsOf, Canary, DryRun, Json, NewestFirst, Patch, Rate, StopAfter, Utc
+from foliot.terminal.group import CommandGroup, JsonObject, Table
+from foliot.terminal.options import (
+    AsOf,
+    Canary,
+    DryRun,
+    Json,
+    NewestFirst,
+    Patch,
+    Rate,
+    StopAfter,
+    Utc,
+    json_or_file,
+    usage,
+)
 from foliot.terminal.output import count, print_json
 from foliot.terminal.reference import Reference, resolve
-from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup("Act on everything that matches a filter, and follow the progress.")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, literal, or_, select, update
 
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.leases import Leases, longest, until

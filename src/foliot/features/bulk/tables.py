@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, String, Table, text
 
-from foliot.db.columns import Document, Moment, key, prose
-from foliot.db.metadata import metadata, one_of, tenant, where_set
+from foliot.db.metadata import Document, Moment, key, metadata, one_of, prose, tenant, where_set
 from foliot.features.bulk.model import BulkOperation, BulkOrder, BulkState
 
 bulks = Table(

@@ -17,8 +17,7 @@ from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.mask import shown
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns

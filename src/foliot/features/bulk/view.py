@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from foliot.terminal.group import Facts, JsonObject, Table
 from foliot.terminal.output import note, printable
-from foliot.terminal.view import Facts, JsonObject, Table
 
 _FAILURES = Table("id, why it failed: message", items="failures")
 _SAMPLE = Table(

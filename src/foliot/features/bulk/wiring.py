@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database

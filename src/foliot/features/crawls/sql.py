@@ -11,10 +11,9 @@ from sqlalchemy import CheckConstraint, Column, ColumnElement, Index, Select, Ta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import SCHEDULE
-from foliot.db.columns import Moment, key
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.metadata import metadata
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment, key, metadata
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules

@@ -11,21 +11,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.commands.audit import AuditedChange, entry
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import audit_rows
+from foliot.commands.audit_sql import AuditEntry, audit_rows
 from foliot.commands.envelope import CommandContext, requires, unchecked_command
 from foliot.commands.group_commit import GroupCommit, small
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, require
-from foliot.core.credential import kept
 from foliot.core.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.core.ids import RUN, SCHEDULE
 from foliot.core.json_values import check_plain
 from foliot.core.limits import PAYLOAD, TenantLimits
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.core.secrets import kept
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Schedule

@@ -7,12 +7,10 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.client import connect
-from foliot.terminal.flag_values import json_or_file, usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import AsOf, Filter, Json, Kind, OfSchedule, Patch
+from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
+from foliot.terminal.options import AsOf, Filter, Json, Kind, OfSchedule, Patch, json_or_file, usage
 from foliot.terminal.output import note
 from foliot.terminal.reference import resolve
-from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup("Show runs that have failed for good, and replay them.")
 

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Moment
-from foliot.db.elapsed import Elapsed
-from foliot.db.transaction import Transaction
+from foliot.db.clock import Elapsed
+from foliot.db.database import Transaction
+from foliot.db.metadata import Moment
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs, schedules

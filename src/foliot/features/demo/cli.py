@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, JsonObject
 from foliot.terminal.output import count
-from foliot.terminal.view import JsonObject
 
 group = CommandGroup("Show or remove the demo data of foliot up --demo.")
 

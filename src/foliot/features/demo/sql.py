@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Text, delete, func, literal, or_, select, type_coerce, update
 
 from foliot.core.failure_fingerprint import fingerprint
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, Ended, Key, count_unmade

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from foliot.config.settings import Settings
-from foliot.core.address_book import AddressBook, Scheme, ServiceAddress
+from foliot.core.egress import AddressBook, Scheme, ServiceAddress
 from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.db.database import Database

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import discord
 import structlog
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.ports import Clock
 from foliot.engine.loop import Actor
 from foliot.features.discord import api_base

@@ -11,10 +11,9 @@ from typing import Any, Self
 import discord
 
 import foliot
-from foliot.commands.envelope import permission_of
+from foliot.commands.envelope import UseCases, permission_of
 from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, require
 from foliot.core.errors import Conflict, FoliotError, Invalid, NotFound
 from foliot.core.ids import RUN

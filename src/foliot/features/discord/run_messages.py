@@ -10,7 +10,7 @@ from typing import Any
 import discord
 import structlog
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import FoliotError
 from foliot.core.ports import Clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.config.settings import Settings
 from foliot.core.ports import Clock
 from foliot.wakeups.feed import Feed

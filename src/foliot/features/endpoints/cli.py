@@ -10,12 +10,10 @@ from foliot.features.bulk.view import show_bulk
 from foliot.features.runs.view import RUN
 from foliot.terminal.access import asks
 from foliot.terminal.client import Client, connect
-from foliot.terminal.flag_values import usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import DryRun, Json, Rate, Utc, Yes
+from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
+from foliot.terminal.options import DryRun, Json, Rate, Utc, Yes, usage
 from foliot.terminal.output import confirm, count, note, print_json
 from foliot.terminal.reference import Reference
-from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup(no_args_is_help=False, invoke_without_command=True)
 

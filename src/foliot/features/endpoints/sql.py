@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import Label, Text, func, select, type_coerce
 
 from foliot.core.mask import TEMPLATE
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import attempts, runs, schedules, versions

@@ -19,8 +19,7 @@ from foliot.core.errors import Conflict, Contended, Invalid, NotFound
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.secrets import SIGNING
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.breaker import BREAKERS, OpenBreakerReport
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.run import MANUAL_QUEUE, Origin

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, Table
 
-from foliot.db.columns import Moment, key, prose
-from foliot.db.metadata import metadata
+from foliot.db.metadata import Moment, key, metadata, prose
 
 # Rate limits are shared by all tenants: together they never exceed the limit of a host.
 hosts = Table(

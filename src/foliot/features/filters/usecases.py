@@ -14,8 +14,7 @@ from foliot.core.errors import Invalid
 from foliot.core.failure_fingerprint import host_in, host_of
 from foliot.core.ports import Clock
 from foliot.core.queue_name import same_queue
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import ScheduleSort

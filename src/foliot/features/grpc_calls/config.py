@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.core.access import KEEPER
-from foliot.core.address_book import AddressBook, ServiceAddress, service_name
 from foliot.core.document import Complaints, Fields
+from foliot.core.egress import AddressBook, ServiceAddress, service_name
 from foliot.core.errors import Invalid
 from foliot.core.json_values import check_plain
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from foliot.terminal.client import connect
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.client import connect, failure
+from foliot.terminal.group import CommandGroup, JsonObject, print_answer
 from foliot.terminal.options import Json, Utc
 from foliot.terminal.output import Exit, count, printable
-from foliot.terminal.problem import failure
 from foliot.terminal.table import table
-from foliot.terminal.view import JsonObject, print_answer
 
 group = CommandGroup()
 

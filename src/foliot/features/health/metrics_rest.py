@@ -9,8 +9,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from foliot.commands.envelope import UseCases
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Unavailable
 from foliot.features.health.usecases import HealthChecks

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from foliot.core.address_book import ServiceAddress
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, ServiceAddress
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.sql.retention import SqlRetention

@@ -12,8 +12,7 @@ from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Unavailable
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.breaker import BREAKERS
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.queue import QueuePause

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, JsonObject, Table
 from foliot.terminal.options import From, OfSchedule, To
 from foliot.terminal.output import count, note
 from foliot.terminal.table import table
-from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.sql.run_items import RunItems, read_items
 from foliot.engine.sql.tables import runs, schedules, versions

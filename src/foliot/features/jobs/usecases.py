@@ -13,8 +13,7 @@ from foliot.commands.envelope import QueryContext, query, requires
 from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.ids import SCHEDULE
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView

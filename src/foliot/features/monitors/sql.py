@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from foliot.core.ids import floor_id
 from foliot.core.time.trigger import Trigger
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.views import PageRequest
 from foliot.features.alerts.model.rule import AlertEvent
 from foliot.features.monitors.model import (

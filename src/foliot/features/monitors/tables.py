@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, String, Table, UniqueConstraint
 
-from foliot.db.columns import Document, Moment, key, prose
-from foliot.db.metadata import metadata, one_of, tenant, where_set
+from foliot.db.metadata import Document, Moment, key, metadata, one_of, prose, tenant, where_set
 from foliot.features.monitors.model import MonitorStatus, PingKind
 
 monitors = Table(

@@ -8,9 +8,8 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, String, Table, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Moment, key
-from foliot.db.metadata import metadata
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
+from foliot.db.metadata import Moment, key, metadata
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs
 from foliot.features.mutes.model import MuteRecord

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from foliot.features.runs.view import RUN
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
 from foliot.terminal.output import note, printable
-from foliot.terminal.view import Facts, JsonObject, Table
 
 group = CommandGroup()
 

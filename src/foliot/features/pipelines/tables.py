@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, Integer, String, Table, UniqueConstraint, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Document, Moment, key, prose
 from foliot.db.dialects import Dialect
-from foliot.db.metadata import FORGET_RUNS, metadata
+from foliot.db.metadata import FORGET_RUNS, Document, Moment, key, metadata, prose
 from foliot.engine.sql.tables import runs
 from foliot.features.pipelines.model import PIPELINE
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from foliot.cluster import machine, page_reader
-from foliot.cluster.pool_port import CallResult, Pool, PoolCall, ProcessDied
+from foliot.cluster.page_reader import CallResult, Pool, PoolCall, ProcessDied
 from foliot.cluster.process_pool import ProcessPool, reader_pool
 from foliot.config.settings import Settings
 from foliot.core.egress import Egress

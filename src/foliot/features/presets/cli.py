@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from foliot.terminal.flag_values import json_or_file, usage
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, facts
+from foliot.terminal.options import json_or_file, usage
 from foliot.terminal.output import note
-from foliot.terminal.view import Facts, JsonObject, Table, facts
 
 group = CommandGroup("Create ready-made sets of schedules, and remove them.")
 

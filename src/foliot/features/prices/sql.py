@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, String, Table, delete, select
 
-from foliot.db.columns import Moment, key
-from foliot.db.metadata import metadata
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
+from foliot.db.metadata import Moment, key, metadata
 from foliot.features.prices.model import PriceObservation
 from foliot.pages.price import PLACES
 

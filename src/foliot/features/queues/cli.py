@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.view import Facts, JsonObject, Table
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
 
 group = CommandGroup("Show queues; pause and resume them (role system).")
 

@@ -14,8 +14,7 @@ from foliot.core.access import Thing, Verb, may
 from foliot.core.declaration import read
 from foliot.core.ports import Clock
 from foliot.core.queue_name import KNOWN_QUEUES, PauseRequest, queue_name
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.node import NodeState
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.sql.queues import SqlQueues

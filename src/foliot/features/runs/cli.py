@@ -10,15 +10,12 @@ import typer
 
 from foliot.features.runs.view import RUN, RUNS, print_event
 from foliot.terminal.client import connect, segment
-from foliot.terminal.download import write
-from foliot.terminal.follow import follow_run, matching_lines, stored_events
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.follow import follow_run, matching_lines, stored_events, write
+from foliot.terminal.group import CommandGroup, JsonObject, duration, facts
 from foliot.terminal.options import STATE_FLAGS, Filter, From, JsonLines, Kind, OfSchedule, Output, RunId, To, Utc
-from foliot.terminal.output import Exit, Failure, count, note, print_json
+from foliot.terminal.output import Exit, Failure, count, moment, note, print_json
 from foliot.terminal.reference import resolve
 from foliot.terminal.table import table
-from foliot.terminal.times import moment
-from foliot.terminal.view import JsonObject, duration, facts
 
 
 class ExportFormat(StrEnum):

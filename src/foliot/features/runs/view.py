@@ -8,9 +8,8 @@ from typing import Any
 import typer
 
 from foliot.features.runs.model.log import transcript_line
-from foliot.terminal.output import print_json
-from foliot.terminal.times import moment
-from foliot.terminal.view import Facts, JsonObject, Table
+from foliot.terminal.group import Facts, JsonObject, Table
+from foliot.terminal.output import moment, print_json
 
 RUNS = Table(
     "id, schedule: schedule_name, state, kind?, due: @scheduled_for|created_at, attempt?, took: ~duration_ms, "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, Table
 
-from foliot.db.columns import Document, key
-from foliot.db.metadata import metadata
+from foliot.db.metadata import Document, key, metadata
 
 declared = Table(
     "declared",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foliot.terminal.view import Facts, JsonObject
+from foliot.terminal.group import Facts, JsonObject
 
 
 def _paused(schedule: JsonObject) -> str | None:

@@ -10,7 +10,7 @@ from sqlalchemy import case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import SCHEDULE
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.api_keys.sql import api_keys

@@ -12,8 +12,7 @@ from foliot.core.access import Caller, Thing, Verb, may, require
 from foliot.core.ports import Clock
 from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.core.time.zone import search_zones
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.ports import Actions
 from foliot.features.filters.model import Completion

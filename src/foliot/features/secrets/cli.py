@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import usage
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Table, joined
+from foliot.terminal.options import usage
 from foliot.terminal.output import note
-from foliot.terminal.view import Table, joined
 
 MOST = 64 * 1024
 """Characters read from standard input: far more than a secret may have, so that the server reports the limit."""

@@ -12,11 +12,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.errors import Contended
-from foliot.db.columns import DamagedDocument, Document, Moment, blob, key
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.metadata import metadata
+from foliot.db.metadata import DamagedDocument, Document, Moment, blob, key, metadata
 from foliot.db.sealer import Sealer
-from foliot.db.transaction import Statements
 from foliot.engine.sql import stored_bytes
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.secrets.model import ResealedActions, SealedSecret, SecretView

@@ -13,8 +13,7 @@ from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
 from foliot.core.secrets import MOST, OVERLAP, SIGNING, CannotUnseal, Vault, is_name, read_hosts, read_name, read_value
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.features.secrets.model import SealedSecret, SecretView
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.wakeups.feed import Feed

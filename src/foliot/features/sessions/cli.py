@@ -8,11 +8,9 @@ from urllib.parse import urlsplit
 import typer
 
 from foliot.terminal.client import connect
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, JsonObject, Table, joined
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import count, note, print_json
-from foliot.terminal.times import moment
-from foliot.terminal.view import JsonObject, Table, joined
+from foliot.terminal.output import count, moment, note, print_json
 
 group = CommandGroup()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from foliot.cluster.pool_port import AttemptInfo, CallResult, Pool, ProcessDied
+from foliot.cluster.page_reader import AttemptInfo, CallResult, Pool, ProcessDied
 from foliot.core.access import KEEPER
 from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany

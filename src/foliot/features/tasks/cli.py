@@ -8,12 +8,10 @@ import typer
 
 from foliot.features.runs.view import RUN, print_event
 from foliot.terminal.client import Client, connect, segment
-from foliot.terminal.flag_values import duration, parameter
 from foliot.terminal.follow import follow_run
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import Json, Utc
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
+from foliot.terminal.options import Json, Utc, duration, parameter
 from foliot.terminal.output import Exit, note, print_json
-from foliot.terminal.view import Facts, JsonObject, Table
 
 group = CommandGroup("Show the registered Python functions, and run one.")
 

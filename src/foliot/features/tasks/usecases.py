@@ -14,13 +14,13 @@ from foliot.commands.envelope import CommandContext, command, requires
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, may
-from foliot.core.credential import kept
 from foliot.core.declaration import declared, read
 from foliot.core.errors import NotFound
 from foliot.core.ids import RUN
 from foliot.core.json_values import check_plain
 from foliot.core.ports import Clock
 from foliot.core.queue_name import Priority, Queue
+from foliot.core.secrets import kept
 from foliot.db.database import Database
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY, MANUAL_QUEUE, Origin

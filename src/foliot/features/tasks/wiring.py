@@ -13,12 +13,11 @@ import structlog
 
 from foliot.cluster import machine
 from foliot.cluster.machine import PLACE, ChildLimits, environment
-from foliot.cluster.pool_port import AttemptInfo
+from foliot.cluster.page_reader import AttemptInfo
 from foliot.cluster.process_pool import ProcessPool
 from foliot.config.settings import Settings
 from foliot.core.access import OPERATORS_OWN
-from foliot.core.address_book import AddressBook, ServiceAddress
-from foliot.core.egress import EgressFailed, EgressRefused, OutgoingRequest
+from foliot.core.egress import AddressBook, EgressFailed, EgressRefused, OutgoingRequest, ServiceAddress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Failed, Outcome, Succeeded

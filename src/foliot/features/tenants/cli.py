@@ -7,10 +7,8 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import Json, Utc
-from foliot.terminal.view import JsonObject, Table, facts, print_answer
+from foliot.terminal.group import CommandGroup, JsonObject, Table, facts, print_answer
+from foliot.terminal.options import Json, Utc, usage
 
 group = CommandGroup("Show and set the limits of each tenant (role system).")
 

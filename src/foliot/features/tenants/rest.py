@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import Field
 
-from foliot.commands.tenant import Tenant
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
+from foliot.commands.tenants_sql import Tenant
 from foliot.core.errors import NotFound
 from foliot.core.limits import LIMITS, MOST, MOST_BYTES
 from foliot.core.limits import TenantLimits as Holding

@@ -11,8 +11,7 @@ from annotated_types import MaxLen
 from foliot.commands.audit import AuditedChange, differences
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.limits import Limiter
-from foliot.commands.tenant import Tenant
-from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.core.access import Thing, Verb
 from foliot.core.declaration import Described, Parsed, Wire, declared, read
 from foliot.core.errors import Invalid

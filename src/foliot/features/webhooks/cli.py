@@ -13,13 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from foliot.core.secrets import signing_key
-from foliot.terminal import style
+from foliot.terminal import output
 from foliot.terminal.access import needs
-from foliot.terminal.flag_values import duration, read, usage
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import JsonLines
-from foliot.terminal.output import Exit, Failure, count, note, one_line_errors, print_json, printable
-from foliot.terminal.times import now
+from foliot.terminal.options import JsonLines, duration, read, usage
+from foliot.terminal.output import Exit, Failure, count, note, now, one_line_errors, print_json, printable
 
 group = CommandGroup()
 
@@ -125,13 +123,13 @@ class _Handler(BaseHTTPRequestHandler):
             document = {"at": at.isoformat(), "method": self.command, "path": self.path, "headers": headers}
             print_json({**document, "body": text, "signature": signed or None, "answered": status}, indent=None)
             return
-        answered = style.state("success" if status < 300 else "failed", str(status))
-        typer.echo(f"{at:%H:%M:%S}  {style.heading(printable(f'{self.command} {self.path}'))}  answered {answered}")
+        answered = output.state("success" if status < 300 else "failed", str(status))
+        typer.echo(f"{at:%H:%M:%S}  {output.heading(printable(f'{self.command} {self.path}'))}  answered {answered}")
         for name, value in headers.items():
             if name.lower() not in _NOT_SHOWN:
-                typer.echo(f"  {style.faint(printable(name) + ':')} {printable(value)}")
+                typer.echo(f"  {output.faint(printable(name) + ':')} {printable(value)}")
         if signed:
-            typer.echo(f"  signature {style.state('success' if signed == 'valid' else 'failed', signed)}")
+            typer.echo(f"  signature {output.state('success' if signed == 'valid' else 'failed', signed)}")
         for line in _pretty(text).splitlines():
             typer.echo(f"  {printable(line)}")
         typer.echo("")

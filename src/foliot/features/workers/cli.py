@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from foliot.terminal.client import connect
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, print_answer
 from foliot.terminal.options import Json
 from foliot.terminal.output import Exit
-from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup()
 

@@ -11,7 +11,6 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from foliot.core.error_pointer import underlined
 from foliot.core.errors import (
     Conflict,
     Forbidden,
@@ -23,6 +22,7 @@ from foliot.core.errors import (
     Unauthenticated,
     Unavailable,
     VersionMismatch,
+    underlined,
 )
 
 DOMAIN = "foliot"

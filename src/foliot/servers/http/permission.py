@@ -9,10 +9,8 @@ from fastapi import Depends, Query, Request
 from starlette.requests import HTTPConnection
 
 from foliot.auth.identity import Identity
-from foliot.commands.envelope import Permission, permissions_of
-from foliot.commands.failed_login_delay import FailedLoginDelay
-from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import Permission, UseCases, permissions_of
+from foliot.commands.limits import FailedLoginDelay, Limiter
 from foliot.core.access import LOCAL, Caller, Thing, Verb, require
 from foliot.core.errors import Unauthenticated
 from foliot.servers.http import session_cookie

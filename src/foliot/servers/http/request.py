@@ -13,8 +13,8 @@ from fastapi import Depends, Header, Path, Query, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+from foliot.commands.envelope import UseCases
 from foliot.commands.idempotency import MAX_KEY, IdempotentRequest
-from foliot.commands.use_cases import UseCases
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany, NotFound
 from foliot.core.json_values import check_depth

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.exc import DBAPIError
 
-from foliot.db.columns import Document, Moment, blob, key
+from foliot.db.metadata import Document, Moment, blob, key
 from foliot.db.migrations.append_only import guards
 
 revision = "0003"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Document, Moment
+from foliot.db.metadata import Document, Moment
 
 revision = "0005"
 down_revision = "0004"

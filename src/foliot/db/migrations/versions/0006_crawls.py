@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Moment, blob, key
+from foliot.db.metadata import Moment, blob, key
 
 revision = "0006"
 down_revision = "0005"

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from foliot.core.failure_fingerprint import fingerprint
-from foliot.db.columns import Document, key
+from foliot.db.metadata import Document, key
 
 revision = "0009"
 down_revision = "0008"

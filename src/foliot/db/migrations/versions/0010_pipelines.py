@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Document, Moment, key, prose
+from foliot.db.metadata import Document, Moment, key, prose
 
 revision = "0010"
 down_revision = "0009"

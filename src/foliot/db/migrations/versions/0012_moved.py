@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import prose
+from foliot.db.metadata import prose
 
 revision = "0012"
 down_revision = "0011"

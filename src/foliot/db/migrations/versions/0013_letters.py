@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from foliot.core.failure_fingerprint import fingerprint, host_in
-from foliot.db.columns import Document, Moment, key
+from foliot.db.metadata import Document, Moment, key
 
 revision = "0013"
 down_revision = "0012"

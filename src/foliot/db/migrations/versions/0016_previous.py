@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Moment, prose
+from foliot.db.metadata import Moment, prose
 
 revision = "0016"
 down_revision = "0015"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Document
+from foliot.db.metadata import Document
 
 revision = "0017"
 down_revision = "0016"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Moment
+from foliot.db.metadata import Moment
 
 revision = "0018"
 down_revision = "0017"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Moment, key
+from foliot.db.metadata import Moment, key
 
 revision = "0019"
 down_revision = "0018"

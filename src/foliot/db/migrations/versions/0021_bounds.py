@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Document, key
+from foliot.db.metadata import Document, key
 
 revision = "0021"
 down_revision = "0020"

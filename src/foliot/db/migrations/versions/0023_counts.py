@@ -12,7 +12,7 @@ from itertools import pairwise
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Moment, key
+from foliot.db.metadata import Moment, key
 
 revision = "0023"
 down_revision = "0022"

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from foliot.db.columns import Document, Moment, key, prose
+from foliot.db.metadata import Document, Moment, key, prose
 
 revision = "0024"
 down_revision = "0023"

@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import Json, Yes
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, joined
+from foliot.terminal.options import Json, Yes, usage
 from foliot.terminal.output import count, note, print_json
-from foliot.terminal.view import Facts, JsonObject, Table, joined
 
 group = CommandGroup("See alerts, acknowledge them, and manage the rules that open them.")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import delete, func, select, update
 
-from foliot.commands.audit_tables import trail
-from foliot.db.transaction import Statements
+from foliot.commands.audit_sql import trail
+from foliot.db.database import Statements
 from foliot.engine.model.run import FAILURES
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.tables import runs, schedules, versions

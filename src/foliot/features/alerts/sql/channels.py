@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, insert, or_, select, update
 
 from foliot.core.errors import Conflict
 from foliot.core.secrets import CannotUnseal, Vault
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.features.alerts.model.alert import clipped
 from foliot.features.alerts.model.channel import Channel, ChannelKind
 from foliot.features.alerts.tables import channels

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import and_, func, or_, select, update
 
 from foliot.core.ids import new_id
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.run import Fence
 from foliot.engine.sql.leases import Leases, until
 from foliot.features.alerts.model.alert import Delivery, DeliveryEvent, DeliveryState, clipped

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, select, true, update
 
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.features.alerts.model.rule import AlertRuleRecord, read_rule
 from foliot.features.alerts.tables import alert_rules
 

@@ -14,8 +14,7 @@ from foliot.core.declaration import read
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.views import PageRequest
 from foliot.features.alerts.judge import resolve
 from foliot.features.alerts.model.alert import (

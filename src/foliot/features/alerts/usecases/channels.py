@@ -13,8 +13,7 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Conflict, NotFound, TooMany
 from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.features.alerts.channels.send import ChannelSender
 from foliot.features.alerts.model.alert import (
     ALERTS_TOPIC,

@@ -12,8 +12,7 @@ from foliot.core.access import Thing, Verb
 from foliot.core.declaration import read
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.features.alerts.model.alert import (
     ALERTS_TOPIC,
 )

@@ -13,11 +13,10 @@ from datetime import timedelta
 
 import structlog
 
-from foliot.commands.retry_on_conflict import again
+from foliot.commands.envelope import again
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.attempts.conclusion import announce
 from foliot.engine.attempts.unanswered import hopeless
 from foliot.engine.broker.ports import Monitor

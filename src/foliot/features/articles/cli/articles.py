@@ -11,14 +11,11 @@ from foliot.features.articles.cli.diff import show_changes
 from foliot.features.articles.cli.progress import summary, watch
 from foliot.features.articles.cli.submission import read_submission
 from foliot.terminal.client import Client, connect, segment
-from foliot.terminal.download import write
-from foliot.terminal.flag_values import usage
-from foliot.terminal.follow import follow_run
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import STATUS_FLAGS, JobId, Json, Limit, Output, Priority, Skip, Utc
+from foliot.terminal.follow import follow_run, write
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, print_answer
+from foliot.terminal.options import STATUS_FLAGS, JobId, Json, Limit, Output, Priority, Skip, Utc, usage
 from foliot.terminal.output import Exit, note, note_skipped, print_json
 from foliot.terminal.reference import resolve
-from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup("Scrape articles, follow the progress, and read the results.")
 

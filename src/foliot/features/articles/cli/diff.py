@@ -9,8 +9,7 @@ from typing import Any
 import typer
 
 from foliot.terminal.client import Client, segment
-from foliot.terminal.output import Exit, Failure, note, print_json, printable
-from foliot.terminal.times import moment
+from foliot.terminal.output import Exit, Failure, moment, note, print_json, printable
 
 PAGE = 100
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.cluster import page_reader
-from foliot.cluster.pool_port import Pool, ProcessDied
+from foliot.cluster.page_reader import Pool, ProcessDied
 from foliot.features.tasks.run.probation import Probation
 
 PATIENCE = timedelta(seconds=5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foliot.cluster.pool_port import ProcessDied
+from foliot.cluster.page_reader import ProcessDied
 from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage, TookTooLong, UnreadablePage

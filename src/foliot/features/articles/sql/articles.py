@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Select, Update, bindparam, func, select, update
 
-from foliot.db.columns import Moment
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment
 from foliot.engine.model.run import Fence
 from foliot.engine.sql.leases import Leases, until
 from foliot.features.articles.model import (

@@ -17,9 +17,9 @@ from sqlalchemy import Select, Update, and_, bindparam, func, literal_column, nu
 
 from foliot.core.ids import new_id
 from foliot.db.batch_statements import Change
-from foliot.db.columns import Moment
+from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Statements
+from foliot.db.metadata import Moment
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import EventLine, EventType
 from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, Fence, RunState

@@ -15,9 +15,9 @@ from sqlalchemy import Select, TextClause, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.queue_name import PRIORITIES
-from foliot.db.columns import moment_out
+from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Transaction
+from foliot.db.metadata import moment_out
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import rounded
 from foliot.features.articles.model import QUEUE, Avoid

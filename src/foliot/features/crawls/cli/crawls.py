@@ -13,14 +13,24 @@ import typer
 from foliot.features.crawls.cli.log import LogPrinter, summary
 from foliot.terminal.access import needs
 from foliot.terminal.client import Client, connect, segment
-from foliot.terminal.download import write
-from foliot.terminal.flag_values import duration, parameter, usage
-from foliot.terminal.follow import follow_run, stored_events
-from foliot.terminal.group import CommandGroup, DefaultCommandGroup
-from foliot.terminal.options import STATUS_FLAGS, JobId, Json, JsonLines, Limit, Output, Priority, Skip, Utc
+from foliot.terminal.follow import follow_run, stored_events, write
+from foliot.terminal.group import CommandGroup, DefaultCommandGroup, Facts, JsonObject, Table, print_answer
+from foliot.terminal.options import (
+    STATUS_FLAGS,
+    JobId,
+    Json,
+    JsonLines,
+    Limit,
+    Output,
+    Priority,
+    Skip,
+    Utc,
+    duration,
+    parameter,
+    usage,
+)
 from foliot.terminal.output import Exit, Failure, count, note, note_skipped, one_line_errors, print_json
 from foliot.terminal.reference import resolve
-from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup(
     "Crawl a site: foliot crawl URL… starts a crawl; the commands show, follow and cancel crawls.",

@@ -9,8 +9,7 @@ from typing import Any
 
 import typer
 
-from foliot.terminal.output import print_json, printable
-from foliot.terminal.times import moment
+from foliot.terminal.output import moment, print_json, printable
 
 _BACK = "\r\x1b[K"
 """Moves to the start of the line and clears it."""

@@ -10,7 +10,7 @@ import orjson
 
 from foliot.core.errors import FoliotError
 from foliot.core.failure_fingerprint import host_in, host_of
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.engine.model.views import RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.dead_letters.model import MOST_REPLAYS

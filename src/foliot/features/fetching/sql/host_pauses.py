@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
+from foliot.db.metadata import Moment
 from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, slower
 from foliot.features.fetching.tables import host_pauses
 

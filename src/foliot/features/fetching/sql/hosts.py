@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Moment
+from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
-from foliot.db.transaction import Transaction
+from foliot.db.metadata import Moment
 from foliot.features.fetching.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness, allowance, quicker, slower
 from foliot.features.fetching.sql import host_pauses
 from foliot.features.fetching.tables import hosts

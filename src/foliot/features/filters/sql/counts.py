@@ -15,9 +15,9 @@ from sqlalchemy import CTE, ColumnElement, Integer, and_, cast, column, func, li
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Moment, moment_out
+from foliot.db.clock import Elapsed
 from foliot.db.dialects import Dialect
-from foliot.db.elapsed import Elapsed
+from foliot.db.metadata import Moment, moment_out
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.quarter_counts import LATE_RUNS, QUARTER, STEPS, TOOK, quarter
 from foliot.engine.model.run import RunState

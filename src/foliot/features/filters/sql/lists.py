@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import case, func, literal, select
 
-from foliot.db.columns import Moment
-from foliot.db.elapsed import Elapsed, two_digits
-from foliot.db.transaction import Statements
+from foliot.db.clock import Elapsed, two_digits
+from foliot.db.database import Statements
+from foliot.db.metadata import Moment
 from foliot.engine.model.quarter_counts import QUARTER, quarter
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Schedule

@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import and_, case, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.db.columns import Moment
-from foliot.db.elapsed import Elapsed
+from foliot.db.clock import Elapsed
+from foliot.db.metadata import Moment
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs
 from foliot.features.filters.model import RunColumns

@@ -13,9 +13,9 @@ from sqlalchemy import ColumnElement, Text, and_, false, func, literal, not_, or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import RUN, floor_id
-from foliot.db.columns import Moment
+from foliot.db.clock import Elapsed
 from foliot.db.dialects import Dialect
-from foliot.db.elapsed import Elapsed
+from foliot.db.metadata import Moment
 from foliot.engine.model.quarter_counts import LATE
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.sql.tables import runs, schedules

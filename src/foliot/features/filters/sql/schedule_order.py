@@ -26,8 +26,8 @@ from sqlalchemy import (
 )
 
 from foliot.core.errors import Invalid
-from foliot.db.columns import Moment, key
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
+from foliot.db.metadata import Moment, key
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.schedule_sort import ScheduleSort, SortKey
 from foliot.engine.model.views import PageRequest

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, func, or_, select
 
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus

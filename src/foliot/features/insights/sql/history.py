@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
 
-from foliot.db.columns import Moment
-from foliot.db.elapsed import Elapsed
-from foliot.db.transaction import Statements
+from foliot.db.clock import Elapsed
+from foliot.db.database import Statements
+from foliot.db.metadata import Moment
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus

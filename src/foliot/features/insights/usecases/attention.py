@@ -10,8 +10,7 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.node import SEEN, NodeState
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.model.stall import PATIENCE, Standstill, StandstillReason

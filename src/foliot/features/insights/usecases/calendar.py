@@ -15,8 +15,7 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.core.time.zone import CalendarTile, Granularity, tiles, zone_info
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind
 from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState

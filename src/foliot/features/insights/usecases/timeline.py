@@ -12,8 +12,7 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState

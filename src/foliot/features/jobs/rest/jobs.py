@@ -8,7 +8,7 @@ from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.engine.model.views import RunView

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from functools import partial
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.engine.model.event import Event, EventType

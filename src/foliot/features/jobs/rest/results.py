@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.servers.http import encode

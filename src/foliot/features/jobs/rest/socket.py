@@ -17,9 +17,8 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
 from foliot.auth.identity import Identity
-from foliot.commands.envelope import permission_of
+from foliot.commands.envelope import UseCases, permission_of
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, require
 from foliot.core.errors import FoliotError, NotFound, Unauthenticated, Unavailable
 from foliot.core.ids import RUN, earlier_id
@@ -29,7 +28,7 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.features.sessions.usecases.sessions import Sessions, Tickets, session_caller
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.permission import MAX_TOKEN, by_bearer
-from foliot.servers.http.same_site import same_origin
+from foliot.servers.http.session_cookie import same_origin
 from foliot.servers.http.sse import MOST, OpenStreams, StreamReader
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 

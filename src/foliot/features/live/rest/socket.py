@@ -28,8 +28,7 @@ from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.runs.rest.log_lines import LINES, written
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http.request import MAX_MESSAGE
-from foliot.servers.http.shared_reader import SharedReaders
-from foliot.servers.http.sse import FollowedEvents, OpenStreams, read_behind, rest
+from foliot.servers.http.sse import FollowedEvents, OpenStreams, SharedReaders, read_behind, rest
 from foliot.wakeups.feed import run_topic
 
 router = APIRouter()

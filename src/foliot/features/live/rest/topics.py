@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from foliot.commands.envelope import permission_of
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases, permission_of
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.engine.model.run import OPEN
 from foliot.features.bulk import rest as bulks
@@ -18,7 +17,7 @@ from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http.shared_reader import WatchedTopic, WatchedValue
+from foliot.servers.http.sse import WatchedTopic, WatchedValue
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, run_topic
 
 ATTENTIVE = 5.0

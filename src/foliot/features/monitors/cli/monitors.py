@@ -7,11 +7,9 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import Json, Yes
+from foliot.terminal.group import CommandGroup, Facts, Table
+from foliot.terminal.options import Json, Yes, usage
 from foliot.terminal.output import note, print_json
-from foliot.terminal.view import Facts, Table
 
 group = CommandGroup("Monitor jobs that run elsewhere and report by pings.")
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import typer
 
 from foliot.terminal.client import Client, segment
-from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import usage
 from foliot.terminal.output import Failure, note, one_line_errors
 
 group = CommandGroup()

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 from foliot.core.errors import Unavailable
 from foliot.features.pipelines.chain.context import Confidential, SecretRef, StepContext, StepFailed
 from foliot.features.pipelines.model import Item
-from foliot.servers.http.attribute_docs import DocumentedModel
+from foliot.servers.http.schema import DocumentedModel
 
 __all__ = ["Confidential", "Item", "SecretRef", "StepContext", "StepFailed", "Transform"]
 

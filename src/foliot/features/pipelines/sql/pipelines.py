@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select
 
-from foliot.db.columns import DamagedDocument
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
+from foliot.db.metadata import DamagedDocument
 from foliot.engine.model.run import CLAIMABLE
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import schedule_of

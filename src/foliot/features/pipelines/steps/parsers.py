@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from foliot.core.page_bounds import count_tags
+from foliot.core.limits import count_tags
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import Item, Unreadable

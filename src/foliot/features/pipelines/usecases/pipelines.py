@@ -15,8 +15,7 @@ from foliot.core.declaration import declared, read
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.event import EventType
 from foliot.engine.model.node import SEEN
 from foliot.engine.model.run import MANUAL_QUEUE

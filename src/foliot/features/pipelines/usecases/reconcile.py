@@ -16,8 +16,7 @@ from foliot.core.errors import Invalid, InvalidMany, TooMany
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.queue_name import DEFAULT_QUEUE
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY, Origin, RunState
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus

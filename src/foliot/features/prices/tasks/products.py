@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ConfigDict, Field
 
 from foliot.pages.selectors import compiled
-from foliot.servers.http.attribute_docs import DocumentedModel
+from foliot.servers.http.schema import DocumentedModel
 
 MOST_PRODUCTS = 5000
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from foliot.cluster.pool_port import AttemptInfo
+from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.egress import Egress
 from foliot.core.ports import Clock

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from foliot.core.credential import kept
 from foliot.core.declaration import Parsed
 from foliot.core.errors import Invalid
 from foliot.core.json_values import check_plain
+from foliot.core.secrets import kept
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.features.schedules.model.document import ActionCheck, read_action
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
 from foliot.engine.model.event import Event

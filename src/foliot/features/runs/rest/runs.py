@@ -17,7 +17,7 @@ from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
-from foliot.servers.http.run_state import States
+from foliot.servers.http.run_broadcast import States
 from foliot.servers.http.schema import CONFLICT, UNKNOWN
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=FastRoute)

@@ -14,7 +14,7 @@ import orjson
 from sqlalchemy import func, select
 
 from foliot.core.threads import REQUESTS
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.sql.tables import attempts, log_chunks, runs
 from foliot.features.runs.model.log import (

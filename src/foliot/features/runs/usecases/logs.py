@@ -11,8 +11,7 @@ from typing import TypeVar
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.event import Event
 from foliot.features.runs.model.log import LineCounts, LineTally, LogFilter, LogRange, Starts, severity
 from foliot.features.runs.sql.log_pages import SqlLogs

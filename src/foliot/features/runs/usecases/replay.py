@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foliot.core.errors import Conflict, Invalid
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.engine.model.run import MANUAL_QUEUE
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView

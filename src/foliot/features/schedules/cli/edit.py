@@ -18,13 +18,11 @@ import typer
 
 from foliot.features.schedules.cli import flags
 from foliot.features.schedules.view import SCHEDULE
-from foliot.terminal.client import Client, connect, segment
-from foliot.terminal.group import CommandGroup
+from foliot.terminal.client import Client, connect, field_lines, segment
+from foliot.terminal.group import CommandGroup, print_answer
 from foliot.terminal.options import Json, ScheduleId, Utc
 from foliot.terminal.output import Exit, Failure, note
-from foliot.terminal.problem import field_lines
 from foliot.terminal.reference import resolve
-from foliot.terminal.view import print_answer
 
 if TYPE_CHECKING:
     from foliot.features.pipelines.file.parse import YamlNode

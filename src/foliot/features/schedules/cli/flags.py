@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from foliot.terminal.flag_values import duration, json_or_file, usage
+from foliot.terminal.options import duration, json_or_file, usage
 
 Cron = Annotated[str | None, typer.Option(help="A cron expression: 5 fields, 6 with seconds first, or @daily.")]
 Every = Annotated[str | None, typer.Option(help="An interval: 30s, 15m, 4h, 1h30m.")]

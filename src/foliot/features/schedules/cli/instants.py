@@ -9,12 +9,10 @@ import typer
 from foliot.features.bulk.view import BULK
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import DryRun, Json, NewestFirst, Rate, ScheduleId, StopAfter, Utc
+from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
+from foliot.terminal.options import DryRun, Json, NewestFirst, Rate, ScheduleId, StopAfter, Utc, usage
 from foliot.terminal.output import count, note, print_json, printable
 from foliot.terminal.reference import resolve
-from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup()
 

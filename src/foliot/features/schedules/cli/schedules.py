@@ -11,13 +11,22 @@ from foliot.features.runs.view import RUN, RUNS
 from foliot.features.schedules.cli import flags
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import connect, segment
-from foliot.terminal.flag_values import document, json_or_file, usage
-from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import STATE_FLAGS, STATUS_FLAGS, From, Kind, ScheduleId, To, Yes
+from foliot.terminal.group import CommandGroup, JsonObject, Table
+from foliot.terminal.options import (
+    STATE_FLAGS,
+    STATUS_FLAGS,
+    From,
+    Kind,
+    ScheduleId,
+    To,
+    Yes,
+    document,
+    json_or_file,
+    usage,
+)
 from foliot.terminal.output import confirm, printable
 from foliot.terminal.reference import resolve
 from foliot.terminal.table import table
-from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 

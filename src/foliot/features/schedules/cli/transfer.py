@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from foliot.terminal.client import Client, connect, segment
-from foliot.terminal.download import write
-from foliot.terminal.flag_values import read, usage
+from foliot.terminal.follow import write
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import DryRun, Json, Output
+from foliot.terminal.options import DryRun, Json, Output, read, usage
 from foliot.terminal.output import Failure, counting, print_json
 from foliot.terminal.table import table
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
-from foliot.core.credential import kept
 from foliot.core.declaration import in_order, read_fields
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_values import check_plain
 from foliot.core.mask import shown
+from foliot.core.secrets import kept
 from foliot.core.time.trigger import TriggerType
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.schedule import POLICIES, Schedule, ScheduleSpec

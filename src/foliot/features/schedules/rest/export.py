@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
 from foliot.engine.model.schedule import Schedule
@@ -16,7 +16,7 @@ from foliot.engine.model.views import PageRequest
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Search
 from foliot.features.schedules.model.document import document
-from foliot.servers.http import encode, sse, yaml
+from foliot.servers.http import encode, sse
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, plain_texts
 
@@ -84,7 +84,7 @@ async def _yaml(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes
     empty = True
     async for schedules in pages:
         empty = empty and not schedules
-        yield yaml.listed([exported(schedule) for schedule in schedules]).encode()
+        yield encode.yaml_list([exported(schedule) for schedule in schedules]).encode()
     if empty:
         yield b"[]\n"
 

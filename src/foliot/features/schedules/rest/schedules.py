@@ -29,7 +29,7 @@ from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import MAX_LIMIT, Batch, Body, Cases, Document, Match, ScheduleId, Text, plain_texts
-from foliot.servers.http.run_state import States
+from foliot.servers.http.run_broadcast import States
 from foliot.servers.http.schema import CONFLICT, MISMATCH, UNKNOWN, body
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=FastRoute)

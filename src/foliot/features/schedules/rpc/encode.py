@@ -14,7 +14,7 @@ from foliot.engine.model.views import RunView
 from foliot.features.schedules.rpc.request import JOB_TYPE, KIND
 from foliot.features.schedules.rpc.trigger import config_of
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import struct, whole
+from foliot.servers.grpc.method import struct, whole
 
 LARGEST = 3 * 1024 * 1024
 """Bytes of an answer. A gRPC client refuses more than 4 MiB unless it is configured otherwise."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.auth.digest import Pepper
+from foliot.auth.identity import Pepper
 from foliot.commands.cursor import Cursors
-from foliot.commands.use_cases import UseCases
+from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, VersionMismatch
 from foliot.core.time.trigger import TriggerType
@@ -19,7 +19,7 @@ from foliot.features.schedules.rpc import request as asking
 from foliot.features.schedules.rpc.request import in_its_words
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import AuthorisedCall, plain
+from foliot.servers.grpc.method import AuthorisedCall, plain
 
 LIST = "grpc ListScheduledJobs"
 TRIES = 5

@@ -17,7 +17,7 @@ from foliot.core.queue_name import queue_name
 from foliot.engine.model.schedule import POLICIES
 from foliot.features.schedules.rpc import trigger
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import plain
+from foliot.servers.grpc.method import plain
 
 KIND = "grpc"
 """The action kind that `target_service` and `target_method` imply."""

@@ -17,8 +17,7 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc import encode
 from foliot.features.schedules.rpc.jobs import JobMethods
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.call import AuthorisedCall
-from foliot.servers.grpc.method import RunningCalls
+from foliot.servers.grpc.method import AuthorisedCall, RunningCalls
 from foliot.servers.grpc.status import ServerStopping
 from foliot.wakeups.feed import run_topic
 

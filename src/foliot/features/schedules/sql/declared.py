@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select, update
 
 from foliot.core.errors import Contended
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.features.schedules.model.declared import DeclaredSchedule
 from foliot.features.schedules.tables import declared
 

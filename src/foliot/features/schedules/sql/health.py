@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import func, literal, null, select, type_coerce, union_all
 
-from foliot.db.columns import Document
-from foliot.db.elapsed import Elapsed
-from foliot.db.transaction import Statements
+from foliot.db.clock import Elapsed
+from foliot.db.database import Statements
+from foliot.db.metadata import Document
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.tables import runs, schedule_stats, schedules
 from foliot.features.schedules.model.health import BAD, GOOD, SLOW, EndedRun, ScheduleRecord, two_digits

@@ -10,7 +10,7 @@ from foliot.commands.envelope import CommandContext
 from foliot.core.access import Caller, Interface, Thing
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, VersionMismatch
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.settle import settle
 from foliot.engine.sql.due_schedules import SqlFiring

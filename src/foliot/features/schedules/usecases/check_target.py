@@ -8,7 +8,7 @@ import structlog
 
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
-from foliot.db.transaction import Transaction
+from foliot.db.database import Transaction
 from foliot.engine.ports import Actions, is_examined
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import ActionCheck, action_of, put_back, under

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from foliot.commands.audit import AuditedChange, entry
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import audit_change
+from foliot.commands.audit_sql import AuditEntry, audit_change
 from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing

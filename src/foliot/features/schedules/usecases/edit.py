@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from foliot.commands.audit import AuditedChange, entry
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import audit_change
+from foliot.commands.audit_sql import AuditEntry, audit_change
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller
 from foliot.core.errors import FoliotError

@@ -11,8 +11,7 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.ledger import LedgerEntry, LedgerReason, VersionSpan, skipped_by
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, ScheduleSpec

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foliot.commands.audit import word
-from foliot.commands.audit_entry import EDITS, AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.commands.audit_sql import EDITS, AuditEntry, SqlAuditLog
 from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import SqlSchedules

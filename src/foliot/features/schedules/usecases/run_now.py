@@ -8,20 +8,18 @@ from datetime import datetime
 from typing import Any
 
 from foliot.commands.audit import AuditedChange, entry, masked
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import audit_rows
+from foliot.commands.audit_sql import AuditEntry, audit_rows
 from foliot.commands.group_commit import small
 from foliot.commands.limits import Limiter
 from foliot.commands.tenants_sql import SqlTenants
 from foliot.core.access import Caller, Thing
-from foliot.core.credential import kept
 from foliot.core.declaration import read
 from foliot.core.errors import Conflict, FoliotError
 from foliot.core.ids import RUN
 from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.core.secrets import kept
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import MANUAL_QUEUE, Origin
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import RunRequest, RunView

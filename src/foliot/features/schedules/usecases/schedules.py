@@ -18,8 +18,7 @@ from foliot.core.errors import Invalid, NotFound
 from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
 from foliot.core.queue_name import PauseRequest
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request, Response
 
 from foliot import __version__
 from foliot.auth.identity import Identity
+from foliot.commands.envelope import UseCases
 from foliot.commands.limits import Limiter
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import Conflict, Invalid, SessionOver, TooMany, Unauthenticated
 from foliot.core.limits import TokenBucket

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from foliot.auth.api_key import KeyRecord
-from foliot.commands.audit_entry import AuditEntry
-from foliot.commands.audit_sql import SqlAuditLog
+from foliot.auth.identity import KeyRecord
+from foliot.commands.audit_sql import AuditEntry, SqlAuditLog
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Role, Thing, Verb
 from foliot.core.ports import Clock

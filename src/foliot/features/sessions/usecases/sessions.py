@@ -15,12 +15,18 @@ from typing import Any
 
 import orjson
 
-from foliot.auth.digest import LOGIN_PURPOSE, SESSION_PURPOSE, TICKET_PURPOSE, Pepper, StoredSession, StoredTicket
-from foliot.auth.identity import Identity
+from foliot.auth.identity import (
+    LOGIN_PURPOSE,
+    SESSION_PURPOSE,
+    TICKET_PURPOSE,
+    Identity,
+    Pepper,
+    StoredSession,
+    StoredTicket,
+)
 from foliot.commands.audit import AuditedChange
-from foliot.commands.envelope import CommandContext, command, requires, unchecked_command
+from foliot.commands.envelope import CommandContext, again, command, requires, unchecked_command
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
-from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Interface, Role, Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.errors import Invalid, SessionOver, Unauthenticated

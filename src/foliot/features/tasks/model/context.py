@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NoReturn
 
-from foliot.cluster.pool_port import AttemptInfo, ProgressSink
+from foliot.cluster.page_reader import AttemptInfo, ProgressSink
 
 LEVELS = (
     (logging.CRITICAL, "critical"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from foliot.cluster.pool_port import CallResult
+from foliot.cluster.page_reader import CallResult
 from foliot.core import json_values
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.features.tasks.model.context import GiveUp, Partial, Retry, TaskContext, TaskStopped

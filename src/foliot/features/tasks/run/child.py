@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from foliot.cluster.frames import BODY, BrokenFrame, Send, pack, read
 from foliot.cluster.machine import ChildLimits, bound_processor, confine
-from foliot.cluster.pool_port import AttemptInfo, CallResult
+from foliot.cluster.page_reader import AttemptInfo, CallResult
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import MARK, Task
 from foliot.features.tasks.run.call import call, plain, raised

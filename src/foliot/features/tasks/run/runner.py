@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from foliot.cluster.pool_port import AttemptInfo, CallResult, Pool, PoolCall
+from foliot.cluster.page_reader import AttemptInfo, CallResult, Pool, PoolCall
 from foliot.engine.ports import ActionContext
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import Task

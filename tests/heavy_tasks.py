@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from datetime import timedelta
@@ -122,3 +123,19 @@ def naps(body: bytes, seconds: float) -> float:
     """Another reader: takes its time."""
     threading.Event().wait(seconds)
     return seconds
+
+
+@task("leaves_a_daemon", cpu=True)
+def leaves_a_daemon(note: str) -> None:
+    """Starts a process in a session of its own, and goes on for ever."""
+    program = f"import os, time; open({note!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
+    busy = True
+    while busy:
+        pass
+
+
+@task("hoards", cpu=True)
+def hoards() -> None:
+    """Has another process fill the memory."""
+    subprocess.run([sys.executable, "-c", "import time; a = b'x' * 400_000_000; time.sleep(600)"], check=False)

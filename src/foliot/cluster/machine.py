@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from foliot.cluster.process_tree import control
 
 MEBIBYTE = 1024 * 1024
 GROUPS = Path("/sys/fs/cgroup")
@@ -119,7 +120,12 @@ class ChildLimits:
     processes: int | None = None
     """Processes of this user, all running ones counted: 0 lets a child start no other."""
     cores: int = 1
-    """Cores that it may use: its CPU time is limited to the timeout of a call, times this."""
+    """Cores that it may use: its CPU time is limited to the timeout of a call, times this. 0: not limited."""
+    tree: int | None = None
+    """Bytes of it and what it has started, together; a supervisor kills all of them, also when our process dies.
+
+    None: no supervisor. 0: no limit.
+    """
 
     def as_dict(self) -> dict[str, int | None]:
         return asdict(self)
@@ -146,6 +152,8 @@ def confine(given: Mapping[str, Any]) -> ChildLimits:
 
 def bound_processor(seconds: float, cores: int) -> None:
     """CPU time of the next call; the kernel ends a process that exceeds it, whatever its parent does."""
+    if not cores:
+        return
     try:
         import resource
     except ImportError:
@@ -167,17 +175,9 @@ def _limit(what: int, most: int) -> None:
 
 def hide_from_children() -> None:
     """Hide our memory and environment, which hold secrets, from other processes of the same user in /proc."""
-    _control(_DUMPABLE, 0)
+    control(_DUMPABLE, 0)
 
 
 def _give_up_privileges() -> None:
     """Setuid programs start without privileges (no_new_privs)."""
-    _control(_NO_NEW_PRIVS, 1)
-
-
-def _control(option: int, value: int) -> None:
-    """prctl(2), where it exists."""
-    import ctypes
-
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    control(_NO_NEW_PRIVS, 1)

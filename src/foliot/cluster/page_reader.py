@@ -63,6 +63,16 @@ class CallResult:
     trace: str = ""
     retry_after: float | None = None
     permanent: bool = False
+    body: bytes = b""
+    """Raw bytes that an internal function returned beside its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWithBody:
+    """What an internal function returns when its result comes with raw bytes."""
+
+    result: Any
+    body: bytes
 
 
 class ProcessDied(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -15,8 +16,8 @@ from typing import Any
 
 import structlog
 
-from foliot.cluster import page_reader
-from foliot.cluster.frames import LARGEST, BrokenFrame, pack, receive
+from foliot.cluster import page_reader, process_tree
+from foliot.cluster.frames import BODY, LARGEST, BrokenFrame, pack, receive
 from foliot.cluster.machine import ChildLimits, ReaderCapacity, environment, hide_from_children
 from foliot.cluster.page_reader import CallResult, PoolCall, ProcessDied, ProgressSink
 from foliot.core.ports import BackPressure, no_back_pressure
@@ -26,10 +27,16 @@ START = timedelta(seconds=60)
 GRACE = 2.0
 """Seconds that a function has to end once it was asked to stop."""
 
+TREE_GRACE = 5.0
+"""Seconds that a supervisor has to kill what its program has started."""
+
 BREATH = 20
 """Messages after which other tasks get the loop."""
 
 log = structlog.get_logger("foliot.cluster")
+
+
+_SUPERVISOR = (sys.executable, "-I", "-S", process_tree.__file__)
 
 
 @dataclass(slots=True, eq=False)
@@ -42,16 +49,20 @@ class Child:
     """The summed weight of its calls."""
     spoiled: bool = False
     """It was asked to stop, and has not answered yet."""
+    supervised: bool = False
+    """It has a supervisor (`process_tree`), which kills what it has started."""
 
     @classmethod
     async def start(cls, bounds: ChildLimits, told: Mapping[str, str]) -> Child:
-        arguments = (sys.executable, "-P", "-m", "foliot.features.tasks.run.child")
+        arguments = [sys.executable, "-P", "-m", "foliot.features.tasks.run.child"]
+        if bounds.tree is not None:
+            arguments = [*_SUPERVISOR, str(os.getpid()), str(bounds.tree), *arguments]
         hide_from_children()
         # A group of its own: a signal from the terminal is for the parent, which ends its children itself.
         process = await asyncio.create_subprocess_exec(
             *arguments, stdin=PIPE, stdout=PIPE, limit=LARGEST, start_new_session=True, env=told
         )
-        child = cls(process)
+        child = cls(process, supervised=bounds.tree is not None)
         await child.send({"path": sys.path, "bounds": bounds.as_dict()})
         return child
 
@@ -69,7 +80,13 @@ class Child:
         return self.process.returncode is None
 
     async def kill(self) -> None:
-        """Kill it; returns when it is gone."""
+        """Kill it, and with a supervisor what it has started; returns when it is gone."""
+        if self.alive and self.supervised:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.terminate()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TREE_GRACE):
+                    await self.process.wait()
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
@@ -225,7 +242,7 @@ async def _hear(child: Child, tell: ProgressSink, number: int, room: BackPressur
             tell.progress(message["progress"])
             await room()
         else:
-            return CallResult(**message["ended"])
+            return CallResult(**message["ended"], body=message.get(BODY, b""))
     await child.process.wait()
     raise ProcessDied(_death(child))
 
@@ -239,6 +256,8 @@ _WHY: Mapping[int, str] = {
 def _death(child: Child, why: str = "") -> str:
     code = child.process.returncode
     said = "the process that ran the task"
+    if code == process_tree.TOO_MUCH_MEMORY:
+        return f"{said} and what it had started used more memory than they may"
     if code is not None and code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
         hint = _WHY.get(-code, "")

@@ -12,12 +12,12 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, BinaryIO
 
 from foliot.cluster.frames import BODY, BrokenFrame, Send, pack, read
 from foliot.cluster.machine import ChildLimits, bound_processor, confine
-from foliot.cluster.page_reader import AttemptInfo, CallResult
+from foliot.cluster.page_reader import AttemptInfo, CallResult, ResultWithBody
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import MARK, Task
 from foliot.features.tasks.run.call import call, plain, raised
@@ -58,7 +58,10 @@ def plainly(asked: Mapping[str, Any], body: bytes | None) -> CallResult:
     """Calls an internal function that is no task: only Foliot itself can request it, and it returns JSON already."""
     parameters = {**asked["parameters"], **({} if body is None else {BODY: body})}
     try:
-        return CallResult(result=named(asked["module"], asked["function"])(**parameters))
+        result = named(asked["module"], asked["function"])(**parameters)
+        if isinstance(result, ResultWithBody):
+            return CallResult(result=result.result, body=result.body)
+        return CallResult(result=result)
     except Exception as error:  # noqa: BLE001 -- any exception is reported to the parent
         return raised(error)
 
@@ -88,8 +91,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lock = threading.Lock()
 
-    def send(message: dict[str, Any]) -> None:
-        framed = pack(message)
+    def send(message: dict[str, Any], body: bytes = b"") -> None:
+        framed = pack(message, body)
         with lock:
             out.write(framed)
 
@@ -103,7 +106,12 @@ def main() -> None:
             bounds = confine(message["bounds"])
             continue
         bound_processor(message["seconds"], bounds.cores)
-        send({"number": message["number"], "ended": perform(message, send, stop)})
+        result = perform(message, send, stop)
+        send({"number": message["number"], "ended": _without_body(result)}, result.body)
+
+
+def _without_body(result: CallResult) -> dict[str, Any]:
+    return {each.name: getattr(result, each.name) for each in fields(result) if each.name != BODY}
 
 
 def listen(source: BinaryIO, calls: Calls) -> None:

@@ -27,6 +27,7 @@ STRIP: dict[str, Any] = {
     "groups": [
         {
             "name": "nightly",
+            "urgency": "failing",
             "runs": 2,
             "planned": 2,
             "summary": "At 02:30 every day (UTC)",
@@ -39,6 +40,7 @@ STRIP: dict[str, Any] = {
         }
     ],
     "collisions": [{"at": "2027-01-02T09:00:00Z", "count": 14}],
+    "rest": [{"name": "#prices", "schedules": 4, "runs": 9, "planned": 8, "marks": []}],
     "dropped_groups": 5,
 }
 CELL: dict[str, Any] = {"local": "2027-01-01T00:00:00+01:00", "counts": {"success": 2, "failed": 1}, "total": 3}
@@ -80,8 +82,11 @@ def test_a_timeline_shows_what_ran_what_failed_and_what_comes_next(server: Scrip
     shown = invoke("timeline", "-q", "tag:prices", "--utc")
 
     assert shown.code == 0
-    assert server.request()[1] == "/api/timeline?q=tag%3Aprices&group_by=schedule"
-    assert "nightly 2 1 2027-01-01 02:30:00Z 2 2027-01-02 02:30:00Z At 02:30 every day (UTC)" in words(shown.out)
+    assert server.request()[1] == "/api/timeline?q=tag%3Aprices&group_by=schedule&rows=20"
+    assert "nightly failing 2 1 2027-01-01 02:30:00Z 2 2027-01-02 02:30:00Z At 02:30 every day (UTC)" in words(
+        shown.out
+    )
+    assert "#prices (4 schedules) 9 8" in words(shown.out)
     assert "14 schedules start at 2027-01-02 09:00:00Z" in shown.out
     assert "5 more rows did not fit" in shown.err
 

@@ -151,10 +151,10 @@ async def test_many_schedules_make_no_more_marks_and_no_more_statements(world: W
     with statements(world.store) as many:
         found = await strip(world)
 
-    assert (len(found.groups), found.dropped) == (MOST_GROUPS, 20)
+    assert (len(found.groups), [(one.name, one.schedules) for one in found.rest]) == (MOST_GROUPS, [("probe", 20)])
     assert found.marks <= 2000
-    # Two more: which of them failed, and which missed something.
-    assert len(many) <= len(few) + 2
+    # Those of a second transaction: what the others have planned, and what they ran.
+    assert len(many) <= len(few) + 6
     assert len(found.collisions) <= 100
 
 

@@ -17,6 +17,7 @@ from foliot.features.insights.model.timeline import (
     chosen,
     collisions,
     fold,
+    folds,
     merged,
     width_of,
 )
@@ -78,18 +79,38 @@ def test_states_are_never_folded_into_one_another() -> None:
     assert next(mark.until for mark in found if mark.state == "success") == NOON + MINUTE
 
 
-def test_of_too_many_groups_those_in_trouble_stay_then_those_due_next() -> None:
-    soon, later = TimelineLane("soon", "soon", due=NOON), TimelineLane("later", "later", due=NOON + HOUR)
-    quiet, trouble, empty = group("quiet", 5), group("trouble", 5, "failed"), TimelineLane("empty", "empty")
+def test_the_most_urgent_groups_stay_then_those_due_next_and_never_by_alphabet() -> None:
+    soon, later = TimelineLane("z", "z soon", due=NOON), TimelineLane("a", "a later", due=NOON + HOUR)
+    quiet, failing, empty = group("quiet", 5), group("y failing", 5, "failed"), TimelineLane("empty", "empty")
+    failing.place, soon.place, later.place = 0, 1, 2
 
-    assert [one.name for one in chosen([quiet, later, soon, trouble, empty], 2)[0]] == ["soon", "trouble"]
-    assert chosen([quiet, later, soon, trouble, empty], 2)[1] == 2
-    assert [one.name for one in chosen([quiet, later, soon, trouble, empty], 9)[0]] == [
-        "later",
+    assert [one.name for one in chosen([quiet, later, soon, failing, empty], 2)[0]] == ["y failing", "z soon"]
+    assert chosen([quiet, later, soon, failing, empty], 2)[1] == 2
+    assert [one.name for one in chosen([quiet, later, soon, failing, empty], 9)[0]] == [
+        "y failing",
+        "z soon",
+        "a later",
         "quiet",
-        "soon",
-        "trouble",
     ]
+
+
+def test_of_a_range_that_is_over_those_that_failed_in_it_come_first() -> None:
+    fine, failed = group("fine", 2), group("failed", 2, "failed")
+    fine.place, failed.place = 0, 1
+
+    assert [one.name for one in chosen([fine, failed], 2)[0]] == ["fine", "failed"]
+    assert [one.name for one in chosen([fine, failed], 2, past=True)[0]] == ["failed", "fine"]
+
+
+def test_what_has_no_row_is_summed_up_and_nothing_is_lost() -> None:
+    lanes = [group(f"tag:{at}", at + 1) for at in range(20)]
+    for at, lane in enumerate(lanes):
+        lane.schedules = at + 1
+
+    found = folds(lanes, 12)
+
+    assert (len(found), found[0].key, found[-1].key) == (12, "tag:19", "")
+    assert sum(one.schedules for one in found) == sum(one.runs for one in found) == sum(range(21))
 
 
 def test_a_bucket_has_a_width_that_people_can_read() -> None:

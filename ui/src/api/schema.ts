@@ -1735,6 +1735,7 @@ export interface Timeline {
   now: string;
   bucket_seconds: number;
   groups: (TimelineRow)[];
+  rest: (TimelineFold)[];
   collisions: (TimelineCollision)[];
   marks: number;
   dropped_groups: number;
@@ -1744,6 +1745,16 @@ export interface Timeline {
 export interface TimelineCollision {
   at: string;
   count: number;
+}
+
+export interface TimelineFold {
+  key: string;
+  name: string;
+  q: string | null;
+  schedules: number;
+  runs: number;
+  planned: number;
+  marks: (TimelineMark)[];
 }
 
 export type TimelineGrouping = "schedule" | "tag" | "queue";
@@ -1766,6 +1777,7 @@ export interface TimelineRow {
   runs: number;
   planned: number;
   folded: boolean;
+  urgency: Urgency | null;
   marks: (TimelineMark)[];
 }
 
@@ -1775,6 +1787,8 @@ export interface UnmutedGroup {
   fingerprint: string;
   mute?: null;
 }
+
+export type Urgency = "failing" | "missed" | "late" | "running" | "soon" | "idle";
 
 export interface WaitReason {
   code: string;
@@ -1924,7 +1938,7 @@ export interface Operations {
     /** tenants.get */
     "/api/tenants/{tenant_id}": { params: { tenant_id: string; }; answer: TenantSettings; };
     /** timeline.show */
-    "/api/timeline": { query?: { group_by?: TimelineGrouping; q?: string | null; from?: string | null; to?: string | null; }; answer: Timeline; };
+    "/api/timeline": { query?: { group_by?: TimelineGrouping; q?: string | null; rows?: number; from?: string | null; to?: string | null; }; answer: Timeline; };
     /** workers.list */
     "/api/workers": { query?: { limit?: number; cursor?: string | null; }; answer: WorkerPage; };
     /** health.live */

@@ -82,23 +82,53 @@ class PlannedInstants:
         return counts
 
 
+@dataclass(frozen=True, slots=True)
+class FiringState:
+    """What decides which instants an active schedule has planned; many schedules may share one."""
+
+    trigger: Trigger
+    next_at: datetime
+    """Its first unsettled instant."""
+    skip_at: datetime | None = None
+    most: int | None = None
+    """How many instants it fires in all (`max_runs`)."""
+    fired: int = 0
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> FiringState | None:
+        """None for one that fires no more."""
+        if schedule.status is not ScheduleStatus.ACTIVE or schedule.fault is not None or schedule.next_at is None:
+            return None
+        most = schedule.spec.max_runs
+        fired = 0 if most is None else schedule.fired
+        return cls(schedule.spec.trigger, schedule.next_at, schedule.skip_at, most, fired)
+
+    def skipped(self, start: datetime, end: datetime) -> datetime | None:
+        """The planned instant of [start, end) with a skip request."""
+        skip = self.skip_at
+        return skip if skip is not None and max(start, self.next_at) <= skip < end else None
+
+    def ahead(self, start: datetime, end: datetime) -> PlannedInstants | None:
+        """What is planned in [start, end): from the first unsettled instant on, as `max_runs` allows."""
+        first, trigger = self.next_at, self.trigger
+        low = max(start, first)
+        if low >= end:
+            return None
+        skip = self.skipped(first, end)
+        count = trigger.count(low, end) - (skip is not None and skip >= low)
+        if self.most is not None:
+            left = self.most - self.fired
+            # One more than are left: the one that is skipped may be among them.
+            before = _upto(trigger, first, low, left + 1) - (skip is not None and skip < low)
+            count = min(count, max(left - before, 0))
+        inside = skip is not None and skip >= low
+        return PlannedInstants(trigger, low, end, count, skip if inside else None) if count else None
+
+
 def ahead(schedule: Schedule, start: datetime, end: datetime) -> PlannedInstants | None:
-    """What this schedule has planned in [start, end): from its first unsettled instant on, as `max_runs` allows."""
-    first = schedule.next_at
-    if schedule.status is not ScheduleStatus.ACTIVE or schedule.fault is not None or first is None:
-        return None
-    trigger, low = schedule.spec.trigger, max(start, first)
-    if low >= end:
-        return None
-    skip = skipped(schedule, first, end)
-    count = trigger.count(low, end) - (skip is not None and skip >= low)
-    if schedule.spec.max_runs is not None:
-        left = schedule.spec.max_runs - schedule.fired
-        # One more than are left: the one that is skipped may be among them.
-        before = _upto(trigger, first, low, left + 1) - (skip is not None and skip < low)
-        count = min(count, max(left - before, 0))
-    inside = skip is not None and skip >= low
-    return PlannedInstants(trigger, low, end, count, skip if inside else None) if count else None
+    """What this schedule has planned in [start, end)."""
+    state = FiringState.of(schedule)
+    return None if state is None else state.ahead(start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +137,22 @@ class PlannedCounter:
 
     start: datetime
     end: datetime
-    _known: dict[object, PlannedInstants | None] = field(default_factory=dict)
+    _known: dict[FiringState, PlannedInstants | None] = field(default_factory=dict)
 
     def of(self, schedule: Schedule) -> PlannedInstants | None:
-        if schedule.status is not ScheduleStatus.ACTIVE or schedule.fault is not None or schedule.next_at is None:
-            return None
-        spec, most = schedule.spec, schedule.spec.max_runs
-        alike = (spec.trigger, schedule.next_at, schedule.skip_at, most, None if most is None else schedule.fired)
-        if alike not in self._known:
-            self._known[alike] = ahead(schedule, self.start, self.end)
-        return self._known[alike]
+        state = FiringState.of(schedule)
+        return None if state is None else self.of_state(state)
+
+    def of_state(self, state: FiringState) -> PlannedInstants | None:
+        if state not in self._known:
+            self._known[state] = state.ahead(self.start, self.end)
+        return self._known[state]
 
 
 def skipped(schedule: Schedule, start: datetime, end: datetime) -> datetime | None:
     """The planned instant of [start, end) with a skip request."""
-    skip = schedule.skip_at
-    if skip is None or schedule.status is not ScheduleStatus.ACTIVE or schedule.next_at is None:
-        return None
-    return skip if max(start, schedule.next_at) <= skip < end else None
+    state = FiringState.of(schedule)
+    return None if state is None else state.skipped(start, end)
 
 
 def _upto(trigger: Trigger, first: datetime, low: datetime, most: int) -> int:

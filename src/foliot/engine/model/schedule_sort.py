@@ -21,6 +21,17 @@ class SortKey(StrEnum):
     CREATED_AT = "created_at"
 
 
+class Urgency(StrEnum):
+    """Why a schedule stands where it does in the order `urgency`, most urgent first."""
+
+    FAILING = "failing"
+    MISSED = "missed"
+    LATE = "late"
+    RUNNING = "running"
+    SOON = "soon"
+    IDLE = "idle"
+
+
 SORTS = tuple(sign + key for key in SortKey for sign in ("", "-") if not sign or key not in {"urgency", "failing"})
 """Every value of `sort`: a key, or `-` and a key; two of them have one direction only."""
 

@@ -46,7 +46,11 @@ def attention() -> None:
 
 def _show_timeline(answer: JsonObject) -> None:
     rows = [_row(group, answer["now"]) for group in answer.each("groups")]
-    table(("name", "ran", "problems", "last", "planned?", "next", "when?"), rows, empty=NOTHING)
+    rows += [
+        (f"{fold['name']} ({count(fold['schedules'], 'schedule')})", *_row(fold, answer["now"])[1:])
+        for fold in answer.each("rest")
+    ]
+    table(("name", "state", "ran", "problems", "last", "planned?", "next", "when?"), rows, empty=NOTHING)
     for collision in answer.each("collisions"):
         typer.echo(f"{count(collision['count'], 'schedule')} start at {collision.at('at')}")
     if answer["dropped_groups"]:
@@ -62,6 +66,7 @@ def _row(group: JsonObject, now: str) -> tuple[object, ...]:
     times = JsonObject({"last": last, "due": due}, group.utc, brief=True)
     return (
         group["name"],
+        group["urgency"] or "",
         group["runs"],
         bad or "",
         times.at("last"),
@@ -76,10 +81,11 @@ def timeline(
     *,
     q: Annotated[str | None, typer.Option("--query", "-q", help="Only schedules that match this filter.")] = None,
     group_by: Annotated[str, typer.Option("--by", help="What the rows are: schedule, tag or queue.")] = "schedule",
+    rows: Annotated[int, typer.Option(min=1, max=80, help="At most this many rows; the rest is summed up.")] = 20,
     from_: From = None,
     to: To = None,
 ) -> None:
-    """Show what ran and what is planned, row by row; by default a day back and a day ahead."""
+    """Show past and planned runs, the most urgent schedules first; the last 24 hours and the next by default."""
 
 
 def _show_ranking(answer: JsonObject) -> None:

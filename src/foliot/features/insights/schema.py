@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from foliot.core.declaration import declared
 from foliot.core.time.zone import Granularity
 from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule_sort import Urgency
 from foliot.features.insights.model.attention import AttentionKind, Severity
 from foliot.features.schedules.schema import LocalTime
 from foliot.servers.http.schema import CLOSED
@@ -86,6 +87,24 @@ class TimelineRow:
     planned: int
     folded: bool
     """Whether some marks stand for several."""
+    urgency: Urgency | None
+    """Why the row stands where it does: it, or its most urgent schedule, is failing, missed, late, running or soon."""
+    marks: list[TimelineMark]
+
+
+@declared
+class TimelineFold:
+    """A density row: the schedules without a row of their own, by their first tag, else by their kind."""
+
+    key: str
+    """`tag:` or `kind:` and the word; empty for all others."""
+    name: str
+    q: str | None
+    """A filter that opens it: the same timeline with this filter, or the list of schedules."""
+    schedules: int
+    """How many schedules it stands for that have something planned in the range."""
+    runs: int
+    planned: int
     marks: list[TimelineMark]
 
 
@@ -109,10 +128,13 @@ class Timeline(_TimelineKey):
     bucket_seconds: int
     """The smallest distance at which runs were folded."""
     groups: list[TimelineRow]
+    """Failing schedules first, then those that missed an instant, late, running ones, and those due soonest."""
+    rest: list[TimelineFold]
+    """What has no row of its own, where rows are schedules."""
     collisions: list[TimelineCollision]
     marks: int
     dropped_groups: int
-    """Groups left out, beyond the limit."""
+    """Tags or queues left out, beyond the limit. Schedules are never left out: `rest` sums up those without a row."""
     complete: bool
     """False when there are so many ranges of instants without a run that only the newest are included."""
 

@@ -15,7 +15,7 @@ from foliot.db.metadata import Moment
 from foliot.engine.model.quarter_counts import QUARTER, quarter
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.schedule_sort import ScheduleSort
+from foliot.engine.model.schedule_sort import ScheduleSort, Urgency
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs
@@ -119,6 +119,12 @@ class SqlSearch(Statements):
     ) -> list[tuple[Schedule, str]]:
         """In this order; each with the cursor of what follows it."""
         return await SqlScheduleOrder(self.tx).page(tenant_id, query, sort, page, now)
+
+    async def ranked_schedules(
+        self, tenant_id: str, query: FilterQuery, limit: int, now: datetime
+    ) -> list[tuple[Schedule, Urgency]]:
+        """The most urgent, each with the reason for its place."""
+        return await SqlScheduleOrder(self.tx).ranked(tenant_id, query, limit, now)
 
     async def several_schedules(self, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
         """Those that exist, deleted ones too, in the order of the ids."""

@@ -29,7 +29,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Statements
 from foliot.db.metadata import Moment, key
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
-from foliot.engine.model.schedule_sort import ScheduleSort, SortKey
+from foliot.engine.model.schedule_sort import ScheduleSort, SortKey, Urgency
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import runs, schedule_stats, schedules
@@ -117,6 +117,13 @@ class SqlScheduleOrder(Statements):
             found += [(schedule_of(row), _Place(number, now, row.id, _write(row.sorted_by)).write()) for row in rows]
         return found
 
+    async def ranked(
+        self, tenant_id: str, query: FilterQuery, limit: int, now: datetime
+    ) -> list[tuple[Schedule, Urgency]]:
+        """The most urgent of those that match, each with the reason for its place."""
+        found = await self.page(tenant_id, query, ScheduleSort(SortKey.URGENCY), PageRequest(limit), now)
+        return [(schedule, _REASONS[_Place.read(cursor).segment]) for schedule, cursor in found]
+
     def _wanted(self, tenant_id: str, query: FilterQuery, segment: Segment) -> Select[Any]:
         value = literal("") if segment.by is None else segment.by
         # SQLite keeps no statistics, and would read all schedules of the tenant and sort them.
@@ -156,6 +163,18 @@ def segments(sort: ScheduleSort, now: datetime) -> list[Segment]:  # noqa: PLR09
 def _by(column: ColumnElement[Any], down: bool, source: FromClause) -> list[Segment]:  # noqa: FBT001 -- of one place
     """Those with a value, then those without."""
     return [Segment([column.is_not(None)], column, down, source), Segment([column.is_(None)], source=source)]
+
+
+_REASONS = (
+    Urgency.FAILING,
+    Urgency.MISSED,
+    Urgency.LATE,
+    Urgency.RUNNING,
+    Urgency.RUNNING,
+    Urgency.SOON,
+    Urgency.IDLE,
+)
+"""Of each segment that `_urgency` returns."""
 
 
 def _urgency(now: datetime) -> list[Segment]:

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import FAILURES
+from foliot.engine.model.schedule_sort import Urgency
 
 MOST_MARKS = 2000
 LEAST = 4
@@ -22,6 +23,8 @@ PLANNED = "planned"
 UNMADE = frozenset({LedgerKind.MISSED.value, LedgerKind.SKIPPED.value})
 """States of instants that made no run: a range of them is one mark to begin with."""
 TROUBLE = frozenset({*(state.value for state in FAILURES), LedgerKind.MISSED.value})
+UNRANKED = 1_000_000
+"""The place of what is no schedule, or not among the most urgent."""
 WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
 
 
@@ -58,6 +61,14 @@ class TimelineLane:
     folded: bool = False
     due: datetime | None = None
     """When its first planned instant is due; known before its marks are computed."""
+    place: int = UNRANKED
+    """Its place, or that of its most urgent schedule, in the order of urgency."""
+    urgency: Urgency | None = None
+    """Why it stands there."""
+    q: str | None = None
+    """A filter that lists its schedules, where it stands for several."""
+    schedules: int = 1
+    """How many schedules it stands for, where it is a fold of the rest."""
 
     @property
     def runs(self) -> int:
@@ -78,17 +89,29 @@ def width_of(span: timedelta, buckets: int) -> int:
     return next((width for width in WIDTHS if seconds / width <= buckets), 0) or int(seconds / buckets) + 1
 
 
-def chosen(groups: Iterable[TimelineLane], most: int) -> tuple[list[TimelineLane], int]:
-    """The groups that are shown, by name, and how many are left out: failing ones first, then those due next."""
+def chosen(groups: Iterable[TimelineLane], most: int, *, past: bool = False) -> tuple[list[TimelineLane], int]:
+    """The groups that are shown, most urgent first, and how many are left out.
+
+    Of a time range that is over, those that failed or missed in it come first, whatever became of them since.
+    """
     there = [group for group in groups if group.marks or group.due is not None]
-    if len(there) > most:
-        there.sort(key=_rank)
-    shown = sorted(there[:most], key=lambda group: (group.name.casefold(), group.key))
-    return shown, len(there) - len(shown)
+    there.sort(key=lambda group: (past and not group.troubled, *_rank(group)))
+    return there[:most], max(len(there) - most, 0)
 
 
-def _rank(group: TimelineLane) -> tuple[bool, bool, datetime]:
-    return not group.troubled, group.due is None, group.due or group.marks[-1].at
+def _rank(group: TimelineLane) -> tuple[int, bool, float, str, str]:
+    due = 0.0 if group.due is None else group.due.timestamp()
+    return group.place, group.due is None, due, group.name.casefold(), group.key
+
+
+def folds(groups: Iterable[TimelineLane], most: int) -> list[TimelineLane]:
+    """Density rows of what is not shown by itself, those of most schedules first; beyond `most`, one for all others."""
+    there = sorted((group for group in groups if group.marks), key=lambda one: (-one.schedules, one.name, one.key))
+    if len(there) <= most:
+        return there
+    others = TimelineLane("", "other schedules", schedules=sum(one.schedules for one in there[most - 1 :]))
+    others.marks = [mark for one in there[most - 1 :] for mark in one.marks]
+    return [*there[: most - 1], others]
 
 
 def fold(groups: Sequence[TimelineLane], width: int, budget: int = MOST_MARKS) -> None:

@@ -14,7 +14,7 @@ from foliot.features.filters.usecases import Search
 from foliot.features.insights import schema
 from foliot.features.insights.model.timeline import TimelineGrouping, TimelineLane
 from foliot.features.insights.usecases.calendar import CalendarRequest, Calendars, CellCounts
-from foliot.features.insights.usecases.timeline import Timelines
+from foliot.features.insights.usecases.timeline import MOST_GROUPS, Timelines
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, Text, plain_texts
@@ -51,10 +51,15 @@ async def timeline(
     window: Window,
     group_by: Annotated[TimelineGrouping, Query(description="What the rows are.")] = TimelineGrouping.SCHEDULE,
     q: Annotated[str | None, Query(max_length=1000, description="A filter of schedules, as in their list.")] = None,
+    rows: Annotated[int, Query(ge=1, le=MOST_GROUPS, description="At most this many rows.")] = MOST_GROUPS,
 ) -> Response:
-    """A day back and a day ahead by default. Where marks are too dense they are folded, the most frequent first."""
+    """A day back and a day ahead by default.
+
+    The most urgent schedules have a row each: failing, missed, late, running, soonest. The others are folded into
+    density rows by tag or kind (`rest`). Where marks are too dense they are folded, the most frequent first.
+    """
     plain_texts(q=q)
-    found = await cases[Timelines].strip(caller, cases[Search].read_schedules(q), *window, group_by)
+    found = await cases[Timelines].strip(caller, cases[Search].read_schedules(q), *window, group_by, rows)
     return encode.answer(
         {
             "from": found.start,
@@ -62,6 +67,7 @@ async def timeline(
             "now": found.now,
             "bucket_seconds": found.width,
             "groups": [_group(one) for one in found.groups],
+            "rest": [_fold(one) for one in found.rest],
             "collisions": [
                 schema.TimelineCollision(
                     at=at,
@@ -87,17 +93,34 @@ def _group(one: TimelineLane) -> schema.TimelineRow:
         runs=one.runs,
         planned=one.planned,
         folded=one.folded,
-        marks=[
-            schema.TimelineMark(
-                at=mark.at,
-                until=mark.until,
-                state=cast("schema.MarkState", mark.state),
-                count=mark.count,
-                run_id=mark.run_id,
-            )
-            for mark in one.marks
-        ],
+        urgency=one.urgency,
+        marks=_marks(one),
     )
+
+
+def _fold(one: TimelineLane) -> schema.TimelineFold:
+    return schema.TimelineFold(
+        key=one.key,
+        name=one.name,
+        q=one.q,
+        schedules=one.schedules,
+        runs=one.runs,
+        planned=one.planned,
+        marks=_marks(one),
+    )
+
+
+def _marks(one: TimelineLane) -> list[schema.TimelineMark]:
+    return [
+        schema.TimelineMark(
+            at=mark.at,
+            until=mark.until,
+            state=cast("schema.MarkState", mark.state),
+            count=mark.count,
+            run_id=mark.run_id,
+        )
+        for mark in one.marks
+    ]
 
 
 @router.get(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
+from sqlalchemy import ColumnElement, Select, func, literal, or_, select, union_all
 
 from foliot.db.clock import Elapsed
 from foliot.db.database import Statements
@@ -65,25 +65,30 @@ class SqlHistory(Statements):
 
     async def bars(self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None) -> list[HistoryBar]:
         """The runs created in the range, aggregated by group, bucket and state; `only` of these schedules."""
-        began = func.coalesce(runs.c.started_at, runs.c.created_at, type_=Moment())
         key = {
             TimelineGrouping.SCHEDULE: runs.c.schedule_id,
             TimelineGrouping.QUEUE: runs.c.queue,
             TimelineGrouping.TAG: schedules.c.tags,
         }
-        columns = (
-            key[stretch.by].label("key"),
+        sieve = await self._sieve(tenant_id, stretch, only)
+        sieve.few = MOST_ROWS
+        wanted = select(*self._columns(key[stretch.by], stretch)).where(*sieve.where())
+        if stretch.by is TimelineGrouping.TAG:
+            wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
+        return await self._bars(wanted)
+
+    def _columns(self, key: ColumnElement[Any], stretch: HistoryWindow) -> tuple[ColumnElement[Any], ...]:
+        began = func.coalesce(runs.c.started_at, runs.c.created_at, type_=Moment())
+        return (
+            key.label("key"),
             bucket(stretch).label("bucket"),
             runs.c.state.label("state"),
             began.label("began"),
             runs.c.finished_at.label("finished"),
             runs.c.id.label("id"),
         )
-        sieve = await self._sieve(tenant_id, stretch, only)
-        sieve.few = MOST_ROWS
-        wanted = select(*columns).where(*sieve.where())
-        if stretch.by is TimelineGrouping.TAG:
-            wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
+
+    async def _bars(self, wanted: Select[Any]) -> list[HistoryBar]:
         # Aliased in a subquery: some databases do not recognise that the grouped expression is the selected one.
         cut = wanted.subquery()
         query = select(
@@ -99,6 +104,22 @@ class SqlHistory(Statements):
             HistoryBar(row.key, RunState(row.state), row.runs, row.began, _end(row), row.id)
             for row in await self._all(query)
         ]
+
+    async def rest(
+        self, tenant_id: str, stretch: HistoryWindow, query: FilterQuery, without: Sequence[str]
+    ) -> list[HistoryBar]:
+        """The runs created in the range, of all but these schedules, aggregated by tags and kind, bucket and state.
+
+        The key is the kind, and the schedule's tags, each between line feeds.
+        """
+        tags = func.coalesce(schedules.c.tags, "")
+        sieve = await self._sieve(tenant_id, stretch)
+        other = or_(runs.c.schedule_id.is_(None), runs.c.schedule_id.not_in(without))
+        wanted = select(*self._columns(runs.c.kind.concat(tags), stretch)).where(*sieve.where(), other)
+        wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id, isouter=not query)
+        if query:
+            wanted = wanted.where(*schedule_sieve.conditions(tenant_id, query))
+        return await self._bars(wanted)
 
     async def failing(
         self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None, limit: int

@@ -17,20 +17,18 @@ from foliot.core.threads import REQUESTS
 from foliot.core.time.zone import CalendarTile, Granularity, tiles, zone_info
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind
-from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
+from foliot.engine.model.planned_counts import FiringState, PlannedCounter, PlannedInstants, StepBudget
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule, ScheduleStatus
-from foliot.engine.model.views import PageRequest
+from foliot.engine.model.schedule import Schedule
 from foliot.features.filters.model import FilterQuery
-from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.insights.model.history import HistoryWindow
+from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.insights.sql.plans import SqlPlans
 from foliot.features.schedules.usecases.schedules import find_schedule
 
 MOST_TILES = 800
-MOST_SCHEDULES = 500
-"""Schedules whose planned instants are counted; of more, the newest stand for all."""
-STEPS = 30_000
+STEPS = 200_000
 """Instants computed and tiles counted for one answer; beyond that, planned instants are spread evenly."""
 _TICK = timedelta(microseconds=1)
 
@@ -101,16 +99,18 @@ class Calendars:
         async with ctx.read() as tx:
             made = await _made(tx, ctx.tenant_id, found, asked.schedule_id)
             unmade = await _unmade(tx, ctx.tenant_id, found, asked.schedule_id)
+            schedule, share = None, 1.0
             if asked.schedule_id is not None:
-                schedules: Sequence[Schedule] = [await find_schedule(tx, ctx.caller, asked.schedule_id)]
+                schedule = await find_schedule(tx, ctx.caller, asked.schedule_id)
+                state = FiringState.of(schedule)
+                groups = PlannedGroups([] if state is None else [PlannedGroup(state, 1)], more=False)
             else:
-                schedules = await SqlSearch(tx).schedules(ctx.tenant_id, FilterQuery(), PageRequest(MOST_SCHEDULES))
-            share = 1.0
-            if len(schedules) == MOST_SCHEDULES:
-                active = sum(one.status is ScheduleStatus.ACTIVE for one in schedules)
-                share = active / max(await SqlHistory(tx).active_schedules(ctx.tenant_id), 1) or 1.0
+                groups = await SqlPlans(tx).groups(ctx.tenant_id, FilterQuery())
+            if groups.more:
+                share = groups.number / max(await SqlHistory(tx).active_schedules(ctx.tenant_id), 1)
         # Computing thousands of triggers takes a while, and must not block the event loop.
-        return await REQUESTS.run(_draw, _CellCounter(found, zone, asked.granularity, share), made, unmade, schedules)
+        sheet = _CellCounter(found, zone, asked.granularity, share, schedule)
+        return await REQUESTS.run(_draw, sheet, made, unmade, groups.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,8 @@ class _CellCounter:
     granularity: Granularity
     share: float
     """The share of the schedules that were read; planned instants are scaled up by it."""
+    schedule: Schedule | None
+    """The only one that is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,27 +187,26 @@ def _draw(
     sheet: _CellCounter,
     made: Iterable[tuple[datetime, RunState, int]],
     unmade: _CellsWithoutRun,
-    schedules: Sequence[Schedule],
+    groups: Sequence[PlannedGroup],
 ) -> CalendarCells:
     edges = _edges(sheet.tiles)
     cells = [CellCounts(tile.start, tile.local) for tile in sheet.tiles]
     for at, state, count in made:
         cells[bisect_right(edges, at) - 1].counts[state.value] += count
-    known = {one.id: one for one in schedules}
     exact, budget, behind = unmade.complete and sheet.share == 1, StepBudget(STEPS), StepBudget(STEPS)
     foresight, plans = PlannedCounter(edges[0], edges[-1]), Counter[PlannedInstants]()
     for cell, fate, count in unmade.counts:
         cells[cell].unmake(fate, count)
-    for schedule_id, entry in unmade.entries:
-        found, sure = _spread(entry, known.get(schedule_id), edges, behind)
+    for _, entry in unmade.entries:
+        found, sure = _spread(entry, sheet.schedule, edges, behind)
         exact &= sure
         for cell, count in found.items():
             cells[cell].unmake(entry.fate, count)
-    for schedule in schedules:
-        if (skip := skipped(schedule, edges[0], edges[-1])) is not None:
-            cells[bisect_right(edges, skip) - 1].skipped += 1
-        if (plan := foresight.of(schedule)) is not None:
-            plans[plan] += 1
+    for group in groups:
+        if (skip := group.state.skipped(edges[0], edges[-1])) is not None:
+            cells[bisect_right(edges, skip) - 1].skipped += group.number
+        if (plan := foresight.of_state(group.state)) is not None:
+            plans[plan] += group.number
     # Many schedules share a trigger, which is computed once.
     for plan, number in plans.items():
         spread, sure = plan.spread(edges, budget)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from foliot.commands.envelope import QueryContext, query
@@ -17,11 +17,11 @@ from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.schedule_sort import ScheduleSort, SortKey
-from foliot.engine.model.views import PageRequest
+from foliot.engine.model.schedule_sort import Urgency
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow
+from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.model.timeline import (
     PLANNED,
     TimelineGrouping,
@@ -30,9 +30,11 @@ from foliot.features.insights.model.timeline import (
     chosen,
     collisions,
     fold,
+    folds,
     width_of,
 )
 from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.insights.sql.plans import SqlPlans
 from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 PAST = FUTURE = timedelta(hours=24)
@@ -41,11 +43,11 @@ BUCKETS = 96
 MOST_GROUPS = 80
 MOST_SCHEDULES = 300
 """Schedules that are read; of more, the most urgent."""
-MOST_DROPPED = 10_000
-"""Schedules that are counted among those left out."""
+MOST_FOLDS = 12
+"""Density rows of the schedules that have no row of their own."""
 SINGLE = 48
 """Up to so many instants of one schedule have a mark each; more are counted by bucket."""
-STEPS = 30_000
+STEPS = 200_000
 """Instants computed and buckets counted for one answer; beyond that, planned instants are spread evenly."""
 MOST_COLLISIONS = 100
 LOOSE = ""
@@ -64,27 +66,30 @@ class TimelineView:
     groups: Sequence[TimelineLane]
     collisions: Sequence[tuple[datetime, int]]
     dropped: int
-    """Groups left out, beyond the limit."""
+    """Groups left out, beyond the limit; schedules are never left out, but folded."""
+    rest: Sequence[TimelineLane]
+    """Density rows, by tag or kind, of the schedules without a row of their own."""
     complete: bool
     """Whether every range of instants without a run is included; of very many, only the newest are."""
 
     @property
     def marks(self) -> int:
-        return sum(len(group.marks) for group in self.groups)
+        return sum(len(group.marks) for group in [*self.groups, *self.rest])
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredPast:
     """What is stored of the range."""
 
-    schedules: Sequence[Schedule]
+    ranked: Sequence[tuple[Schedule, Urgency]]
+    """The most urgent schedules."""
     bars: Sequence[HistoryBar]
     unmade: Sequence[tuple[str, LedgerEntry]]
     names: Mapping[str, str]
     """Names of schedules that were deleted, or not read."""
     complete: bool
-    others: int
-    """Schedules beyond the most urgent ones, which were not read."""
+    plans: PlannedGroups
+    """What all schedules have planned; where rows are schedules, of those that have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +107,24 @@ class Timelines:
         start: datetime | None = None,
         end: datetime | None = None,
         by: TimelineGrouping = TimelineGrouping.SCHEDULE,
+        rows: int = MOST_GROUPS,
     ) -> TimelineView:
         """`query` selects some schedules; without bounds, a day back and a day ahead."""
         now = self.clock.now()
         start, end = window(start, end, now)
         stretch = HistoryWindow(start, end, width_of(end - start, BUCKETS), by)
         async with ctx.read() as tx:
-            past = await _read(tx, ctx.tenant_id, query, stretch, now)
+            past = await _read(tx, ctx.tenant_id, query, stretch, now, rows)
         # Computing thousands of triggers takes a while, and must not block the event loop.
-        return await REQUESTS.run(_draw, past, stretch, now)
+        view = await REQUESTS.run(_draw, past, stretch, now, rows)
+        if by is TimelineGrouping.SCHEDULE and len(past.ranked) > len(view.groups):
+            shown = [group.key for group in view.groups if group.key]
+            async with ctx.read() as tx:
+                plans = await SqlPlans(tx).groups(ctx.tenant_id, query, labelled=True, without=shown)
+                bars = await SqlHistory(tx).rest(ctx.tenant_id, stretch, query, shown)
+            view = await REQUESTS.run(_with_rest, view, plans, bars)
+        fold([*view.groups, *view.rest], stretch.width)
+        return view
 
 
 def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:
@@ -125,76 +139,123 @@ def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple
 
 
 async def _read(
-    tx: Transaction, tenant_id: str, query: FilterQuery, stretch: HistoryWindow, now: datetime
+    tx: Transaction, tenant_id: str, query: FilterQuery, stretch: HistoryWindow, now: datetime, rows: int
 ) -> _StoredPast:
-    first = PageRequest(MOST_SCHEDULES)
-    placed = await SqlSearch(tx).sorted_schedules(tenant_id, query, ScheduleSort(SortKey.URGENCY), first, now)
-    schedules = [schedule for schedule, _ in placed]
-    others = 0
-    if len(schedules) == MOST_SCHEDULES:
-        others = await SqlHistory(tx).waiting_schedules(tenant_id, query, MOST_DROPPED) - len(schedules)
-    mine = {one.id for one in schedules}
+    ranked = await SqlSearch(tx).ranked_schedules(tenant_id, query, MOST_SCHEDULES, now)
+    mine = {one.id for one, _ in ranked}
     only = sorted(mine) if query else None
-    if stretch.by is TimelineGrouping.SCHEDULE and len(schedules) > MOST_GROUPS:
-        only = await _candidates(tx, tenant_id, schedules, stretch, only)
+    plans = PlannedGroups([], more=False)
+    if stretch.by is not TimelineGrouping.SCHEDULE:
+        plans = await SqlPlans(tx).groups(tenant_id, query, labelled=True)
+    elif len(ranked) > rows:
+        only = await _candidates(tx, tenant_id, [one for one, _ in ranked], stretch, now)
     bars = await SqlHistory(tx).bars(tenant_id, stretch, only)
     found = await SqlHistory(tx).unmade(tenant_id, stretch.start, stretch.end, only)
     unmade = found.entries
     keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is TimelineGrouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
     names = await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers))
-    return _StoredPast(schedules, bars, unmade, names, complete=not found.more, others=max(others, 0))
+    return _StoredPast(ranked, bars, unmade, names, complete=not found.more, plans=plans)
 
 
 async def _candidates(
-    tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: HistoryWindow, only: Sequence[str] | None
+    tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: HistoryWindow, now: datetime
 ) -> list[str]:
     """The groups among which `chosen` will choose: the past of others need not be read."""
-    mine, history = {one.id for one in schedules}, SqlHistory(tx)
-    due = [one for one in schedules if one.next_at is not None and one.next_at < stretch.end]
-    due.sort(key=lambda one: (one.next_at, one.id))
-    found = {one.id for one in [*schedules[:MOST_GROUPS], *due[:MOST_GROUPS]]}
-    found |= set(await history.failing(tenant_id, stretch, only, MOST_GROUPS))
-    missing = await history.missing(tenant_id, stretch.start, stretch.end)
-    found |= set([one for one in missing if only is None or one in mine][:MOST_GROUPS])
-    if len(due) < MOST_GROUPS:
-        rare = await history.rare(tenant_id, stretch, MOST_SCHEDULES, MOST_SCHEDULES)
-        found |= set([one for one in rare if only is None or one in mine][:MOST_GROUPS])
+    found = {one.id for one in schedules}
+    if stretch.end <= now:
+        history = SqlHistory(tx)
+        found |= set(await history.failing(tenant_id, stretch, None, MOST_GROUPS))
+        found |= set((await history.missing(tenant_id, stretch.start, stretch.end))[:MOST_GROUPS])
     return sorted(found)
 
 
-def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime) -> TimelineView:
-    rows = _GroupRows(stretch.by, {one.id: one for one in past.schedules}, past.names, {})
+def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime, most: int) -> TimelineView:
+    rows = _GroupRows(stretch.by, {one.id: one for one, _ in past.ranked}, past.names, {})
     for bar in past.bars:
         # A waiting run has no duration, a running one lasts until now.
         until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else now
         single = bar.run_id if bar.count == 1 else None
         for group in rows.of_bar(bar):
             group.marks.append(TimelinePoint(bar.at, until, bar.state.value, bar.count, single))
-    for schedule_id, entry in [*past.unmade, *_wished(past.schedules, stretch)]:
+    schedules = [schedule for schedule, _ in past.ranked]
+    for schedule_id, entry in [*past.unmade, *_wished(schedules, stretch)]:
         mark = _unmade(entry, rows.known.get(schedule_id), stretch)
         for group in rows.of_schedule(schedule_id):
             group.marks.append(mark)
+    rows.rank(past.ranked)
     # Many schedules share a trigger: it is computed once, and in a row of many schedules counted at once.
+    foresight = PlannedCounter(stretch.start, stretch.end)
     plans: dict[str, Counter[PlannedInstants]] = {}
     every: Counter[PlannedInstants] = Counter()
-    foresight = PlannedCounter(stretch.start, stretch.end)
-    for schedule in past.schedules:
-        if plan := foresight.of(schedule):
-            every[plan] += 1
-            for group in rows.of_schedule(schedule.id):
-                group.due = min(group.due or plan.start, plan.start)
-                plans.setdefault(group.key, Counter())[plan] += 1
+    for plan, number, groups in _planned(past, rows, foresight):
+        every[plan] += number
+        for group in groups:
+            group.due = min(group.due or plan.start, plan.start)
+            plans.setdefault(group.key, Counter())[plan] += number
     # Marks are computed only for the groups that are shown.
-    shown, dropped = chosen(rows.made.values(), MOST_GROUPS)
+    shown, dropped = chosen(rows.made.values(), most, past=stretch.end <= now)
     pencil = _PlannedMarks.on(stretch)
     for group in shown:
         group.marks += pencil.planned(plans.get(group.key, Counter()))
         rows.describe(group)
-    fold(shown, stretch.width)
     meetings = collisions(_starts(every), MOST_COLLISIONS)
-    dropped += past.others
-    return TimelineView(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, past.complete)
+    dropped = 0 if stretch.by is TimelineGrouping.SCHEDULE else dropped
+    return TimelineView(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, [], past.complete)
+
+
+def _planned(
+    past: _StoredPast, rows: _GroupRows, foresight: PlannedCounter
+) -> Iterator[tuple[PlannedInstants, int, list[TimelineLane]]]:
+    """Each plan, of how many schedules it is, and their rows."""
+    if rows.by is TimelineGrouping.SCHEDULE:
+        for schedule, _ in past.ranked:
+            if plan := foresight.of(schedule):
+                yield plan, 1, rows.of_schedule(schedule.id)
+        return
+    for one in past.plans.items:
+        if plan := foresight.of_state(one.state):
+            yield plan, one.number, rows.of_plan(one)
+
+
+def _with_rest(view: TimelineView, plans: PlannedGroups, bars: Sequence[HistoryBar]) -> TimelineView:
+    """Adds density rows of the schedules that have no row: by their first tag, else by their kind."""
+    stretch = HistoryWindow(view.start, view.end, view.width)
+    lanes: dict[str, TimelineLane] = {}
+    planned: dict[str, Counter[PlannedInstants]] = {}
+    every: Counter[PlannedInstants] = Counter()
+    foresight = PlannedCounter(stretch.start, stretch.end)
+    for one in plans.items:
+        if plan := foresight.of_state(one.state):
+            lane = _fold_of(lanes, one.tags, one.kind)
+            lane.schedules += one.number
+            planned.setdefault(lane.key, Counter())[plan] += one.number
+            every[plan] += one.number
+    for bar in bars:
+        kind, *tags = (part for part in (bar.key or "").split("\n") if part)
+        until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else view.now
+        lane = _fold_of(lanes, tags, kind)
+        lane.marks.append(TimelinePoint(bar.at, until, bar.state.value, bar.count))
+    pencil = _PlannedMarks.on(stretch)
+    for key, counts in planned.items():
+        lanes[key].marks += pencil.counted(counts)
+    meetings = Counter(dict(view.collisions)) if not every else _starts(every)
+    for group in view.groups if every else ():
+        meetings.update(dict.fromkeys(_minutes(group), 1))
+    return replace(view, rest=folds(lanes.values(), MOST_FOLDS), collisions=collisions(meetings, MOST_COLLISIONS))
+
+
+def _minutes(group: TimelineLane) -> set[datetime]:
+    return {
+        mark.at.replace(second=0, microsecond=0)
+        for mark in group.marks
+        if mark.state == PLANNED and mark.count == 1 and mark.until is None
+    }
+
+
+def _fold_of(lanes: dict[str, TimelineLane], tags: Sequence[str], kind: str) -> TimelineLane:
+    key, name = (f"tag:{tags[0]}", f"#{tags[0]}") if tags else (f"kind:{kind}", kind)
+    return lanes.setdefault(key, TimelineLane(key, name, kind, q=key, schedules=0))
 
 
 def _wished(schedules: Sequence[Schedule], stretch: HistoryWindow) -> Iterator[tuple[str, LedgerEntry]]:
@@ -233,6 +294,10 @@ class _PlannedMarks:
             return [
                 TimelinePoint(at, None, PLANNED, number) for plan, number in plans.items() for at in plan.instants()
             ]
+        return self.counted(plans)
+
+    def counted(self, plans: Mapping[PlannedInstants, int]) -> list[TimelinePoint]:
+        """Counts per bucket."""
         counts, first = Counter[int](), min((plan.start for plan in plans), default=self.edges[0])
         for plan, number in plans.items():
             for cell, count in plan.spread(self.edges, self.budget)[0].items():
@@ -279,6 +344,17 @@ class _GroupRows:
                 return [] if schedule is None else [self._group(schedule.spec.queue)]
             case TimelineGrouping.TAG:
                 return [] if schedule is None else [self._group(tag) for tag in schedule.tags]
+
+    def rank(self, ranked: Sequence[tuple[Schedule, Urgency]]) -> None:
+        """A row has the place of its most urgent schedule."""
+        for place, (schedule, urgency) in enumerate(ranked):
+            for group in self.of_schedule(schedule.id):
+                if place < group.place:
+                    group.place, group.urgency = place, urgency
+
+    def of_plan(self, plan: PlannedGroup) -> list[TimelineLane]:
+        keys = [plan.queue] if self.by is TimelineGrouping.QUEUE else plan.tags
+        return [self._group(key) for key in keys]
 
     def _group(self, key: str) -> TimelineLane:
         return self.made.setdefault(key, TimelineLane(key, key))

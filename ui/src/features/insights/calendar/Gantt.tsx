@@ -1,11 +1,9 @@
 import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { type PointerEvent, useRef, useState } from "react";
 
-import type { TimelineRow, TimelineMark, Timeline } from "@/api/schema";
+import type { Timeline, TimelineMark } from "@/api/schema";
 import { runsBetween } from "@/features/runs/links";
 import { cx } from "@/parts/cx";
-import { Link } from "@/parts/Link";
-import { kindOf } from "@/parts/state/kinds";
 import { lookOf } from "@/parts/state/states";
 import { useNarrow, useWidth } from "@/parts/useSize";
 import { useNavigateTo } from "@/parts/useUrl";
@@ -14,6 +12,8 @@ import { ticks } from "@/time/axis";
 import { absolute, duration, millis, number } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
+import { RowLabel } from "../RowLabel";
+import type { ShownRow } from "../timelineRows";
 import { medianDuration } from "./aggregate";
 import { MarkShape, ROW } from "./MarkShape";
 import { StartPeaks } from "./StartPeaks";
@@ -25,31 +25,38 @@ type Scale = ScaleLinear<number, number>;
 /** A Gantt chart of schedules, tags or queues: runs as bars, planned instants hollow, frequent ones as density. */
 export function Gantt({
   timeline,
+  rows,
   by,
   onZoom,
+  onToggle,
 }: {
   timeline: Timeline;
+  rows: readonly ShownRow[];
   by: string;
   onZoom: (from: number, to: number) => void;
+  onToggle: (key: string) => void;
 }) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const zone = useZone();
   const now = useNow(15_000);
   const go = useNavigateTo();
   const labels = useNarrow() ? 104 : 210;
-  const [over, setOver] = useState<{ group: TimelineRow; mark: TimelineMark; x: number; y: number } | null>(null);
+  const [over, setOver] = useState<{ group: ShownRow; mark: TimelineMark; x: number; y: number } | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const begun = useRef<number | null>(null);
   const [from, to] = [millis(timeline.from), millis(timeline.to)];
   const plotWidth = Math.max(width - labels, 1);
   const x = scaleLinear([from, to], [0, plotWidth]);
   const head = PEAKS + AXIS;
-  const height = timeline.groups.length * ROW;
+  const height = rows.length * ROW;
   const grid = ticks(from, to, zone, Math.max(Math.floor(plotWidth / 90), 2));
   const place = (event: PointerEvent<Element>): number =>
     Math.min(Math.max(event.clientX - event.currentTarget.getBoundingClientRect().left, 0), plotWidth);
-  const open = (group: TimelineRow, mark: TimelineMark): void => {
-    if (mark.run_id) go(`/runs/${mark.run_id}`);
+  const open = (group: ShownRow, mark: TimelineMark): void => {
+    if (group.fold?.q) onToggle(group.fold.key);
+    else if (group.to) go(group.to);
+    else if (group.fold) go("/schedules");
+    else if (mark.run_id) go(`/runs/${mark.run_id}`);
     else if (mark.state === "planned" || mark.state === "missed" || mark.state === "skipped")
       go(
         group.schedule_id
@@ -90,7 +97,7 @@ export function Gantt({
               <span style={{ height: PEAKS }} className="pt-2">
                 <span className="hidden md:inline">Concurrent starts</span>
               </span>
-              {number(timeline.groups.length)} rows
+              most urgent first
             </div>
             <svg
               width={plotWidth}
@@ -126,8 +133,8 @@ export function Gantt({
           </div>
           <div className="flex">
             <ul className="shrink-0" style={{ width: labels }}>
-              {timeline.groups.map((group) => (
-                <Label key={group.key} group={group} by={by} />
+              {rows.map((group) => (
+                <RowLabel key={group.key} row={group} by={by} height={ROW} onToggle={onToggle} />
               ))}
             </ul>
             <svg
@@ -138,8 +145,8 @@ export function Gantt({
               role="img"
               aria-label={`${number(timeline.marks)} marks; also available as a table`}
             >
-              <Grid grid={grid} x={x} rows={timeline.groups.length} plotWidth={plotWidth} />
-              {timeline.groups.map((group, row) => {
+              <Grid grid={grid} x={x} rows={rows.length} plotWidth={plotWidth} />
+              {rows.map((group, row) => {
                 const most = Math.max(...group.marks.map((mark) => mark.count), 1);
                 const takes = medianDuration(group);
                 return (
@@ -198,31 +205,6 @@ export function Gantt({
   );
 }
 
-function Label({ group, by }: { group: TimelineRow; by: string }) {
-  const Icon = by === "schedule" && group.kind ? kindOf(group.kind).icon : null;
-  const to = group.schedule_id
-    ? `/schedules/${group.schedule_id}`
-    : group.key
-      ? `/schedules?q=${encodeURIComponent(`${by}:${group.key}`)}`
-      : "/runs";
-  return (
-    <li className="flex items-center gap-1.5 border-b border-line/60 px-2" style={{ height: ROW }}>
-      {Icon ? <Icon size={13} strokeWidth={1.75} className="hidden shrink-0 text-muted md:block" aria-hidden /> : null}
-      <Link to={to} className="truncate hover:underline" title={group.summary ?? group.name}>
-        {group.name || "Runs without a schedule"}
-      </Link>
-      {group.folded ? (
-        <span
-          className="ml-auto hidden shrink-0 text-xs text-muted md:inline"
-          title="Too many to draw individually: shown as density"
-        >
-          {number(group.runs + group.planned)}
-        </span>
-      ) : null}
-    </li>
-  );
-}
-
 function Grid({
   grid,
   x,
@@ -269,7 +251,7 @@ function Tooltip({
   zone,
   now,
 }: {
-  over: { group: TimelineRow; mark: TimelineMark };
+  over: { group: ShownRow; mark: TimelineMark };
   left: number;
   top: number;
   zone: string;

@@ -15,8 +15,12 @@ import { useZone } from "@/prefs";
 import { absolute, clock, mark, millis, number } from "@/time/moment";
 
 import { nearestFreeMinute, startsPerMinute } from "./aggregate";
+import { useTimelineRows } from "../timelineRows";
 import { Gantt } from "./Gantt";
 import type { Range } from "./range";
+
+/** Rows that fit one screen; the rest is folded. */
+const ROWS = 18;
 
 /** A day or a week as a Gantt chart, with the starts per minute above it. */
 export function GanttView({
@@ -33,13 +37,20 @@ export function GanttView({
   onNext: () => void;
 }) {
   const zone = useZone();
-  const query = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString(), group_by: by, q };
+  const query = {
+    from: new Date(range.from).toISOString(),
+    to: new Date(range.to).toISOString(),
+    group_by: by,
+    q,
+    rows: ROWS,
+  };
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: queryKeys.timeline(query),
     queryFn: ({ signal }) => ask("/api/timeline", { query, signal }),
     placeholderData: keepPreviousData,
     retry: (count, problem) => count < 2 && problem instanceof ProblemError && problem.retryable,
   });
+  const [rows, toggle] = useTimelineRows(data, query);
   const workers = useQuery({
     queryKey: queryKeys.workers,
     queryFn: ({ signal }) => ask("/api/workers", { signal }),
@@ -74,7 +85,7 @@ export function GanttView({
       aside={<span className="hidden sm:inline">drag above the rows to zoom in</span>}
       head={["Row", "At", "State", "Count"]}
       rows={() =>
-        data.groups.flatMap((group) =>
+        rows.flatMap((group) =>
           group.marks.map((mark) => [
             group.name || "without a schedule",
             absolute(mark.at, zone, Date.now(), "second"),
@@ -85,8 +96,8 @@ export function GanttView({
       }
     >
       <div className={isPlaceholderData ? "opacity-50" : undefined}>
-        {data.groups.length ? (
-          <Gantt timeline={data} by={by} onZoom={onZoom} />
+        {rows.length ? (
+          <Gantt timeline={data} rows={rows} by={by} onZoom={onZoom} onToggle={toggle} />
         ) : (
           <Empty title="No runs in this range" actions={<Button onClick={onNext}>Jump to the next run</Button>}>
             {q ? "The filter may be hiding results." : "Nothing ran and nothing is scheduled."}
@@ -106,9 +117,7 @@ export function GanttView({
               {number(folded.length)} frequent {folded.length === 1 ? "row" : "rows"} are shown as density.
             </p>
           ) : null}
-          {data.dropped_groups ? (
-            <p>{number(data.dropped_groups)} more rows – filter or group by tag to see them.</p>
-          ) : null}
+          {data.dropped_groups ? <p>{number(data.dropped_groups)} more rows – filter to see them.</p> : null}
           {data.complete ? null : (
             <p>Only the newest missed and skipped times are shown. Choose a shorter range to see all.</p>
           )}

@@ -5,7 +5,6 @@ import { useState } from "react";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { Timeline, TimelineGrouping, TimelineMark, TimelineRow } from "@/api/schema";
-import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Link } from "@/parts/Link";
@@ -19,9 +18,12 @@ import { ticks } from "@/time/axis";
 import { absolute, clock, duration, mark as zoneMark, millis, number, short } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
+import { RowLabel } from "../RowLabel";
+import { type ShownRow, useTimelineRows } from "../timelineRows";
+
 const ROW = 26;
 const TOP = 22;
-const FEW = 10;
+const ROWS = 10;
 
 type Scale = ScaleLinear<number, number>;
 type Hover = { x: number; y: number; lines: string[] } | null;
@@ -31,15 +33,14 @@ export function TimelineCard() {
   const zone = useZone();
   const now = useNow();
   const [grouping, setGrouping] = useUrl("group", "schedule");
-  const [all, setAll] = useState(false);
-  const query = { group_by: grouping as TimelineGrouping };
+  const query = { group_by: grouping as TimelineGrouping, rows: ROWS };
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.timeline(query),
     queryFn: ({ signal }) => ask("/api/timeline", { query, signal }),
     placeholderData: (before) => before,
     refetchInterval: 60_000,
   });
-  const groups = data ? (all ? data.groups : data.groups.slice(0, FEW)) : [];
+  const [groups, toggle] = useTimelineRows(data, query);
   const peak = data?.collisions
     .filter((collision) => millis(collision.at) >= now)
     .reduce((most, item) => (item.count > most.count ? item : most), { at: "", count: 0 });
@@ -58,34 +59,35 @@ export function TimelineCard() {
           ]}
         />
       }
-      head={["Name", "Runs, last 24 h", "Planned, next 24 h"]}
-      rows={() => (data?.groups ?? []).map((group) => [group.name, number(group.runs), number(group.planned)])}
+      head={["Name", "State", "Runs, last 24 h", "Planned, next 24 h"]}
+      rows={() => groups.map((group) => [group.name, group.urgency ?? "", number(group.runs), number(group.planned)])}
     >
       {error && !data ? (
         <ErrorCard error={error} what="Could not load the timeline" onRetry={() => void refetch()} />
       ) : !data ? (
         <Skeleton className="h-56 w-full" />
-      ) : data.groups.length === 0 ? (
+      ) : groups.length === 0 ? (
         <p className="py-6 text-center text-muted">
           Nothing ran in the last 24 hours and nothing is scheduled for the next 24.
         </p>
       ) : (
         <>
-          <Strip data={data} groups={groups} zone={zone} now={now} />
+          <Strip data={data} groups={groups} by={grouping} zone={zone} now={now} onToggle={toggle} />
           <div className="mt-1 flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
-            <span>▮ ran ┆ planned ▨ many, grouped</span>
+            <span>▮ ran</span>
+            <span>▯ planned</span>
+            <span>▨ many, by density</span>
             {peak && peak.count > 1 ? (
               <span>
                 {short(peak.at, zone, now)} – {number(peak.count)} start together
               </span>
             ) : null}
-            {data.dropped_groups ? <span>{number(data.dropped_groups)} more – filter in the calendar</span> : null}
-            {data.complete ? null : <span>only the newest missed and skipped times</span>}
-            {data.groups.length > FEW ? (
-              <Button size="small" kind="quiet" className="ml-auto" onClick={() => setAll(!all)}>
-                {all ? "Show fewer" : `Show all ${number(data.groups.length)}`}
-              </Button>
+            {data.dropped_groups ? (
+              <Link to={`/calendar?view=day&by=${grouping}`} className="underline">
+                {number(data.dropped_groups)} more in the calendar
+              </Link>
             ) : null}
+            {data.complete ? null : <span>only the newest missed and skipped times</span>}
           </div>
         </>
       )}
@@ -93,7 +95,21 @@ export function TimelineCard() {
   );
 }
 
-function Strip({ data, groups, zone, now }: { data: Timeline; groups: TimelineRow[]; zone: string; now: number }) {
+function Strip({
+  data,
+  groups,
+  by,
+  zone,
+  now,
+  onToggle,
+}: {
+  data: Timeline;
+  groups: ShownRow[];
+  by: string;
+  zone: string;
+  now: number;
+  onToggle: (key: string) => void;
+}) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const narrow = useNarrow();
   const [hover, setHover] = useState<Hover>(null);
@@ -185,24 +201,11 @@ function Strip({ data, groups, zone, now }: { data: Timeline; groups: TimelineRo
           </svg>
           <ul className="absolute left-0 top-0" style={{ width: left - 8, paddingTop: TOP }}>
             {groups.map((group) => (
-              <li
-                key={group.key}
-                className="flex items-center truncate"
-                style={{ height: ROW }}
-                title={group.summary ? `${group.name}: ${group.summary}` : group.name}
-              >
-                {group.schedule_id ? (
-                  <Link to={`/schedules/${group.schedule_id}`} className="truncate hover:underline">
-                    {group.name}
-                  </Link>
-                ) : (
-                  <span className="truncate">{group.name || "manual"}</span>
-                )}
-              </li>
+              <RowLabel key={group.key} row={group} by={by} height={ROW} onToggle={onToggle} />
             ))}
             {data.collisions.length ? (
-              <li className="flex items-center text-muted" style={{ height: ROW }}>
-                collisions
+              <li className="flex items-center pl-1 text-muted" style={{ height: ROW }}>
+                starts together
               </li>
             ) : null}
           </ul>
@@ -234,7 +237,7 @@ function Marks({
   zone,
   onHover,
 }: {
-  group: TimelineRow;
+  group: ShownRow;
   y: number;
   x: Scale;
   now: number;
@@ -350,11 +353,11 @@ function Mark({
   );
 }
 
-function addressOf(group: TimelineRow, item: TimelineMark): string | null {
+function addressOf(group: ShownRow, item: TimelineMark): string | null {
   if (item.run_id) return `/runs/${item.run_id}`;
   if (item.state === "planned" || item.state === "missed" || item.state === "skipped")
     return group.schedule_id ? `/schedules/${group.schedule_id}` : null;
-  const scope = group.schedule_id ? `schedule:${group.schedule_id} ` : "";
+  const scope = group.schedule_id ? `schedule:${group.schedule_id} ` : group.fold?.q ? `${group.fold.q} ` : "";
   return `/runs?q=${encodeURIComponent(`${scope}state:${item.state} since:${item.at}${item.until ? ` until:${item.until}` : ""}`)}`;
 }
 

@@ -10,7 +10,7 @@ from sqlalchemy import case, func, null, select
 
 from foliot.core.errors import Invalid
 from foliot.core.time.trigger import TriggerType
-from foliot.db.transaction import Statements
+from foliot.db.database import Statements
 from foliot.engine.model.planned_counts import FiringState
 from foliot.engine.model.schedule import ScheduleStatus, load_spec
 from foliot.engine.sql.tables import schedules

@@ -41,9 +41,9 @@ from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.node import NodeRole
 from foliot.engine.model.views import RunRequest
-from foliot.engine.pace import EnginePace
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.across_processes import SharedFeed

@@ -32,8 +32,8 @@ from raw import BATCH, NARROW, RAW, RawLoop
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from foliot.db.database import Database
-from foliot.engine.counters import EngineCounters
 from foliot.engine.model.schedule import Overlap
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.tables import runs, schedules
 from foliot.engine.ticker import Ticker

@@ -15,8 +15,8 @@ from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.run import Outcome, Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import Action, ActionContext
 from foliot.wakeups.feed import MemoryFeed
 

@@ -31,9 +31,9 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.node import NodeRole
 from foliot.engine.model.run import AttemptError
-from foliot.engine.pace import EnginePace
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.actor.fetcher import FetcherSettings

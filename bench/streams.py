@@ -30,8 +30,7 @@ from foliot.core.access import LOCAL
 from foliot.core.ids import RUN, new_id
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import Origin
+from foliot.engine.model.run import EventLine, EventType, Origin
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns

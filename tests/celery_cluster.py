@@ -14,12 +14,12 @@ from sqlalchemy import URL
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.db.migrate import migrate
-from foliot.engine.broker.ports import Broker
+from foliot.engine.broker.publisher import Broker
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.node import NodeRole
 from foliot.engine.model.run import AttemptError, Failed, Outcome, RunState, Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions

@@ -19,8 +19,7 @@ from foliot.auth.verification_keys import SingleKey, VerificationKey
 from foliot.core.access import Caller, Role, Thing, Verb, may, scope
 from foliot.core.ids import new_id
 from foliot.db.database import Database
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventLine, EventType, RunState
 from foliot.engine.model.views import ClaimedRun, PageRequest
 from foliot.engine.sql.endings import EndingHooks
 from foliot.engine.sql.retention import SqlRetention

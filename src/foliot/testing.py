@@ -17,13 +17,13 @@ from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.db.migrate import create, migrate
 from foliot.db.sealer import Sealer
-from foliot.engine.counters import EngineCounters
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.executor import Executor
 from foliot.engine.log_writer import LogWriter
 from foliot.engine.loop import Loop
-from foliot.engine.parked.runs import ParkedRunWatcher
+from foliot.engine.node_reporter import EngineCounters
+from foliot.engine.parked_runs import ParkedRunWatcher
 from foliot.engine.ports import Action, is_watched
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.run import EventLine, EventType
 from foliot.engine.sql.log_chunks import CHUNK_LINES, pack
 from tests.acceptance.house import SECONDS, House
 from tests.browser.asking import ended, run_task, soon, told

@@ -19,9 +19,9 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.node import NodeRole
 from foliot.engine.model.run import Outcome
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.testing import GivenActions
 from foliot.wakeups.feed import MemoryFeed

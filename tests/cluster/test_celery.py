@@ -16,7 +16,7 @@ import pytest
 from foliot.cluster.celery.publisher import CeleryBroker
 from foliot.cluster.frames import BrokerMessage
 from foliot.core.errors import Unavailable
-from foliot.engine.broker.ports import Broker
+from foliot.engine.broker.publisher import Broker
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.retention import SqlRetention
 from tests.brokers import a_broker

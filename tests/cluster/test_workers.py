@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns

@@ -20,7 +20,7 @@ from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.core.mask import HIDDEN
 from foliot.core.redact import Redactor
-from foliot.engine.model.event import EventType
+from foliot.engine.model.run import EventType
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.tasks.usecases import Tasks
 from foliot.testing import GivenActions, StoppedClock, drain, open_store

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
-from foliot.engine.counters import EngineCounters
+from foliot.engine.node_reporter import EngineCounters
 
 
 def test_a_value_counts_in_the_first_bucket_that_holds_it() -> None:

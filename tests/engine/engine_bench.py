@@ -13,9 +13,8 @@ from foliot.app.upkeep import UPKEEP
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.loop import Actor
+from foliot.engine.loop import Actor, EnginePace
 from foliot.engine.model.run import Outcome
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.features.audit_log.actor import audit_chaining
 from foliot.testing import GivenActions, StoppedClock

@@ -16,10 +16,10 @@ from typing import Any, cast
 
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database, Transaction
-from foliot.engine.counters import EngineCounters
 from foliot.engine.janitor import Janitor
 from foliot.engine.model.run import Outcome, RunState, Succeeded
 from foliot.engine.model.views import AttemptEnding, ClaimedRun
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ports import Action, ActionContext
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims

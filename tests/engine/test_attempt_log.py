@@ -17,8 +17,7 @@ from foliot.core.errors import Unavailable
 from foliot.engine.attempts import attempt_log as notebooks
 from foliot.engine.attempts.attempt import RunningAttempt, StopReason
 from foliot.engine.log_writer import SLICE, LogWriter
-from foliot.engine.model.event import LINE_LIMIT, EventLine, EventType
-from foliot.engine.model.run import Fence
+from foliot.engine.model.run import LINE_LIMIT, EventLine, EventType, Fence
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.log_chunks import pack
 from foliot.wakeups.feed import MemoryFeed

@@ -19,9 +19,8 @@ from foliot.db.migrate import migrate
 from foliot.engine.clock_sync import LEAST
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.loop import Actor
+from foliot.engine.loop import Actor, EnginePace
 from foliot.engine.model.run import Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.sql import retention
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns

@@ -13,7 +13,7 @@ import pytest
 
 from foliot.db.database import Database, Transaction
 from foliot.engine.log_writer import LogWriter
-from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
+from foliot.engine.model.outcome import BackoffStrategy, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Origin, Outcome, RunState, Succeeded
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.runs import SqlRuns

@@ -16,8 +16,8 @@ from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.run import Outcome, Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.retention import SqlRetention
 from foliot.testing import GivenActions, open_store

@@ -15,15 +15,14 @@ from foliot.core.access import LOCAL
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.counters import EngineCounters
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.janitor import Janitor
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.retry import NoRetry, RetryAt, RetryPolicy
-from foliot.engine.model.run import AttemptError, HandedBack, Lost, RunState, Succeeded
+from foliot.engine.model.outcome import NoRetry, RetryAt, RetryPolicy
+from foliot.engine.model.run import AttemptError, EventLine, EventType, HandedBack, Lost, RunState, Succeeded
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.settle import settle
 from foliot.engine.model.views import ClaimedRun, EndingsResult, PageRequest, RunView
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring

@@ -15,9 +15,9 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.breaker import BreakerState
 from foliot.engine.model.run import Outcome, RunState, Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.engine.slots import Slots
 from foliot.features.webhooks.action import WebhookAction

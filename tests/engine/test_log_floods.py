@@ -18,7 +18,7 @@ from foliot.app.http import create_app
 from foliot.cluster.process_pool import ProcessPool
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
-from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.run import EventLine, EventType
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.runs.model.log import LogFilter
 from foliot.features.runs.usecases.logs import LogPlace, Logs

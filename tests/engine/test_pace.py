@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.engine.pace import FINEST, Spacing, backoff, rest_until
+from foliot.engine.loop import FINEST, Spacing, backoff, rest_until
 from tests.givens import NOON, SECOND
 
 

@@ -19,8 +19,8 @@ from foliot.db.database import Database
 from foliot.db.migrate import migrate
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.run import Outcome, Parked, RunState, Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import Action, ActionContext, ParkedRun
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns

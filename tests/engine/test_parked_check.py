@@ -16,12 +16,10 @@ import pytest
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database, Transaction
 from foliot.db.migrate import migrate
-from foliot.engine.counters import EngineCounters
 from foliot.engine.loop import Loop
-from foliot.engine.model.event import EventType
-from foliot.engine.model.parked import ParkedUpdate
-from foliot.engine.model.run import AttemptError, Failed, Outcome, Parked, RunState, Succeeded
-from foliot.engine.parked.runs import BATCH, ParkedRunWatcher
+from foliot.engine.model.run import AttemptError, EventType, Failed, Outcome, Parked, ParkedUpdate, RunState, Succeeded
+from foliot.engine.node_reporter import EngineCounters
+from foliot.engine.parked_runs import BATCH, ParkedRunWatcher
 from foliot.engine.ports import ParkedRun
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.endings import cancel_runs

@@ -51,7 +51,7 @@ _SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _ENVELOPE = "src/foliot/commands/envelope.py"
-_TURNS = "src/foliot/engine/sql/tenant_turns.py"
+_TURNS = "src/foliot/engine/sql/tenant_limits.py"
 _CRAWLS = "src/foliot/features/crawls/sql.py"
 
 _CRAWL = "src/foliot/features/crawls/action/"
@@ -226,7 +226,7 @@ MUTANTS = (
     ),
     Mutant(
         "retry counts one too many",
-        (Edit("src/foliot/engine/model/retry.py", "attempt >= max_attempts", "attempt > max_attempts"),),
+        (Edit("src/foliot/engine/model/outcome.py", "attempt >= max_attempts", "attempt > max_attempts"),),
         GUARANTEES + "test_three_attempts_are_three_attempts",
     ),
     Mutant(
@@ -301,7 +301,7 @@ MUTANTS = (
         "batches: an executor can claim one",
         (
             Edit(
-                "src/foliot/engine/sql/batch_rows.py",
+                "src/foliot/engine/sql/run_items.py",
                 "    if BATCH_KINDS.isdisjoint(kinds):\n",
                 "    if kinds:\n",
             ),

@@ -43,7 +43,7 @@ def test_the_four_faults_that_matter_most_are_noticed() -> None:
 
 @pytest.mark.timeout(120)
 def test_a_mutant_that_nobody_notices_is_called_a_survivor(tmp_path: Path) -> None:
-    harmless = Edit("src/foliot/engine/model/retry.py", "MAX_RETRIES = 100\n", "MAX_RETRIES = 101\n")
+    harmless = Edit("src/foliot/engine/model/outcome.py", "MAX_RETRIES = 100\n", "MAX_RETRIES = 101\n")
     mutant = Mutant("harmless", (harmless,), GUARANTEES + "test_three_attempts_are_three_attempts", fast=False)
 
     verdict = Copy.of(ROOT, tmp_path).judge(mutant)

@@ -16,8 +16,7 @@ from typer.main import get_command
 
 from foliot.cli.root import app
 from foliot.core.time.trigger import Trigger, cron
-from foliot.engine.model.outcome import AttemptFacts, judge
-from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
+from foliot.engine.model.outcome import AttemptFacts, BackoffStrategy, RetryPolicy, judge
 from foliot.engine.model.run import AttemptError, Failed
 from foliot.engine.model.schedule import Catchup, Overlap, ScheduleSpec
 from foliot.engine.model.settle import DueSchedule, settle

@@ -30,9 +30,8 @@ from foliot.db.sealer import Sealer
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
-from foliot.engine.loop import Actor, Loop
+from foliot.engine.loop import Actor, EnginePace, Loop
 from foliot.engine.model.node import NodeRequest, NodeRole
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
 from foliot.engine.sql.endings import EndingHooks

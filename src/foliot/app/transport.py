@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from foliot.config.settings import Settings
 from foliot.core.queue_name import KNOWN_QUEUES
-from foliot.engine.broker.ports import Broker, Intake
+from foliot.engine.broker.publisher import Broker, Intake
 from foliot.wakeups.feed import LivingFeed, MemoryFeed
 
 

@@ -18,9 +18,9 @@ from foliot.db.database import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
-from foliot.engine.sql import stored_bytes as stored
+from foliot.engine.sql import tenant_limits as stored
 from foliot.engine.sql.tables import runs, schedules, tenants
-from foliot.engine.sql.tenant_turns import SCHEDULES, wait_turn
+from foliot.engine.sql.tenant_limits import SCHEDULES, wait_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

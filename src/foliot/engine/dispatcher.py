@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.pace import Spacing
+from foliot.engine.loop import Spacing
 from foliot.engine.ports import WorkerPool
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims

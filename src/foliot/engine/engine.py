@@ -13,24 +13,21 @@ import structlog
 from foliot.core.errors import StoreRefusal, Unavailable
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.broker.ports import Broker, Intake
-from foliot.engine.broker.publisher import Publisher
+from foliot.engine.broker.publisher import Broker, Intake, Publisher
 from foliot.engine.broker.receiver import QueueFollower, Receiver
 from foliot.engine.clock_sync import SettableClock, Timekeeper
-from foliot.engine.counters import EngineCounters
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
 from foliot.engine.extension import EngineContext, EngineExtension, Extend, Upkeep
 from foliot.engine.janitor import Janitor
 from foliot.engine.lease_renewer import LeaseRenewer
 from foliot.engine.log_writer import LogWriter
-from foliot.engine.loop import Actor, Loop
+from foliot.engine.loop import Actor, EnginePace, Loop
 from foliot.engine.model.breaker import BREAKERS, OpenBreakerReport
 from foliot.engine.model.node import NodeRequest, NodeRole
 from foliot.engine.model.stall import PATIENCE
-from foliot.engine.node_reporter import NodeReporter
-from foliot.engine.pace import EnginePace
-from foliot.engine.parked.runs import ParkedRunWatcher
+from foliot.engine.node_reporter import EngineCounters, NodeReporter
+from foliot.engine.parked_runs import ParkedRunWatcher
 from foliot.engine.ports import Actions, WorkerPool, is_watched
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder

@@ -19,13 +19,12 @@ from foliot.engine.attempts.attempt import RunningAttempt, StopReason
 from foliot.engine.attempts.attempt_log import AttemptLog, HandleWriter
 from foliot.engine.attempts.conclusion import announce, conclude, task_view
 from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, told_to_stop, unanswered
-from foliot.engine.broker.ports import Monitor
+from foliot.engine.broker.publisher import Monitor
 from foliot.engine.claimed_ahead import LATE, MOST, ClaimedAhead
-from foliot.engine.counters import EngineCounters
 from foliot.engine.model.outcome import given_up
-from foliot.engine.model.parked import ParkedUpdate
-from foliot.engine.model.run import AttemptError, Ended, Failed, Outcome, Parked
+from foliot.engine.model.run import AttemptError, Ended, Failed, Outcome, Parked, ParkedUpdate
 from foliot.engine.model.views import ClaimedRun, PostponedRun
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ports import Action, Actions, AttemptTarget, StaleAttempt, is_watched, target_of
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots

@@ -9,12 +9,11 @@ from typing import Any
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
-from foliot.engine.broker.ports import Monitor
-from foliot.engine.counters import EngineCounters
-from foliot.engine.loop import Actor
+from foliot.engine.broker.publisher import Monitor
+from foliot.engine.loop import Actor, EnginePace
 from foliot.engine.model.breaker import OpenBreakerReport
 from foliot.engine.model.node import NodeRole
-from foliot.engine.pace import EnginePace
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.slots import Slots
 from foliot.wakeups.feed import Feed
 

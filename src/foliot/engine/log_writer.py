@@ -12,8 +12,8 @@ from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.attempts.attempt import RunningAttempt
 from foliot.engine.executor import Executor
-from foliot.engine.model.event import EventLine
-from foliot.engine.pace import Spacing
+from foliot.engine.loop import Spacing
+from foliot.engine.model.run import EventLine
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.feed import LINES_TOPIC, Feed, run_topic
 

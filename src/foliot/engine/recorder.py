@@ -14,11 +14,9 @@ import orjson
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
 from foliot.engine.group_writer import HEAVY, GroupWriter
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.parked import ParkedUpdate
-from foliot.engine.model.run import AttemptError, RunState
+from foliot.engine.loop import Spacing
+from foliot.engine.model.run import AttemptError, EventLine, EventType, ParkedUpdate, RunState
 from foliot.engine.model.views import AttemptEnding, EndingsResult
-from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.parked import SqlParked

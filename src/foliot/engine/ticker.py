@@ -13,10 +13,10 @@ import structlog
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.counters import EngineCounters
+from foliot.engine.loop import rest_until
 from foliot.engine.model.settle import DueSchedule, OpenRun, SchedulePlan, judges_overlap, settle
 from foliot.engine.model.views import PlansRecorded
-from foliot.engine.pace import rest_until
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed

@@ -8,8 +8,7 @@ from typing import get_args
 
 import pytest
 
-from foliot.engine.model.outcome import AttemptFacts, Verdict, judge
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import AttemptFacts, RetryPolicy, Verdict, judge
 from foliot.engine.model.run import (
     TRANSITIONS,
     AttemptError,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
-from foliot.engine.model.retry import MAX_DELAY, RETRY_AFTER_CAP, BackoffStrategy, NoRetry, RetryAt, RetryPolicy
+from foliot.engine.model.outcome import MAX_DELAY, RETRY_AFTER_CAP, BackoffStrategy, NoRetry, RetryAt, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Lost
 from tests.givens import NOON
 

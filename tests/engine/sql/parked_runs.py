@@ -8,9 +8,7 @@ from typing import Any
 
 from foliot.db.database import Database
 from foliot.engine.janitor import Janitor
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.parked import DueParkedRuns, ParkedUpdate
-from foliot.engine.model.run import Fence
+from foliot.engine.model.run import DueParkedRuns, EventLine, EventType, Fence, ParkedUpdate
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.endings import cancel_runs

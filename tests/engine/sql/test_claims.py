@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Fence, Lost, RunState, Succeeded
 from foliot.engine.model.schedule import Overlap
 from foliot.engine.model.views import ClaimedRun, PostponedRun

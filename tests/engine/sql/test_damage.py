@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from foliot.db.database import Database
-from foliot.engine.model.retry import RetryAt, RetryPolicy
+from foliot.engine.model.outcome import RetryAt, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Origin, RunState
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
@@ -115,8 +115,8 @@ def test_a_target_that_asks_for_no_patience_gets_the_policys() -> None:
 
 async def test_an_attempt_stopped_before_its_first_step_gives_its_slot_back() -> None:
     from foliot.engine.attempts.attempt import StopReason
-    from foliot.engine.counters import EngineCounters
     from foliot.engine.executor import Executor
+    from foliot.engine.node_reporter import EngineCounters
     from foliot.engine.ready_times import ReadyTimes
     from foliot.engine.recorder import Recorder
     from foliot.testing import GivenActions, StoppedClock, open_store
@@ -149,8 +149,8 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
 
     from foliot.core.errors import Unavailable
     from foliot.db.database import Transaction
-    from foliot.engine.counters import EngineCounters
     from foliot.engine.executor import Executor
+    from foliot.engine.node_reporter import EngineCounters
     from foliot.engine.ready_times import ReadyTimes
     from foliot.engine.recorder import Recorder
     from foliot.testing import GivenActions, StoppedClock, open_store

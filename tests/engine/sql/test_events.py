@@ -9,8 +9,17 @@ from dataclasses import replace
 import pytest
 
 from foliot.db.database import Database
-from foliot.engine.model.event import Event, EventLine, EventType
-from foliot.engine.model.run import AttemptError, Failed, Fence, HandedBack, Lost, Succeeded
+from foliot.engine.model.run import (
+    AttemptError,
+    Event,
+    EventLine,
+    EventType,
+    Failed,
+    Fence,
+    HandedBack,
+    Lost,
+    Succeeded,
+)
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql import log_chunks
 from foliot.engine.sql.log_chunks import CHUNK_LINES

@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 
 from foliot.db.database import Database
-from foliot.engine.model.parked import DueParkedRuns
-from foliot.engine.model.run import AttemptError, Cancelled, Failed, Fence, HandedBack, RunState, Succeeded
+from foliot.engine.model.run import (
+    AttemptError,
+    Cancelled,
+    DueParkedRuns,
+    Failed,
+    Fence,
+    HandedBack,
+    RunState,
+    Succeeded,
+)
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.run_items import read_items

@@ -9,8 +9,7 @@ import pytest
 from foliot.commands.tenants_sql import SqlTenants, Tenant
 from foliot.db.database import Database
 from foliot.engine.janitor import Janitor
-from foliot.engine.model.parked import DueParkedRuns
-from foliot.engine.model.run import RunState, Succeeded
+from foliot.engine.model.run import DueParkedRuns, RunState, Succeeded
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.parked import OVERDUE, SqlParked

@@ -24,18 +24,19 @@ from foliot.db.database import Database
 from foliot.db.metadata import metadata
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.janitor import goes_on, lost
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.parked import ParkedUpdate
-from foliot.engine.model.retry import BackoffStrategy, RetryPolicy
+from foliot.engine.model.outcome import BackoffStrategy, RetryPolicy
 from foliot.engine.model.run import (
     CLAIMABLE,
     TRANSITIONS,
     AttemptError,
     Cancelled,
     Ended,
+    EventLine,
+    EventType,
     Failed,
     Fence,
     HandedBack,
+    ParkedUpdate,
     RunState,
     Succeeded,
 )

@@ -17,11 +17,10 @@ from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import TooMany
 from foliot.core.limits import TenantLimits
 from foliot.db.database import Database
-from foliot.engine.sql import stored_bytes
-from foliot.engine.sql.retention import SqlRetention
+from foliot.engine.sql import tenant_limits
+from foliot.engine.sql.retention import KEPT, SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import spans, stored, versions
-from foliot.engine.sql.version_pruner import KEPT
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -48,7 +47,7 @@ async def used(store: Database, tenant_id: str = LOCAL.tenant_id) -> int:
 
 async def recounted(store: Database) -> int:
     async with store.begin() as tx:
-        return await stored_bytes.recount(tx.conn, store.dialect, LOCAL.tenant_id)
+        return await tenant_limits.recount(tx.conn, store.dialect, LOCAL.tenant_id)
 
 
 async def count(store: Database, table: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import Fence
 from foliot.features.articles.actor.fetcher import (
     CROWDED,

@@ -21,9 +21,9 @@ from foliot.db.database import Database
 from foliot.db.migrate import migrate
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.node import NodeRole
 from foliot.engine.model.run import AttemptError, RunState
-from foliot.engine.pace import EnginePace
 from foliot.engine.slots import Slots
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import ArticleFetching, article_fetching

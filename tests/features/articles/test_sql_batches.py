@@ -14,10 +14,10 @@ from sqlalchemy import select
 
 from foliot.commands.envelope import again
 from foliot.db.database import Database
-from foliot.engine.counters import EngineCounters
 from foliot.engine.model.run import BATCH_CHECK, BATCH_KINDS, Fence, HandedBack, RunState
 from foliot.engine.model.schedule import Overlap, Schedule
 from foliot.engine.model.views import AttemptEnding
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns

@@ -14,8 +14,7 @@ from foliot.core.access import LOCAL
 from foliot.core.ids import RUN, id_at, new_id
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, RunState, Succeeded
+from foliot.engine.model.run import AttemptError, Cancelled, Ended, EventLine, EventType, Failed, RunState, Succeeded
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.settle import DueSchedule, settle
 from foliot.engine.model.views import ClaimedRun

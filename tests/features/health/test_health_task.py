@@ -21,8 +21,7 @@ from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.core.egress import AddressBook, Scheme, ServiceAddress
 from foliot.db.database import Database
-from foliot.engine.model.event import EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import RunView
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.model import Probe

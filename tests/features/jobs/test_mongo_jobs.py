@@ -11,8 +11,7 @@ from foliot.cli.check.connections import check_mongo
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock
-from foliot.engine.model.parked import ParkedUpdate
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import ParkedUpdate, RunState
 from foliot.engine.sql.parked import SqlParked
 from foliot.features.articles.mongo import MongoArticles, MongoJobs
 from foliot.features.articles.usecases import Articles

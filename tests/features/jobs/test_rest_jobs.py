@@ -16,8 +16,7 @@ import pytest
 from sqlalchemy import make_url
 
 from foliot.app.http import create_app
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventLine, EventType, RunState
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.jobs import schema as jobs_schema
 from foliot.features.jobs.rest import results as job_results

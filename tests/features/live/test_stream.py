@@ -17,8 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Unavailable
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventLine, EventType, RunState
 from foliot.engine.model.views import ClaimedRun, PageRequest
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns

@@ -24,8 +24,7 @@ from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
-from foliot.engine.model.event import EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.model import OnError, PipelineDefinition, StepSpec, Unreadable, revision_of

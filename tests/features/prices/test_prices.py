@@ -16,8 +16,7 @@ from foliot.cluster.page_reader import AttemptInfo
 from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
-from foliot.engine.model.event import EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import RunView
 from foliot.features.health.model import JsonService, ServiceFailed
 from foliot.features.prices.model import PriceObservation

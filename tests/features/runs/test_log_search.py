@@ -9,7 +9,7 @@ from typing import Any, cast
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foliot.engine.model.event import EventLine, EventType
+from foliot.engine.model.run import EventLine, EventType
 from foliot.engine.sql.log_chunks import pack
 from foliot.features.runs.model.log import CATEGORIES, LEVELS, LogFilter, LogRange, category_of
 from foliot.features.runs.sql.log_pages import MANY, Chunk, SqlLogs, _lines, _tally

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from foliot.app.http import create_app
-from foliot.engine.model.parked import ParkedUpdate
+from foliot.engine.model.run import ParkedUpdate
 from foliot.engine.sql.parked import SqlParked
 from foliot.features.health import schema as health_schema
 from foliot.features.runs import schema as runs_schema

@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventLine, EventType, RunState
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns

@@ -12,8 +12,7 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import EventLine, EventType, RunState
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns

@@ -20,7 +20,7 @@ from foliot.core.limits import TenantLimits
 from foliot.db.database import Database
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
-from foliot.engine.sql import stored_bytes
+from foliot.engine.sql import tenant_limits
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import schedules, spans, versions
 from foliot.features.audit_log.chain import ChainVerifier
@@ -74,7 +74,7 @@ async def test_a_batch_is_stored_as_single_requests_would_store_it(world: World)
             assert set(await SqlSchedules(tx).specs(made.id)) == {1}
     async with world.store.begin() as tx:
         kept = await SqlTenants(tx).stored_bytes(LOCAL.tenant_id)
-        assert await stored_bytes.recount(tx.conn, tx.dialect, LOCAL.tenant_id) == kept
+        assert await tenant_limits.recount(tx.conn, tx.dialect, LOCAL.tenant_id) == kept
     await world.pass_time(3)
     assert (await world.cases[LedgerVerifier].prove(LOCAL)).holes == []
     assert singles[2].status is ScheduleStatus.PAUSED

@@ -10,8 +10,7 @@ import grpc
 import pytest
 
 from foliot.core.access import LOCAL, Caller, Role
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import RunState, Succeeded
+from foliot.engine.model.run import EventLine, EventType, RunState, Succeeded
 from foliot.features.schedules.rpc import watch as watching
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb

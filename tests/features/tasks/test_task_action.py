@@ -21,8 +21,7 @@ from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.db.database import Database
 from foliot.engine.attempts.attempt import StopReason
-from foliot.engine.model.event import Event, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import Event, EventType, RunState
 from foliot.engine.model.views import RunView
 from foliot.engine.ports import ActionContext
 from foliot.features.runs.usecases.runs import Runs

@@ -12,10 +12,10 @@ from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.loop import EnginePace
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.model.run import Outcome, RunState, Succeeded
-from foliot.engine.pace import EnginePace
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlRetention

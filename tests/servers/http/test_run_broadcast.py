@@ -12,8 +12,7 @@ from fastapi import FastAPI
 
 from foliot.app.http import create_app
 from foliot.core.errors import NotFound, Unavailable
-from foliot.engine.model.event import Event
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import Event, RunState
 from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.rest import event_frames
 from foliot.features.runs.usecases.runs import Runs

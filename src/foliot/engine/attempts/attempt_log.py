@@ -15,8 +15,18 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.model.event import LINE_LIMIT, EventLine, EventType
-from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
+from foliot.engine.model.run import (
+    LINE_LIMIT,
+    Cancelled,
+    EventLine,
+    EventType,
+    Failed,
+    HandedBack,
+    Lost,
+    Outcome,
+    Parked,
+    Succeeded,
+)
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.ports import ActionContext, SaveHandle, StaleAttempt
 from foliot.engine.sql.parked import SqlParked

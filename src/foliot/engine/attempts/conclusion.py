@@ -9,13 +9,11 @@ import structlog
 
 from foliot.cluster.frames import MonitoredTask, MonitoredTaskEnd
 from foliot.core.failure_fingerprint import host_in
-from foliot.engine.broker.ports import Monitor
-from foliot.engine.counters import EngineCounters
-from foliot.engine.model.event import EventLine
-from foliot.engine.model.outcome import AttemptFacts, given_up, judge
-from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import FAILURES, Ended, Lost, RunState, is_test
+from foliot.engine.broker.publisher import Monitor
+from foliot.engine.model.outcome import AttemptFacts, RetryPolicy, given_up, judge
+from foliot.engine.model.run import FAILURES, Ended, EventLine, Lost, RunState, is_test
 from foliot.engine.model.views import AttemptEnding, ClaimedRun
+from foliot.engine.node_reporter import EngineCounters
 
 log = structlog.get_logger("foliot.engine")
 

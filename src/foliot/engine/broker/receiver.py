@@ -11,7 +11,7 @@ from typing import Any
 from foliot.cluster.frames import BrokerMessage
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.broker.ports import Intake
+from foliot.engine.broker.publisher import Intake
 from foliot.engine.ports import WorkerPool
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.offers import SqlOffers

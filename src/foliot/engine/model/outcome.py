@@ -1,17 +1,133 @@
 """Judges the outcome of an attempt. Every way an attempt can end is one case here.
 
 A parked attempt has not ended: there is nothing to judge yet.
+
+The retry policy: whether a failed attempt is retried, and when.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
 
-from foliot.engine.model.retry import RetryAt, RetryPolicy
+from annotated_types import Interval
+
+from foliot.core.declaration import Described, Parsed, Wire, declared, read_fields
+from foliot.core.errors import Invalid
 from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, HandedBack, Lost, RunState, Succeeded
+
+MAX_RETRIES = 100
+MAX_DELAY = 7 * 24 * 3600.0
+LONGEST_DELAY = 600.0
+"""Default of `max_delay_seconds`."""
+RETRY_AFTER_CAP = timedelta(hours=1)
+"""Upper limit for the Retry-After of a target."""
+
+
+class BackoffStrategy(StrEnum):
+    """How the delay grows from one retry to the next."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """Retry at this moment."""
+
+    moment: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NoRetry:
+    """Do not retry; keep the payload when a dead letter is wanted."""
+
+    dead_letter: bool
+
+
+_FIRST = Described({"description": "3 means one first attempt and three retries."})
+_FINAL = Described({"description": "Whether a final failure becomes a dead letter; otherwise the run is `failed`."})
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`max_retries` = 3 means one first attempt and three more."""
+
+    strategy: BackoffStrategy = BackoffStrategy.EXPONENTIAL
+    max_retries: Annotated[int, Interval(ge=0, le=MAX_RETRIES), _FIRST] = 3
+    delay_seconds: Annotated[float, Interval(ge=0, le=MAX_DELAY)] = 10.0
+    max_delay_seconds: Annotated[float, Interval(ge=0, le=MAX_DELAY)] = LONGEST_DELAY
+    jitter: Annotated[float, Interval(ge=0, le=1)] = 0.1
+    dead_letter: Annotated[bool, _FINAL] = True
+
+    @property
+    def max_attempts(self) -> int:
+        return self.max_retries + 1
+
+    def delay(self, retry: int) -> float:
+        """Seconds before retry number `retry` (1 is the first), before jitter."""
+        return min(self.delay_seconds * self._growth(retry), self.max_delay_seconds)
+
+    def _growth(self, retry: int) -> float:
+        match self.strategy:
+            case BackoffStrategy.EXPONENTIAL:
+                # 2**62 overflows no float, and the cap wins long before.
+                return 2.0 ** min(retry - 1, 62)
+            case BackoffStrategy.LINEAR:
+                return float(retry)
+            case BackoffStrategy.FIXED:
+                return 1.0
+
+    def decide(
+        self, run_id: str, attempt: int, max_attempts: int, failure: Failed | Lost, now: datetime
+    ) -> RetryAt | NoRetry:
+        """The decision after failure number `attempt` of this run; deterministic."""
+        permanent = isinstance(failure, Failed) and failure.permanent
+        if permanent or attempt >= max_attempts:
+            return NoRetry(self.dead_letter)
+        if isinstance(failure, Lost):
+            # The run is not at fault, and its lease has made it wait already.
+            return RetryAt(now)
+        if failure.retry_after is not None and failure.retry_after > timedelta(0):
+            return RetryAt(now + min(failure.retry_after, RETRY_AFTER_CAP))
+        spread = 1.0 + self.jitter * random.Random(f"{run_id}:{attempt}").uniform(-1, 1)  # noqa: S311 -- spreads load, guards nothing
+        return RetryAt(now + timedelta(seconds=min(self.delay(attempt) * spread, self.max_delay_seconds)))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "strategy": self.strategy.value,
+            "max_retries": self.max_retries,
+            "delay_seconds": self.delay_seconds,
+            "max_delay_seconds": self.max_delay_seconds,
+            "jitter": self.jitter,
+            "dead_letter": self.dead_letter,
+        }
+
+    @classmethod
+    def from_dict(cls, raw: object) -> RetryPolicy:
+        """Parses a policy; missing fields keep their defaults."""
+        given = read_fields(RetryPolicy, raw, "retry_policy")
+        given.setdefault("max_delay_seconds", max(given.get("delay_seconds", 0.0), LONGEST_DELAY))
+        policy = RetryPolicy(**given)
+        if policy.max_delay_seconds < policy.delay_seconds:
+            raise Invalid(
+                "retry_policy.max_delay_seconds", "must not be less than delay_seconds", got=policy.max_delay_seconds
+            )
+        return policy
+
+
+@declared(frozen=True)
+class RetrySettings(RetryPolicy):
+    """Delay before retry n: exponential delay·2^(n-1), linear delay·n, fixed delay."""
+
+
+RetryField = Annotated[RetryPolicy, Wire(RetrySettings | None), Parsed(lambda _, got: RetryPolicy.from_dict(got))]
+"""The retry policy of a request or of a stored spec."""
 
 
 @dataclass(frozen=True, slots=True)

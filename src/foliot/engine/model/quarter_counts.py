@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from foliot.core.time.trigger import Trigger
-from foliot.engine.model.ledger import LedgerEntry, LedgerKind
 from foliot.engine.model.planned_counts import PlannedInstants, StepBudget
 from foliot.engine.model.run import FAILURES, RunState
+from foliot.engine.model.settle import LedgerEntry, LedgerKind
 
 QUARTER = timedelta(minutes=15)
 LATE = timedelta(seconds=60)

@@ -26,6 +26,10 @@ until its items exist and parked from the transaction that creates them, and the
 ends it.
 
     created ──▶ queued ── its items are created ──▶ parked ── its last item ends ──▶ success, partial, failed, …
+
+Facts about a run, numbered without gaps from 1.
+
+Parked runs: their effect continues elsewhere; they are checked when due, and parked again or ended.
 """
 
 from __future__ import annotations
@@ -35,6 +39,45 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
+
+LINE_LIMIT = 16 * 1024
+LINES_PER_RUN = 1_000_000
+LOG_BYTES = 256 * 1024 * 1024
+"""Maximum bytes of the log of one run, over all its attempts."""
+
+
+class EventType(StrEnum):
+    """The types of events."""
+
+    STATE = "state"
+    LOG = "log"
+    PROGRESS = "progress"
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """A log line or a progress step that has no number yet."""
+
+    at: datetime
+    type: EventType
+    level: str = "info"
+    message: str = ""
+    data: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One numbered fact: a change of state, a log line or a progress step."""
+
+    seq: int
+    at: datetime
+    type: EventType
+    state: str | None = None
+    attempt: int | None = None
+    level: str | None = None
+    message: str = ""
+    data: Mapping[str, Any] | None = None
+
 
 DEFAULT_PRIORITY = 5
 AGEING = timedelta(seconds=30)
@@ -197,3 +240,27 @@ TESTABLE = frozenset({"webhook"})
 def is_test(kind: str, config: Mapping[str, object]) -> bool:
     """Whether a run only tests its target: it is sent even while the breaker is open, and leaves no dead letter."""
     return kind in TESTABLE and config.get(TEST) is True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedUpdate:
+    """A run to be parked until `poll_at`: its handle, lines and items are written together."""
+
+    fence: Fence
+    handle: Mapping[str, Any]
+    poll_at: datetime
+    at: datetime
+    lines: Sequence[EventLine] = ()
+    items: Sequence[Any] = ()
+    cancelling: bool = False
+    """The check knows of a requested cancellation."""
+    given_up: RunState = RunState.DEAD_LETTER
+    """As in `AttemptEnding`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueParkedRuns:
+    """Parked runs whose moment has come, the longest overdue first, and when the first of the others is due."""
+
+    due: Sequence[str] = ()
+    next_at: datetime | None = None

@@ -18,7 +18,7 @@ from foliot.core.document import check_integer
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import DEFAULT_QUEUE, Priority, Queue
 from foliot.core.time.trigger import Cron, FixedInterval, OneOff, Trigger, TriggerType
-from foliot.engine.model.retry import RetryField, RetryPolicy
+from foliot.engine.model.outcome import RetryField, RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
 
 MAX_WINDOW = 30 * 24 * 3600

@@ -1,16 +1,80 @@
-"""Decides what becomes of every due instant of a schedule. Pure: SQL writes the plan."""
+"""Decides what becomes of every due instant of a schedule. Pure: SQL writes the plan.
+
+The ledger: why instants have no run.
+
+For every schedule and every active span: runs + ledger counts = instants the trigger names.
+Ledger entries are ranges; equal neighbours merge, so an hour of skipped seconds is one line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from foliot.core.errors import Invalid
 from foliot.core.time.trigger import OneOff, Trigger
-from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import BUFFER, CatchupMode, Overlap, ScheduleSpec, ScheduleStatus, load_spec
+
+
+class LedgerKind(StrEnum):
+    """Why an instant has no run."""
+
+    SKIPPED = "skipped"
+    MISSED = "missed"
+    PRUNED = "pruned"
+
+
+class LedgerReason(StrEnum):
+    """The rule that decided."""
+
+    OVERLAP = "overlap"
+    BUFFER_FULL = "buffer_full"
+    SUPERSEDED = "superseded"
+    REQUESTED = "requested"
+    CATCHUP_NONE = "catchup_none"
+    CATCHUP_LATEST = "catchup_latest"
+    CATCHUP_ALL = "catchup_all"
+    RETENTION = "retention"
+    AHEAD = "ahead"
+    """A clock that was ahead fired it early: its run exists already."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """`count` instants from `first` to `last`, both included, that made no run."""
+
+    first: datetime
+    last: datetime
+    count: int
+    fate: LedgerKind
+    reason: LedgerReason
+    by: str | None = None
+    """The user, where a person decided."""
+
+    @property
+    def told(self) -> str:
+        """The reason as people read it beside an instant."""
+        return skipped_by(self.by) if self.reason is LedgerReason.REQUESTED else self.reason.value
+
+
+def skipped_by(user_id: str | None) -> str:
+    """The reason of an instant with a skip request."""
+    return f"skipped by {user_id}" if user_id else "skipped as wished"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSpan:
+    """A stretch of time under one version: instants after `start`, up to and including `end`; open without an `end`."""
+
+    start: datetime
+    end: datetime | None
+    version: int
+    active: bool
+    reason: str = ""
+
 
 _TICK = timedelta(microseconds=1)
 

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.core.queue_name import DEFAULT_QUEUE
-from foliot.engine.model.event import EventLine
-from foliot.engine.model.run import CLAIMABLE, Fence, Origin, RunState
+from foliot.engine.model.run import CLAIMABLE, EventLine, Fence, Origin, RunState
 from foliot.engine.model.schedule import ScheduleSpec
 
 

@@ -18,8 +18,8 @@ from foliot.db.sealer import UnsealedAction
 from foliot.engine.model.run import Fence, Origin
 from foliot.engine.model.schedule import ScheduleSpec, load_spec
 from foliot.engine.model.views import ClaimedRun
-from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import runs, versions
+from foliot.engine.sql.tenant_limits import BODY, HOLDS
 
 ROW = (
     runs.c.id,

@@ -16,14 +16,13 @@ from foliot.db.batch_statements import Change
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade
 from foliot.engine.model.run import Origin, RunState, order_key
 from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import DueSchedule, NewRun, OpenRun, SchedulePlan
+from foliot.engine.model.settle import DueSchedule, LedgerKind, NewRun, OpenRun, SchedulePlan
 from foliot.engine.model.views import PlansRecorded
-from foliot.engine.sql import batch_rows, quarter_counts
+from foliot.engine.sql import quarter_counts, run_items
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
 
@@ -235,4 +234,4 @@ def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
         "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
         "created_at": [now] * count,
     }
-    return batch_rows.without_lane(columns, columns["kind"])
+    return run_items.without_lane(columns, columns["kind"])

@@ -17,7 +17,7 @@ from foliot.db.dialects import Dialect
 from foliot.db.metadata import Document, Moment
 from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptEnding, EndingsResult, RunEnded
-from foliot.engine.sql import batch_rows, quarter_counts
+from foliot.engine.sql import quarter_counts, run_items
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import attempts, log_chunks, runs
@@ -334,6 +334,6 @@ async def release(
         "ready_at": ready,
         "order_key": [order_key(at, row.priority) for at, row in zip(ready, free, strict=True)],
     }
-    values = batch_rows.without_lane(values, [row.kind for row in free])
+    values = run_items.without_lane(values, [row.kind for row in free])
     keys = {"id": [row.id for row in free], "state": [RunState.QUEUED.value] * len(free)}
     return await dialect.update(conn, runs, keys, values)

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from foliot.engine.model.event import LINES_PER_RUN, LOG_BYTES, Event, EventLine, EventType
+from foliot.engine.model.run import LINES_PER_RUN, LOG_BYTES, Event, EventLine, EventType
 
 CHUNK_LINES = 500
 _WINDOW = 1024

@@ -17,8 +17,7 @@ from sqlalchemy import Select, Update, bindparam, literal_column, or_, select, u
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import DamagedDocument, Moment
-from foliot.engine.model.parked import DueParkedRuns, ParkedUpdate
-from foliot.engine.model.run import Fence, RunState
+from foliot.engine.model.run import DueParkedRuns, Fence, ParkedUpdate, RunState
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
 from foliot.engine.sql.leases import Leases, fenced, until

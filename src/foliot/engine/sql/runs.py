@@ -14,10 +14,20 @@ from foliot.core.document import rfc3339
 from foliot.db.database import Statements, Transaction
 from foliot.db.dialects import Batch
 from foliot.db.metadata import Document
-from foliot.engine.model.event import Event, EventLine, EventType
-from foliot.engine.model.run import CLAIMABLE, EXCHANGE, OPEN, Fence, Origin, RunState, order_key
+from foliot.engine.model.run import (
+    CLAIMABLE,
+    EXCHANGE,
+    OPEN,
+    Event,
+    EventLine,
+    EventType,
+    Fence,
+    Origin,
+    RunState,
+    order_key,
+)
 from foliot.engine.model.views import AttemptView, DeadLetterGroupView, PageRequest, RunRequest, RunView
-from foliot.engine.sql import batch_rows, stored_bytes
+from foliot.engine.sql import run_items, tenant_limits
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns, unpack
@@ -61,14 +71,14 @@ class SqlRuns(Statements):
             "parent_id": [request.parent_id for request in requests],
             "fills": [request.fills for request in requests],
         }
-        columns = batch_rows.without_lane(columns, columns["kind"])
-        columns = batch_rows.born_parked(columns, requests, now)
+        columns = run_items.without_lane(columns, columns["kind"])
+        columns = run_items.born_parked(columns, requests, now)
         if beside is not None:
             await self.dialect.insert_all(self.conn, [(runs, columns, ""), (*beside, "")])
         else:
             await self.dialect.insert(self.conn, runs, columns)
         payloads = zip(columns["tenant_id"], columns["action"], strict=True)
-        await stored_bytes.add_payloads(self.conn, self.dialect, list(payloads))
+        await tenant_limits.add_payloads(self.conn, self.dialect, list(payloads))
         await self._note_last_run(requests, now)
 
     def _sealed(self, request: RunRequest) -> dict[str, Any] | None:

@@ -15,13 +15,12 @@ from foliot.core.time.trigger import OneOff, Trigger
 from foliot.db.batch_statements import Change
 from foliot.db.database import Statements
 from foliot.db.metadata import DamagedDocument
-from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
+from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.views import PageRequest, RewindResult
-from foliot.engine.sql import stored_bytes
-from foliot.engine.sql.rewind import rewind
-from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule, columns_of, new_rows, turn_rows
+from foliot.engine.sql import tenant_limits
+from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule, columns_of, new_rows, rewind, turn_rows
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
 
 _STORED = select(
@@ -41,7 +40,7 @@ class SqlSchedules(Statements):
     async def add(self, added: Sequence[Schedule], *beside: Change) -> None:
         """Insert schedules of one tenant, with their first versions and spans and rows beside, in one round trip."""
         rows, size = new_rows(added, self.sealer)
-        await self.dialect.change(self.conn, [*rows, stored_bytes.grown(added[0].tenant_id, size), *beside])
+        await self.dialect.change(self.conn, [*rows, tenant_limits.grown(added[0].tenant_id, size), *beside])
 
     async def add_sealed(self, added: Sequence[Schedule], *beside: Change) -> int:
         """The same for schedules whose credentials are encrypted already. The caller adds the returned stored bytes.
@@ -108,7 +107,7 @@ class SqlSchedules(Statements):
         """The earlier version that holds the same action; a body is stored once."""
         if turn.became.action == turn.was.schedule.action and turn.was.body_of is not None:
             return turn.was.body_of
-        digest = stored_bytes.digest(dict(turn.became.action))
+        digest = tenant_limits.digest(dict(turn.became.action))
         mine = (versions.c.schedule_id == turn.became.id, versions.c.digest == digest, versions.c.same_as.is_(None))
         same_as: int | None = await self.conn.scalar(select(func.min(versions.c.version)).where(*mine))
         return same_as
@@ -175,8 +174,8 @@ class SqlSchedules(Statements):
         """What these versions, (schedule's id, number), do; one that is gone or cannot be read is left out."""
         if not of:
             return {}
-        query = select(versions.c.schedule_id, versions.c.version, stored_bytes.BODY.c.action)
-        query = query.join(stored_bytes.BODY, stored_bytes.HOLDS).where(
+        query = select(versions.c.schedule_id, versions.c.version, tenant_limits.BODY.c.action)
+        query = query.join(tenant_limits.BODY, tenant_limits.HOLDS).where(
             versions.c.tenant_id == tenant_id,
             self.dialect.among(versions.c.schedule_id, sorted({schedule_id for schedule_id, _ in of})),
             versions.c.version.in_(sorted({version for _, version in of})),

@@ -22,10 +22,10 @@ from sqlalchemy import (
 
 from foliot.core.time.trigger import TriggerType
 from foliot.db.metadata import WITH_RUN, Document, Moment, blob, key, metadata, one_of, prose, tenant, where_set
-from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, Origin, RunState
 from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.settle import LedgerKind
 
 schedules = Table(
     "schedules",

@@ -14,7 +14,7 @@ from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
 from foliot.db.database import Database, Transaction
-from foliot.engine.pace import rest_until
+from foliot.engine.loop import rest_until
 from foliot.features.alerts.channels.http import DeliveryFailed
 from foliot.features.alerts.channels.message import LastChange, Message
 from foliot.features.alerts.channels.send import ChannelSender

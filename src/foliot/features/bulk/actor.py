@@ -12,8 +12,8 @@ from foliot.commands.envelope import CommandContext, unchecked_command
 from foliot.core.errors import FoliotError, TooMany, Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
+from foliot.engine.loop import rest_until
 from foliot.engine.model.run import FAILURES
-from foliot.engine.pace import rest_until
 from foliot.features.bulk.model import BULKS_TOPIC, Bulk, BulkItem, BulkState, bulk_topic, canary_fault, turn
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases import BulkItemAction, BulkItemActions

@@ -24,7 +24,7 @@ from foliot.core.limits import PAYLOAD, TenantLimits
 from foliot.core.ports import Clock
 from foliot.core.secrets import kept
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunRequest, RunView

@@ -14,7 +14,7 @@ from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import FoliotError
 from foliot.core.ports import Clock
-from foliot.engine.model.event import EventType
+from foliot.engine.model.run import EventType
 from foliot.features.discord import text as words
 from foliot.features.discord.answer import DiscordReply, Interaction
 from foliot.features.discord.members import DiscordMembers

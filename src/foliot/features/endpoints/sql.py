@@ -14,8 +14,8 @@ from sqlalchemy import Label, Text, func, select, type_coerce
 from foliot.core.mask import TEMPLATE
 from foliot.db.database import Statements
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import attempts, runs, schedules, versions
+from foliot.engine.sql.tenant_limits import BODY, HOLDS
 from foliot.features.endpoints.model import EndpointSender, TargetCall
 from foliot.features.webhooks.model import WEBHOOK, address
 

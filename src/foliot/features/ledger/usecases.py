@@ -11,8 +11,8 @@ from foliot.core.access import Caller, Thing, Verb, may, require
 from foliot.core.document import rfc3339
 from foliot.core.time.trigger import Trigger
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.ledger import LedgerEntry, VersionSpan
 from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
+from foliot.engine.model.settle import LedgerEntry, VersionSpan
 from foliot.engine.sql.schedules import SqlSchedules
 
 TICK = timedelta(microseconds=1)

@@ -9,7 +9,7 @@ import structlog
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.pace import rest_until
+from foliot.engine.loop import rest_until
 from foliot.features.alerts.judge import judge
 from foliot.features.alerts.model.alert import ALERTS_TOPIC
 from foliot.features.monitors.model import MONITORS_TOPIC, overdue

@@ -11,8 +11,7 @@ from typing_extensions import TypedDict
 
 from foliot.core.declaration import declared
 from foliot.core.mask import shown
-from foliot.engine.model.event import Event, EventType
-from foliot.engine.model.run import Origin, RunState
+from foliot.engine.model.run import Event, EventType, Origin, RunState
 from foliot.engine.model.views import AttemptView, RunView
 from foliot.servers.http.schema import CLOSED, OPEN
 

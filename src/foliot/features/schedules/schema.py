@@ -13,7 +13,7 @@ from foliot.core.mask import shown
 from foliot.core.time.preview import TriggerOutlook
 from foliot.core.time.trigger import OneOff, TriggerType
 from foliot.engine.model import schedule as model
-from foliot.engine.model.retry import RetryPolicy, RetrySettings
+from foliot.engine.model.outcome import RetryPolicy, RetrySettings
 from foliot.engine.model.schedule import POLICIES, Catchup, CatchupSettings, ManagedBy, Overlap, ScheduleStatus
 from foliot.features.schedules.model.request import ActionConfig
 from foliot.features.schedules.usecases.instants import InstantRecord

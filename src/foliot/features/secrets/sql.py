@@ -16,7 +16,7 @@ from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import DamagedDocument, Document, Moment, blob, key, metadata
 from foliot.db.sealer import Sealer
-from foliot.engine.sql import stored_bytes
+from foliot.engine.sql import tenant_limits
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.secrets.model import ResealedActions, SealedSecret, SecretView
 
@@ -83,7 +83,7 @@ class CredentialRekey:
 
 
 def _values(table: Table, action: Mapping[str, Any]) -> dict[str, Any]:
-    return {"action": dict(action)} | ({"digest": stored_bytes.digest(dict(action))} if table is versions else {})
+    return {"action": dict(action)} | ({"digest": tenant_limits.digest(dict(action))} if table is versions else {})
 
 
 def _beyond(key: list[Any], after: list[Any]) -> Any:

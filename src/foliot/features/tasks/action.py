@@ -13,7 +13,7 @@ from foliot.core.access import KEEPER
 from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_values import check_depth
-from foliot.engine.model.retry import RetryAt, RetryPolicy
+from foliot.engine.model.outcome import RetryAt, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.tasks.model.catalogue import TaskCatalogue

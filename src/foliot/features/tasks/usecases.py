@@ -22,7 +22,7 @@ from foliot.core.ports import Clock
 from foliot.core.queue_name import Priority, Queue
 from foliot.core.secrets import kept
 from foliot.db.database import Database
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY, MANUAL_QUEUE, Origin
 from foliot.engine.model.schedule import MAX_TIMEOUT
 from foliot.engine.model.views import RunRequest, RunView

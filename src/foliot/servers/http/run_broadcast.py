@@ -17,8 +17,7 @@ from fastapi import Depends, Query
 
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid, NotFound, Unavailable
-from foliot.engine.model.event import Event
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import Event, RunState
 from foliot.engine.model.views import RunView
 from foliot.wakeups.feed import Feed, run_topic
 

@@ -19,11 +19,11 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
 from foliot.engine.attempts.conclusion import announce
 from foliot.engine.attempts.unanswered import hopeless
-from foliot.engine.broker.ports import Monitor
-from foliot.engine.counters import EngineCounters
+from foliot.engine.broker.publisher import Monitor
+from foliot.engine.loop import rest_until
 from foliot.engine.model.run import AttemptError, Cancelled, Failed
 from foliot.engine.model.views import ClaimedRun
-from foliot.engine.pace import rest_until
+from foliot.engine.node_reporter import EngineCounters
 from foliot.features.articles.model import ArticleCounts, EndedBatches, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns

@@ -13,9 +13,9 @@ from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.executor import MARGIN
-from foliot.engine.model.retry import NoRetry, RetryPolicy
+from foliot.engine.loop import Spacing, rest_until
+from foliot.engine.model.outcome import NoRetry, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
-from foliot.engine.pace import Spacing, rest_until
 from foliot.engine.ports import AttemptTarget
 from foliot.engine.slots import Slots
 from foliot.features.articles.model import QUEUE, ClaimedArticle, ExtractedPage, FetchEnding, Scraper

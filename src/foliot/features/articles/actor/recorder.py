@@ -13,12 +13,12 @@ import structlog
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.broker.ports import Monitor
-from foliot.engine.counters import EngineCounters
+from foliot.engine.broker.publisher import Monitor
 from foliot.engine.group_writer import GroupWriter
-from foliot.engine.model.retry import NoRetry
+from foliot.engine.loop import Spacing
+from foliot.engine.model.outcome import NoRetry
 from foliot.engine.model.run import AttemptError, Fence, Lost
-from foliot.engine.pace import Spacing
+from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.sql.leases import longest
 from foliot.features.articles.actor.batches import count_ended
 from foliot.features.articles.actor.fetcher import ArticleFetch, ArticleFetcher

@@ -21,8 +21,7 @@ from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, Fence, RunState
+from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, EventLine, EventType, Fence, RunState
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql import endings, queue_pauses
 from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows

@@ -14,8 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.core.queue_name import PRIORITIES
 from foliot.db.batch_statements import Change
 from foliot.db.dialects import Dialect
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.run import order_key
+from foliot.engine.model.run import EventLine, EventType, order_key
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.tables import runs
 from foliot.features.articles.model import QUEUE, ArticleCounts, ArticleStatus, EndingsEffect, FetchEnding, ItemState

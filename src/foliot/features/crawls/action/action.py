@@ -9,8 +9,7 @@ from typing import Any
 
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
-from foliot.engine.model.event import LOG_BYTES
-from foliot.engine.model.run import Outcome
+from foliot.engine.model.run import LOG_BYTES, Outcome
 from foliot.engine.ports import ActionContext, AttemptTarget, ParkedRun
 from foliot.features.crawls.action.config import CrawlTargets, read_config
 from foliot.features.crawls.action.control import PATIENCE, CrawlStarter, CrawlStopper

@@ -13,7 +13,7 @@ import orjson
 
 from foliot.core.errors import Invalid
 from foliot.core.json_values import check_depth
-from foliot.engine.model.event import LINE_LIMIT, LOG_BYTES
+from foliot.engine.model.run import LINE_LIMIT, LOG_BYTES
 from foliot.engine.ports import ActionLog
 from foliot.features.crawls.action.handle import FROM_HERE, CopyPosition, CrawlHandle
 from foliot.features.crawls.action.scrapy_log import zone_of

@@ -11,12 +11,20 @@ from typing import Any
 from foliot.core.document import rfc3339
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import RUN, id_at, new_id
-from foliot.engine.model.event import EventLine, EventType
-from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.outcome import AttemptFacts, judge
-from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, Fence, RunState, Succeeded
+from foliot.engine.model.run import (
+    AttemptError,
+    Cancelled,
+    Ended,
+    EventLine,
+    EventType,
+    Failed,
+    Fence,
+    RunState,
+    Succeeded,
+)
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import DueSchedule, NewRun, OpenRun, SchedulePlan, settle
+from foliot.engine.model.settle import DueSchedule, LedgerEntry, NewRun, OpenRun, SchedulePlan, settle
 from foliot.engine.model.views import AttemptEnding
 from foliot.features.demo.model.site import PRODUCTS, SHOP
 

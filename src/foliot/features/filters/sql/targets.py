@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import TEST
-from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import runs, schedules, versions
+from foliot.engine.sql.tenant_limits import BODY, HOLDS
 from foliot.features.webhooks.model import LONGEST, WEBHOOK
 
 _HEAD = '{"url":"'

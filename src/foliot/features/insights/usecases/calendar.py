@@ -16,10 +16,10 @@ from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.core.time.zone import CalendarTile, Granularity, tiles, zone_info
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.ledger import LedgerEntry, LedgerKind
 from foliot.engine.model.planned_counts import FiringState, PlannedCounter, PlannedInstants, StepBudget
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.settle import LedgerEntry, LedgerKind
 from foliot.features.filters.model import FilterQuery
 from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups

@@ -13,11 +13,11 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import Urgency
+from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow

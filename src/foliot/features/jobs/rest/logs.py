@@ -9,7 +9,7 @@ from functools import partial
 from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
-from foliot.engine.model.event import Event, EventType
+from foliot.engine.model.run import Event, EventType
 from foliot.engine.model.views import RunView
 from foliot.features.jobs.usecases import STATUS, JobStatus, spider_job_id
 from foliot.features.runs.usecases.runs import Runs

@@ -22,7 +22,7 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, require
 from foliot.core.errors import FoliotError, NotFound, Unauthenticated, Unavailable
 from foliot.core.ids import RUN, earlier_id
-from foliot.engine.model.event import Event, EventType
+from foliot.engine.model.run import Event, EventType
 from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.sessions.usecases.sessions import Sessions, Tickets, session_caller

@@ -16,9 +16,8 @@ from foliot.core.errors import Conflict, NotFound
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.event import EventType
 from foliot.engine.model.node import SEEN
-from foliot.engine.model.run import MANUAL_QUEUE
+from foliot.engine.model.run import MANUAL_QUEUE, EventType
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import RunView
 from foliot.engine.sql.retention import SqlRetention

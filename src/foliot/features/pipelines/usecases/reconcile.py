@@ -17,7 +17,7 @@ from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.queue_name import DEFAULT_QUEUE
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY, Origin, RunState
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.views import RunRequest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foliot.engine.model.event import Event
+from foliot.engine.model.run import Event
 from foliot.engine.model.views import RunView
 from foliot.features.runs.schema import run_event
 from foliot.servers.http import encode

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
-from foliot.engine.model.event import Event
+from foliot.engine.model.run import Event
 from foliot.engine.model.views import RunView
 from foliot.features.runs import schema
 from foliot.features.runs.model.log import CATEGORIES, LogFilter, category_of, transcript_line

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from foliot.core.document import rfc3339
-from foliot.engine.model.event import Event, EventType
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import Event, EventType, RunState
 from foliot.features.runs.model.log import category_of
 from foliot.servers.http import encode
 from foliot.servers.http.run_broadcast import EventView

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Statements
-from foliot.engine.model.event import Event, EventType
+from foliot.engine.model.run import Event, EventType
 from foliot.engine.sql.tables import attempts, log_chunks, runs
 from foliot.features.runs.model.log import (
     LEVELS,

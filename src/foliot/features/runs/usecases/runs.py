@@ -16,8 +16,7 @@ from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.queue_name import same_queue
 from foliot.db.database import Database
-from foliot.engine.model.event import Event
-from foliot.engine.model.run import Origin, RunState
+from foliot.engine.model.run import Event, Origin, RunState
 from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns, with_attempts

@@ -157,7 +157,7 @@ def _open(editor: Sequence[str], file: Path) -> None:
 def _explained(document: str) -> str:
     """The document with the allowed values beside those fields that have a few."""
     from foliot.core.time.trigger import TriggerType
-    from foliot.engine.model.retry import BackoffStrategy
+    from foliot.engine.model.outcome import BackoffStrategy
     from foliot.engine.model.schedule import CatchupMode, Overlap
 
     allowed = {"type": TriggerType, "overlap": Overlap, "  mode": CatchupMode, "  strategy": BackoffStrategy}

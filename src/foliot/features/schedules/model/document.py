@@ -13,7 +13,7 @@ from foliot.core.json_values import check_plain
 from foliot.core.mask import shown
 from foliot.core.secrets import kept
 from foliot.core.time.trigger import TriggerType
-from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.schedule import POLICIES, Schedule, ScheduleSpec
 from foliot.engine.model.trigger_document import TriggerContext, read_trigger
 from foliot.features.schedules.model.request import CreatedPaused, ScheduleDocument

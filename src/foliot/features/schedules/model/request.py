@@ -26,7 +26,7 @@ from foliot.core.document import check_name, check_prose
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import MAX_REASON
 from foliot.core.time.trigger import TriggerType
-from foliot.engine.model.retry import RetryField, RetryPolicy
+from foliot.engine.model.outcome import RetryField, RetryPolicy
 from foliot.engine.model.schedule import SchedulePolicies
 
 MAX_DESCRIPTION = 10_000

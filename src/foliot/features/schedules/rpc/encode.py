@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from foliot.core.mask import shown
-from foliot.engine.model.event import Event
+from foliot.engine.model.run import Event
 from foliot.engine.model.schedule import Schedule, ScheduleSpec
 from foliot.engine.model.views import RunView
 from foliot.features.schedules.rpc.request import JOB_TYPE, KIND

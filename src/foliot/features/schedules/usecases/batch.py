@@ -21,7 +21,7 @@ from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
-from foliot.engine.sql import stored_bytes
+from foliot.engine.sql import tenant_limits
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import asleep, put_back, under
 from foliot.features.schedules.model.request import ScheduleBatchRequest
@@ -139,7 +139,7 @@ class ScheduleBatches:
             chunk = drafts[start : start + CHUNK]
             ctx.audit(*(change for draft in chunk for change in draft.changes))
             size += await SqlSchedules(tx).add_sealed([draft.schedule for draft in chunk], *ctx.take_audit())
-        await stored_bytes.add(tx.conn, tx.dialect, ctx.tenant_id, size)
+        await tenant_limits.add(tx.conn, tx.dialect, ctx.tenant_id, size)
         if atomic:
             await self.limiter.schedule(tx, ctx.caller, ctx.limits)
         await self.limiter.stored(tx, ctx.caller, ctx.limits)

@@ -12,9 +12,9 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.ledger import LedgerEntry, LedgerReason, VersionSpan, skipped_by
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, ScheduleSpec
+from foliot.engine.model.settle import LedgerEntry, LedgerReason, VersionSpan, skipped_by
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.usecases.change import DAMAGED
 from foliot.features.schedules.usecases.schedules import find_schedule

@@ -18,7 +18,7 @@ from foliot.core.access import KEEPER, OPERATORS_OWN, TenantAllowList
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.queue_name import RULE, is_queue
-from foliot.engine.model.retry import MAX_DELAY, MAX_RETRIES
+from foliot.engine.model.outcome import MAX_DELAY, MAX_RETRIES
 from foliot.engine.model.schedule import MAX_TIMEOUT
 from foliot.features.tasks.model.context import TaskContext
 

@@ -1,1 +1,0 @@
-"""Runs whose effect continues elsewhere, checked from time to time without holding a slot."""

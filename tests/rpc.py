@@ -20,7 +20,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, Succeeded
 from foliot.engine.ports import ActionContext
-from foliot.features.schedules.rpc.methods import scheduler_service
+from foliot.features.schedules.rpc.jobs import scheduler_service
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.proto.scheduler_service_pb2_grpc import SchedulerServiceStub
 from foliot.servers.grpc.server import GrpcServer, ListenAddress

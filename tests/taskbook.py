@@ -13,10 +13,10 @@ from foliot.core.egress import Egress, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid
 from foliot.core.ports import BackPressure, Clock, no_back_pressure
 from foliot.db.database import Database
-from foliot.features.health.model import JsonService, Probe
+from foliot.features.health.probes import JsonService, Probe
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
-from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.features.tasks.wiring import tasks_in
 
 

@@ -10,8 +10,8 @@ class Shout(Transform):
         return {**item, self.field: str(item[self.field]).upper()}
 """
 
+from foliot.features.pipelines.chain.context import Confidential, Item, SecretRef, StepContext, StepFailed, Transform
 from foliot.features.pipelines.chain.fetch import Fetched, FetchFailed
-from foliot.features.pipelines.chain.transform import Confidential, Item, SecretRef, StepContext, StepFailed, Transform
 from foliot.features.pipelines.model import Unreadable
 
 __all__ = [

@@ -29,9 +29,8 @@ from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
-from foliot.features.pipelines.chain.context import StepContext, StepCounts
+from foliot.features.pipelines.chain.context import StepContext, StepCounts, Transform
 from foliot.features.pipelines.chain.run import ChainRun
-from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import Item, OnError
 from foliot.wakeups.feed import MemoryFeed
 

@@ -590,7 +590,7 @@ MUTANTS = (
         "gRPC: a stream goes on when its key was revoked",
         (
             Edit(
-                "src/foliot/features/schedules/rpc/watch.py",
+                "src/foliot/features/schedules/rpc/jobs.py",
                 "if self.identity is not None and not await self.identity.still(call.caller):",
                 "if self.identity is None:",
             ),

@@ -40,7 +40,7 @@ LOOPS = {"engine/loop.py"}
 WAITS = {
     "engine/loop.py": "the loop decides how long to sleep",
     "servers/http/run_broadcast.py": "many followers are told a few times a second, not at every line",
-    "features/runs/usecases/backlog.py": "a reader of a backlog pauses as long as each batch took",
+    "features/runs/usecases/runs.py": "a reader of a backlog pauses as long as each batch took",
     "features/articles/actor/fetcher.py": "a page is fetched when its host's turn has come",
     "features/pipelines/steps/discord_sink.py": "Discord says how long it wants to be left alone",
     "features/pipelines/steps/fetchers.py": "a host is asked no more often than a pipeline says",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foliot.config.settings import Settings
-from foliot.features.discord.bot import commands
+from foliot.features.discord.connection import commands
 from tests.acceptance.house import SECONDS, House
 from tests.seeds.conftest import Start
 from tests.services import wait_until

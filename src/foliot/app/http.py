@@ -42,7 +42,7 @@ from foliot.features.schedules.rest import schedules
 from foliot.features.search import rest as search
 from foliot.features.secrets import rest as secrets
 from foliot.features.sessions.rest import session, tickets
-from foliot.features.sessions.usecases.sessions import Sessions, Tickets, session_caller
+from foliot.features.sessions.usecases import Sessions, Tickets, session_caller
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
 from foliot.features.webhooks import rest as webhooks

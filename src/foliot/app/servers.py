@@ -38,7 +38,7 @@ def grpc_server(
     settings: Settings, usecases: UseCases, identity: Identity | None, pepper: Pepper | None, port: int, beside: Any
 ) -> GrpcServer:
     """The gRPC server on this port. `beside` is the HTTP application of the same process, if there is one."""
-    from foliot.features.schedules.rpc.methods import scheduler_service
+    from foliot.features.schedules.rpc.jobs import scheduler_service
     from foliot.servers.grpc.server import GrpcServer, ListenAddress
 
     certificate, key = settings.grpc_tls_cert, settings.grpc_tls_key

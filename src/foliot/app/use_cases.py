@@ -25,7 +25,7 @@ from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.backfills.usecases import Backfills
 from foliot.features.bulk.usecases import BulkItemActions, Bulks
 from foliot.features.crawls.usecases import CACHED_FOR, Crawls
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.filters.usecases import Search
@@ -55,9 +55,8 @@ from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.features.search.usecases import ReferenceResolver, Suggester
 from foliot.features.secrets.usecases import Secrets
-from foliot.features.sessions.usecases.members import Members
-from foliot.features.sessions.usecases.sessions import Sessions, Tickets
-from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.sessions.usecases import Members, Sessions, Tickets
+from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
 from foliot.features.workers.usecases import Workers

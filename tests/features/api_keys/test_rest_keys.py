@@ -24,7 +24,7 @@ from foliot.features.api_keys.key_cache import KeyCache, LastUse
 from foliot.features.api_keys.usecases import MOST
 from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.sessions import schema as sessions_schema
-from foliot.features.sessions.usecases.sessions import Tickets
+from foliot.features.sessions.usecases import Tickets
 from foliot.servers.http import sse
 from tests.asgi import Answer, Client
 from tests.declared import conforms

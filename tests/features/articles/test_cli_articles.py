@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from foliot.features.articles.cli.progress import watch
+from foliot.features.articles.cli.articles import watch
 from tests.cli.cli_server import Script, invoke
 from tests.cli.test_cli import server
 

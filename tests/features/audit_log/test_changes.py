@@ -15,7 +15,7 @@ from foliot.core.errors import Forbidden, NotFound
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.features.audit_log.usecases import AuditLog
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules

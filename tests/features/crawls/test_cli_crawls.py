@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foliot.features.crawls.cli.log import LogPrinter
+from foliot.features.crawls.cli.crawls import LogPrinter
 from tests.cli.cli_server import Script, invoke
 from tests.cli.test_cli import server
 

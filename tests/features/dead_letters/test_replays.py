@@ -14,7 +14,7 @@ from foliot.engine.model.views import ClaimedRun
 from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import BulkRunner
 from foliot.features.bulk.usecases import BulkItemActions, Bulks
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.world import EVERY_MINUTE, URL, Webhook, World

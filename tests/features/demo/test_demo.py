@@ -26,7 +26,7 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.features.audit_log.chain import ChainVerifier
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases import Bulks
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.demo import schema as demo_schema
 from foliot.features.demo.install import PastClock
 from foliot.features.demo.model.schedules import SITE, demo_schedules

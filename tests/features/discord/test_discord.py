@@ -18,8 +18,8 @@ from foliot.config.settings import Settings
 from foliot.core.access import Interface, Role
 from foliot.core.errors import Conflict, Forbidden, Unavailable
 from foliot.features.discord import text as words
+from foliot.features.discord.answer import DiscordMembers
 from foliot.features.discord.connection import DiscordConnection
-from foliot.features.discord.members import DiscordMembers
 from foliot.features.discord.requests import ScheduleDraftMessage
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.logs import redact

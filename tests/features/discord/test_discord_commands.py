@@ -19,8 +19,8 @@ from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest
-from foliot.features.discord import answer, bot, connection, run_messages
-from foliot.features.discord.bot import Bot
+from foliot.features.discord import answer, connection, run_messages
+from foliot.features.discord.connection import Bot
 from foliot.features.health.usecases import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -114,9 +114,9 @@ async def a_house(tmp_path: Path, discord: DiscordServer, **environ: str) -> Asy
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may have other things to do; what is about being late says so itself."""
-    assert 0 < answer.PATIENCE < bot.TYPING < 3
+    assert 0 < answer.PATIENCE < connection.TYPING < 3
     monkeypatch.setattr(answer, "PATIENCE", 20.0)
-    monkeypatch.setattr(bot, "TYPING", 20.0)
+    monkeypatch.setattr(connection, "TYPING", 20.0)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.endpoints import schema as endpoints_schema
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.filters.model import FilterQuery
-from foliot.features.filters.sql import targets
+from foliot.features.filters.sql import counts
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.filters.usecases import Search
 from foliot.features.runs.usecases.runs import Runs
@@ -105,11 +105,11 @@ async def test_schedules_are_found_by_whom_they_call(world: World, client: Clien
     assert len(await schedules(client, f"-target:{HOOK}")) == 15 - len(same)
 
 
-@pytest.mark.parametrize("most", [targets.MOST_VERSIONS, 0], ids=["few callers", "too many"])
+@pytest.mark.parametrize("most", [counts.MOST_VERSIONS, 0], ids=["few callers", "too many"])
 async def test_runs_are_found_by_whom_they_called(
     world: World, client: Client, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(targets, "MOST_VERSIONS", most)
+    monkeypatch.setattr(counts, "MOST_VERSIONS", most)
     moved = (await world.schedule(hook(HOOK))).id
     other = (await world.schedule(hook("https://other.example/"))).id
     before = await ended(world, moved, RunState.SUCCESS)

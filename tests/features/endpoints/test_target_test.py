@@ -10,7 +10,7 @@ from foliot.core.access import LOCAL
 from foliot.core.secrets import SIGNING
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules

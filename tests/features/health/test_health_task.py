@@ -24,8 +24,7 @@ from foliot.db.database import Database
 from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import RunView
 from foliot.features.grpc_calls.action import GrpcCall
-from foliot.features.health.model import Probe
-from foliot.features.health.probes import DatabaseProbe, GrpcProbe, HttpProbe
+from foliot.features.health.probes import DatabaseProbe, GrpcProbe, HttpProbe, Probe
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tasks.wiring import build_tasks

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from foliot.features.pipelines.chain.context import Transform
 from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent
-from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import DiscordCredentials, Item
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.net.client import HttpEgress

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from foliot.features.pipelines.chain.check import build_steps
-from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.chain.context import Transform
 from foliot.features.pipelines.model import StepSpec
 from foliot.features.pipelines.wiring import load
 from foliot.testing import GivenPages, Streamed, stream

@@ -20,7 +20,7 @@ from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import PresetApplied, Presets
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.features.schedules.usecases.declared import DeclarationOutcome
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tasks.actor import Declarer

@@ -18,7 +18,7 @@ from foliot.core.access import LOCAL
 from foliot.db.database import Database
 from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import RunView
-from foliot.features.health.model import JsonService, ServiceFailed
+from foliot.features.health.probes import JsonService, ServiceFailed
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import Runs

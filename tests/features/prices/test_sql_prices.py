@@ -17,8 +17,8 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.prices.tasks.cleanup import RunCleanup
-from foliot.features.schedules.model.declared import DeclaredSchedule
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.model.document import DeclaredSchedule
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.tasks import TaskContext
 from foliot.testing import StoppedClock
 from tests.givens import NOON, ask, claim, finish, request

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from foliot.engine.model.run import EventLine, EventType
 from foliot.engine.sql.log_chunks import pack
 from foliot.features.runs.model.log import CATEGORIES, LEVELS, LogFilter, LogRange, category_of
-from foliot.features.runs.sql.log_pages import MANY, Chunk, SqlLogs, _lines, _tally
+from foliot.features.runs.sql import MANY, Chunk, SqlLogs, _lines, _tally
 
 AT = datetime(2027, 1, 4, 12, tzinfo=UTC)
 

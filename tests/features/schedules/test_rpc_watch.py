@@ -11,7 +11,7 @@ import pytest
 
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.engine.model.run import EventLine, EventType, RunState, Succeeded
-from foliot.features.schedules.rpc import watch as watching
+from foliot.features.schedules.rpc import jobs as watching
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.server import GrpcServer

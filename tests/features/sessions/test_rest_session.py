@@ -23,7 +23,7 @@ from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema as sessions_schema
 from foliot.features.sessions.rest import session
-from foliot.features.sessions.usecases.sessions import Sessions, Tickets
+from foliot.features.sessions.usecases import Sessions, Tickets
 from foliot.servers.http import sse
 from foliot.testing import StoppedClock, open_store
 from foliot.wakeups.feed import MemoryFeed

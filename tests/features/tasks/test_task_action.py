@@ -26,7 +26,7 @@ from foliot.engine.model.views import RunView
 from foliot.engine.ports import ActionContext
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.tasks.run.runner import WAITING, RunProgress
+from foliot.features.tasks.action import WAITING, RunProgress
 from foliot.features.tasks.usecases import Tasks
 from foliot.tasks import Partial
 from foliot.testing import GivenActions, StoppedClock, drain, open_store

@@ -21,8 +21,7 @@ import foliot
 from foliot import plugins
 from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
-from foliot.features.tasks.model.catalogue import TaskCatalogue
-from foliot.features.tasks.model.task import MARK
+from foliot.features.tasks.model.task import MARK, TaskCatalogue
 from foliot.features.tasks.run.call import LARGEST, call, call_async
 from foliot.features.tasks.wiring import load, tasks_in
 from foliot.tasks import GiveUp, Partial, Retry, Task, TaskContext, task

@@ -20,9 +20,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.features.api_keys.usecases import ApiKeys
 from foliot.features.audit_log.usecases import AuditLog
-from foliot.features.schedules.rpc.jobs import JobMethods
-from foliot.features.schedules.rpc.methods import SERVICE, methods
-from foliot.features.schedules.rpc.watch import WatchMethod
+from foliot.features.schedules.rpc.jobs import SERVICE, JobMethods, WatchMethod, methods
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.method import PUBLIC, RpcMethod
 from foliot.servers.grpc.server import GrpcServer

@@ -21,7 +21,7 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL
 from foliot.core.errors import Contended, Unavailable
 from foliot.engine.model.run import Succeeded
-from foliot.features.schedules.rpc.methods import scheduler_service
+from foliot.features.schedules.rpc.jobs import scheduler_service
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb

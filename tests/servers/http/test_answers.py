@@ -17,7 +17,7 @@ from foliot.engine.model.run import AttemptError, Failed, Origin, RunState, Succ
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlRetention
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.health.usecases import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.preview import Previews

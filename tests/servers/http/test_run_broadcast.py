@@ -14,7 +14,7 @@ from foliot.app.http import create_app
 from foliot.core.errors import NotFound, Unavailable
 from foliot.engine.model.run import Event, RunState
 from foliot.features.runs import schema as runs_schema
-from foliot.features.runs.rest import event_frames
+from foliot.features.runs.rest import runs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import run_broadcast, sse
 from foliot.wakeups.feed import run_topic
@@ -74,7 +74,7 @@ async def test_an_event_is_read_and_rendered_once_however_many_follow(
         rendered.append(event.seq)
         return shown(event)
 
-    monkeypatch.setattr(event_frames, "run_event", noted)
+    monkeypatch.setattr(runs, "run_event", noted)
     async with AsyncExitStack() as stack:
         readers = [await stack.enter_async_context(client.stream(f"/api/runs/{run_id}/events")) for _ in range(MANY)]
         for reader in readers:

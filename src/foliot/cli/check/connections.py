@@ -187,7 +187,7 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
         return Finding("ok", entry.name, f"{entry.url}, not checked because it is not gRPC; {_whose(entry)}")
     import asyncio
 
-    from foliot.features.grpc_calls.errors import ServiceError
+    from foliot.features.grpc_calls.service_catalogue import ServiceError
     from foliot.net.grpc_call import CallFailed
 
     try:

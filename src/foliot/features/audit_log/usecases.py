@@ -12,7 +12,7 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.db.database import Database
 from foliot.engine.model.views import PageRequest
-from foliot.features.schedules.sql.health import SqlScheduleHealth
+from foliot.features.schedules.sql import SqlScheduleHealth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from foliot.core.errors import Invalid
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.features.filters.model import MOST_CHARACTERS, REPLAYABLE, UNANSWERED, FilterTerm
-from foliot.features.runs.model.replay import AS_OF, PATCH, MergePatch, ReplayOptions, ReplayVersion
+from foliot.features.runs.usecases.replay import AS_OF, PATCH, MergePatch, ReplayOptions, ReplayVersion
 from foliot.features.schedules.model.request import Tags
 
 BULK = "blk"

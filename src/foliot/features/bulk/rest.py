@@ -16,7 +16,7 @@ from foliot.features.bulk import schema
 from foliot.features.bulk.model import NewBulkAction
 from foliot.features.bulk.usecases import BulkEstimate, Bulks, BulkView, shown_details
 from foliot.features.dead_letters.model import MOST_REPLAYS
-from foliot.features.dead_letters.usecases.dry_run import ReplayEstimate
+from foliot.features.dead_letters.usecases import ReplayEstimate
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits

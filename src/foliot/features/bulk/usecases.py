@@ -35,12 +35,11 @@ from foliot.features.bulk.model import (
 )
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.dead_letters.model import MOST_REPLAYS
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, discard, may_send
-from foliot.features.dead_letters.usecases.dry_run import ReplayEstimate, rehearse
+from foliot.features.dead_letters.usecases import DeadLetters, ReplayEstimate, discard, may_send, rehearse
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.filters.usecases import Search, hosts_of
-from foliot.features.runs.model.replay import ReplayOptions
+from foliot.features.runs.usecases.replay import ReplayOptions
 from foliot.features.runs.usecases.runs import Runs, cancel_run
 from foliot.features.schedules.model.document import CheckFor
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule

@@ -13,7 +13,7 @@ from foliot.core.declaration import Described, Parsed, declared
 from foliot.core.errors import Invalid
 from foliot.engine.model.views import RunView
 from foliot.features.mutes.model import MuteRecord
-from foliot.features.runs.model.replay import AS_OF, PATCH, MergePatch, ReplayVersion
+from foliot.features.runs.usecases.replay import AS_OF, PATCH, MergePatch, ReplayVersion
 
 MOST_REPLAYS = 10
 """A dead letter is replayed this many times; then its target needs a fix."""

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from foliot.core.errors import NotFound
 from foliot.features.dead_letters import schema
 from foliot.features.dead_letters.model import ReplayRequest
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.mutes import schema as mutes_schema
 from foliot.features.mutes.model import MuteRequest
 from foliot.features.mutes.usecases import Mutes

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from foliot.core.declaration import declared
 from foliot.engine.model.views import DeadLetterGroupView
-from foliot.features.dead_letters.usecases.dead_letters import Replayed
+from foliot.features.dead_letters.usecases import Replayed
 from foliot.features.mutes.schema import MutedGroup
 from foliot.features.runs.schema import Run
 

@@ -30,9 +30,8 @@ from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import cancel_run
-from foliot.features.schedules.model.audit_view import edited
-from foliot.features.schedules.model.declared import DeclaredSchedule
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.model.document import DeclaredSchedule, edited
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.features.schedules.usecases.change import turn
 from foliot.features.schedules.usecases.declared import DeclarationOutcome, DeclarationResult, Declarations
 from foliot.features.schedules.usecases.schedules import Schedules

@@ -15,7 +15,7 @@ from foliot.db.database import Database
 from foliot.features.demo.model.week import ErasedRows
 from foliot.features.demo.sql import SqlPast
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.features.discord import text as words
-from foliot.features.discord.answer import Button, ButtonAction, DiscordReply, Interaction
-from foliot.features.discord.members import DiscordMembers
+from foliot.features.discord.answer import Button, ButtonAction, DiscordMembers, DiscordReply, Interaction
 from foliot.features.pipelines.model import PIPELINE
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs

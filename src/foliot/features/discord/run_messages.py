@@ -16,8 +16,7 @@ from foliot.core.errors import FoliotError
 from foliot.core.ports import Clock
 from foliot.engine.model.run import EventType
 from foliot.features.discord import text as words
-from foliot.features.discord.answer import DiscordReply, Interaction
-from foliot.features.discord.members import DiscordMembers
+from foliot.features.discord.answer import DiscordMembers, DiscordReply, Interaction
 from foliot.features.runs.usecases.runs import Runs
 from foliot.wakeups.feed import Feed
 

@@ -23,8 +23,8 @@ def is_installed() -> bool:
 
 def build_connection(settings: Settings, usecases: UseCases, clock: Clock, feed: Feed) -> DiscordConnection:
     """The bot with its map of members; it connects only once it is started."""
+    from foliot.features.discord.answer import DiscordMembers
     from foliot.features.discord.connection import DiscordConnection
-    from foliot.features.discord.members import DiscordMembers
 
     members = DiscordMembers(
         roles=dict(settings.discord_roles),

@@ -13,7 +13,7 @@ from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
 from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.dead_letters.model import AGES, FailureGroupView
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.filters import schema
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import MOST_POINTS, RunScatter, Search, TimeBucket

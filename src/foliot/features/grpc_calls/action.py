@@ -15,7 +15,7 @@ from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.grpc_calls.config import read_config
-from foliot.features.grpc_calls.errors import ServiceError
+from foliot.features.grpc_calls.service_catalogue import ServiceError
 from foliot.net.grpc_call import AnswerTooLarge, CallFailed, CallStatus
 
 if TYPE_CHECKING:

@@ -22,8 +22,13 @@ from foliot.core.errors import Invalid
 from foliot.core.threads import WORK
 from foliot.engine.ports import ActionContext
 from foliot.features.grpc_calls.config import MethodName
-from foliot.features.grpc_calls.errors import BadAnswer, ServiceAnswerTooLarge
-from foliot.features.grpc_calls.service_catalogue import ServiceCatalogue, ServiceCatalogues, ServiceMethod
+from foliot.features.grpc_calls.service_catalogue import (
+    BadAnswer,
+    ServiceAnswerTooLarge,
+    ServiceCatalogue,
+    ServiceCatalogues,
+    ServiceMethod,
+)
 from foliot.net.grpc_call import CallFailed, CallStatus, GrpcAnswers, GrpcRequest
 
 if TYPE_CHECKING:

@@ -1,12 +1,16 @@
-"""Probes of databases, brokers, HTTP and gRPC services. Their messages contain no addresses."""
+"""Probes of databases, brokers, HTTP and gRPC services. Their messages contain no addresses.
+
+Protocols of the probes and services that a health check calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, ServiceAddress
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
@@ -15,6 +19,38 @@ from foliot.net.grpc_call import CallFailed, CallStatus, GrpcRequest
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
+
+
+class ServiceFailed(Exception):
+    """A service did not do what was asked. `permanent` when a retry would not help."""
+
+    def __init__(self, message: str, *, permanent: bool = False) -> None:
+        super().__init__(message)
+        self.permanent = permanent
+
+
+class JsonService(Protocol):
+    """A service of the address book, called with JSON."""
+
+    async def call(self, method: str, parameters: Mapping[str, Any], attempt: AttemptInfo, patience: timedelta) -> Any:
+        """Raises `ServiceFailed`."""
+        ...
+
+
+class Probe(Protocol):
+    """Checks one dependency or called service."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """database, redis, broker, http or grpc."""
+        ...
+
+    async def check(self) -> str | None:
+        """None when it is healthy, else a short description without address, user or password."""
+        ...
+
 
 PATIENCE = timedelta(seconds=60)
 """An upper bound; the caller's own timeout is shorter."""

@@ -15,7 +15,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.health.model import Probe
+from foliot.features.health.probes import Probe
 from foliot.features.tasks.model.context import Partial, TaskContext
 
 TASK = "health_check_services"

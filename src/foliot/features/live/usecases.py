@@ -10,7 +10,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.insights.model.history import RunsRevision
 from foliot.features.insights.sql.history import SqlHistory
-from foliot.features.runs.sql.log_pages import SqlLogs
+from foliot.features.runs.sql import SqlLogs
 from foliot.features.schedules.usecases.schedules import find_run
 
 

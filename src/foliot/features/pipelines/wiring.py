@@ -21,7 +21,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.chain.check import TransformCatalogue
-from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.chain.context import Transform
 from foliot.features.pipelines.files import LocalFiles
 from foliot.features.pipelines.model import (
     DiscordCredentials,
@@ -39,7 +39,7 @@ from foliot.features.pipelines.steps import ALIASES, built_in
 from foliot.features.pipelines.steps.parsers import read_page
 from foliot.features.pipelines.usecases.reconcile import PipelineReconciler
 from foliot.features.schedules.usecases.declared import Declarations
-from foliot.features.tasks.run.probation import Probation
+from foliot.features.tasks.run.call import Probation
 from foliot.net.slots import FairSlots
 from foliot.pages import article
 from foliot.pages import price as prices

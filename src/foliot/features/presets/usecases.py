@@ -18,9 +18,9 @@ from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.presets.model import PresetDefinition, PresetEntry
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.features.schedules.usecases.declared import DeclarationOutcome, DeclarationResult, Declarations, edited
-from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.wakeups.feed import Feed
 
 

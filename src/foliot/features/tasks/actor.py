@@ -19,7 +19,7 @@ from foliot.features.schedules.usecases.declared import (
     Declarations,
     DeclarerRound,
 )
-from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.wakeups.feed import Feed
 
 log = structlog.get_logger("foliot.tasks")

@@ -11,7 +11,7 @@ from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import NotFound
 from foliot.features.runs import schema as runs_schema
 from foliot.features.tasks import schema
-from foliot.features.tasks.model.catalogue import TaskView
+from foliot.features.tasks.model.task import TaskView
 from foliot.features.tasks.usecases import TaskRunRequest, Tasks
 from foliot.servers.http import encode
 from foliot.servers.http.fast_route import FastRoute

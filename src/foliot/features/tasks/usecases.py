@@ -28,7 +28,7 @@ from foliot.engine.model.schedule import MAX_TIMEOUT
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.tasks.model.catalogue import TaskCatalogue, TaskView
+from foliot.features.tasks.model.task import TaskCatalogue, TaskView
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 KIND = "task"

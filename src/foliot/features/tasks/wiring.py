@@ -22,13 +22,19 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Failed, Outcome, Succeeded
 from foliot.engine.ports import Action, ActionContext
-from foliot.features.health.model import JsonService, Probe, ServiceFailed
-from foliot.features.health.probes import AnswerProbe, DatabaseProbe, GrpcProbe, HttpProbe
+from foliot.features.health.probes import (
+    AnswerProbe,
+    DatabaseProbe,
+    GrpcProbe,
+    HttpProbe,
+    JsonService,
+    Probe,
+    ServiceFailed,
+)
 from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
-from foliot.features.tasks.model.catalogue import TaskCatalogue
-from foliot.features.tasks.model.task import MARK, Task
+from foliot.features.tasks.model.task import MARK, Task, TaskCatalogue
 from foliot.net.client import HttpEgress
 from foliot.plugins import Found, Loader, members
 

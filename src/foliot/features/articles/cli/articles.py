@@ -1,21 +1,211 @@
-"""`foliot articles …`."""
+"""`foliot articles …`.
+
+Reads the articles to submit from URLs, files of URLs, and JSON files.
+
+Shows the progress of an article job: a bar on a terminal, else a line for each tenth.
+
+Prints what changed in pages since they were last read, as a unified diff.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import unified_diff
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from foliot.features.articles.cli.diff import show_changes
-from foliot.features.articles.cli.progress import summary, watch
-from foliot.features.articles.cli.submission import read_submission
 from foliot.terminal.client import Client, connect, segment
 from foliot.terminal.follow import follow_run, write
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, print_answer
 from foliot.terminal.options import STATUS_FLAGS, JobId, Json, Limit, Output, Priority, Skip, Utc, usage
-from foliot.terminal.output import Exit, note, note_skipped, print_json
+from foliot.terminal.output import Exit, Failure, moment, note, note_skipped, print_json, printable
 from foliot.terminal.reference import resolve
+
+STDIN = "-"
+_JSON = ("{", "[")
+_OPTIONS = frozenset({"ignore_cache", "max_age_seconds"})
+
+
+def read_submission(places: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of `POST /jobs/submit`; `defaults` apply to articles that give no other value."""
+    body: dict[str, Any] = {"articles": []}
+    for place in places:
+        if place.lower().startswith(("http://", "https://")):
+            body["articles"].append({"url": place})
+            continue
+        document = _parsed(place, _text(place))
+        body["articles"] += document.pop("articles")
+        body |= document
+    if not body["articles"]:
+        raise Failure(f"{', '.join(places)}: contains no article", Exit.USAGE)
+    body["articles"] = [_filled(article, defaults) for article in body["articles"]]
+    return body
+
+
+def _text(place: str) -> str:
+    try:
+        return sys.stdin.read() if place == STDIN else Path(place).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise Failure(f"{place!r} is neither an http or https URL nor a file that exists", Exit.USAGE) from None
+    except (OSError, UnicodeDecodeError) as failed:
+        reason = getattr(failed, "strerror", None) or "it is not UTF-8 text"
+        raise Failure(f"{place!r} cannot be read ({reason})", Exit.USAGE) from None
+
+
+def _parsed(place: str, text: str) -> dict[str, Any]:
+    """JSON as `POST /jobs/submit` takes it, or a list of articles or URLs; else a URL per line and `#` comments."""
+    if not text.lstrip().startswith(_JSON):
+        lines = (line.strip() for line in text.splitlines())
+        return {"articles": [{"url": line} for line in lines if line and not line.startswith("#")]}
+    try:
+        parsed = json.loads(text)
+    except ValueError as wrong:
+        raise Failure(f"{place!r} starts like JSON but is not valid: {wrong}", Exit.USAGE) from None
+    document = {"articles": parsed} if isinstance(parsed, list) else parsed
+    articles = document.get("articles")
+    unknown = sorted(set(document) - _OPTIONS - {"articles"})
+    if not isinstance(articles, list) or unknown:
+        named = f", not {', '.join(map(repr, unknown))}" if unknown else ""
+        raise Failure(
+            f'{place!r} must be a list of articles, or {{"articles": […]}} and optionally ignore_cache and '
+            f"max_age_seconds{named}",
+            Exit.USAGE,
+        )
+    return document
+
+
+def _filled(given: Any, defaults: Mapping[str, Any]) -> Any:
+    article = {"url": given} if isinstance(given, str) else given
+    return {**defaults, **article} if isinstance(article, dict) else article
+
+
+STEPS = 10
+"""How many lines are printed for a job where there is no terminal."""
+
+Show = Callable[[Mapping[str, Any]], None]
+
+
+def watch(events: Iterable[dict[str, Any]], job: Mapping[str, Any], *, quiet: bool) -> None:
+    """Show the progress at each article that ends, until the last event."""
+    with _shown(job, quiet=quiet) as show:
+        for event in events:
+            progress = event.get("data") or {}
+            if event.get("type") == "progress" and "article_id" in progress:
+                show(progress)
+
+
+def summary(job: Mapping[str, Any]) -> str:
+    """`7 of 10 done, 2 from the cache, 1 failed`."""
+    cached, failed = job.get("cached") or 0, job.get("failed") or 0
+    text = f"{job.get('completed') or 0} of {job.get('total_articles') or 0} done"
+    return text + (f", {cached} from the cache" if cached else "") + (f", {failed} failed" if failed else "")
+
+
+@contextmanager
+def _shown(job: Mapping[str, Any], *, quiet: bool) -> Iterator[Show]:
+    if quiet:
+        yield lambda _: None
+    elif sys.stderr.isatty():
+        with _bar(job) as show:
+            yield show
+    else:
+        yield _Lines(job).show
+
+
+@contextmanager
+def _bar(job: Mapping[str, Any]) -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """How many pages a second."""
+
+        def render(self, task: Task) -> Text:
+            rate = task.finished_speed or task.speed
+            return Text("" if rate is None else f"{rate:.1f} pages/s")
+
+    counted = TextColumn("{task.fields[cached]} cached, {task.fields[failed]} failed")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), counted, Rate(), Remaining())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        cached = job["cached_articles"]
+        task = progress.add_task("articles", total=job["total_articles"], completed=cached, cached=cached, failed=0)
+
+        def show(counts: Mapping[str, Any]) -> None:
+            progress.update(task, completed=counts["completed"] + counts["failed"], failed=counts["failed"])
+
+        yield show
+
+
+class _Lines:
+    """Prints a line each time another tenth of a job has ended."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        self.job = job
+        self.step = 0
+
+    def show(self, counts: Mapping[str, Any]) -> None:
+        ended = counts["completed"] + counts["failed"]
+        step = STEPS * ended // (counts["total"] or 1)
+        if step > self.step:
+            self.step = step
+            note(summary({**counts, "total_articles": counts["total"], "cached": self.job["cached_articles"]}))
+
+
+PAGE = 100
+
+
+def show_changes(client: Client, job: str, wanted: str | None, *, as_json: bool, utc: bool | None) -> None:
+    """All articles of a job that are known to have changed, or the one with this URL or id."""
+    path = f"/jobs/{segment(job)}/results"
+    articles = [client.get(f"{path}/{segment(article_id)}") for article_id in _ids(client, path, wanted)]
+    changed = [article for article in articles if article["previous"]]
+    if as_json:
+        print_json(changed)
+        return
+    for article in changed:
+        for line in _lines(article, utc=utc):
+            typer.echo(printable(line))
+    if not changed:
+        note("no change is known: each page is as it was when it was last read, if it was")
+
+
+def _ids(client: Client, path: str, wanted: str | None) -> Iterator[str]:
+    if wanted is not None and not wanted.lower().startswith(("http://", "https://")):
+        yield wanted
+        return
+    skip, total = 0, 1
+    while skip < total:
+        page = client.get(path, limit=PAGE, skip=skip)
+        for article in page["results"]:
+            if wanted == article["url"]:
+                yield article["article_id"]
+                return
+            if wanted is None and article["previous_scraped_at"]:
+                yield article["article_id"]
+        # A page of long texts has fewer items than requested.
+        skip += len(page["results"])
+        total = page["successful"] if page["results"] else 0
+    if wanted is not None:
+        raise Failure(f"the job has read no article {wanted!r}", Exit.NOT_FOUND)
+
+
+def _lines(article: dict[str, Any], *, utc: bool | None) -> Iterator[str]:
+    before = article["previous"]
+    old, new = (f"{article['url']}  {moment(each['scraped_at'], utc=utc)}" for each in (before, article))
+    return unified_diff(_diff_text(before), _diff_text(article), old, new, lineterm="")
+
+
+def _diff_text(page: dict[str, Any]) -> list[str]:
+    return [page["title"] or "", "", *(page["content"] or "").splitlines()]
+
 
 group = CommandGroup("Scrape articles, follow the progress, and read the results.")
 

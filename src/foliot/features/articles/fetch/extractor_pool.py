@@ -15,7 +15,7 @@ from typing import Any
 
 from foliot.cluster import page_reader
 from foliot.cluster.page_reader import Pool, ProcessDied
-from foliot.features.tasks.run.probation import Probation
+from foliot.features.tasks.run.call import Probation
 
 PATIENCE = timedelta(seconds=5)
 """Time limit of one call, for one page or a group."""

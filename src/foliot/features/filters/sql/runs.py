@@ -20,7 +20,7 @@ from foliot.engine.model.quarter_counts import LATE
 from foliot.engine.model.run import FAILURES, OPEN, RunState
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.filters.model import TEXT, FilterQuery, FilterTerm
-from foliot.features.filters.sql.targets import TargetCallers, callers, tests, went_to
+from foliot.features.filters.sql.counts import TargetCallers, callers, tests, went_to
 from foliot.features.mutes.sql import muted
 
 MOST_SCHEDULES = 5000

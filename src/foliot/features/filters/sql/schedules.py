@@ -15,8 +15,8 @@ from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import schedule_stats, schedules
 from foliot.features.filters.model import FilterQuery, FilterTerm
+from foliot.features.filters.sql.counts import goes_to
 from foliot.features.filters.sql.runs import begins, called, tagged
-from foliot.features.filters.sql.targets import goes_to
 from foliot.features.webhooks.model import WEBHOOK
 
 

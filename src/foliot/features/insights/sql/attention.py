@@ -17,7 +17,7 @@ from foliot.engine.sql.tables import ledger, runs, schedule_stats, schedules
 from foliot.features.filters.sql.schedules import alive
 from foliot.features.insights.model.attention import MissedInstants, ScheduleMoment, UnansweredLetters
 from foliot.features.mutes.sql import muted
-from foliot.features.schedules.sql.health import message_of
+from foliot.features.schedules.sql import message_of
 
 
 @dataclass(frozen=True, slots=True)

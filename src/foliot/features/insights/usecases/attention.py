@@ -22,7 +22,7 @@ from foliot.features.insights.model import attention
 from foliot.features.insights.model.attention import AttentionEntry, AttentionKind
 from foliot.features.insights.sql.attention import SqlTroubles
 from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes
-from foliot.features.schedules.sql.health import SqlScheduleHealth
+from foliot.features.schedules.sql import SqlScheduleHealth
 from foliot.features.schedules.usecases.change import SKEW
 from foliot.features.workers.usecases import WorkerView, read_worker
 

@@ -35,7 +35,7 @@ from foliot.features.insights.model.timeline import (
 )
 from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.insights.sql.plans import SqlPlans
-from foliot.features.schedules.sql.health import SqlScheduleHealth
+from foliot.features.schedules.sql import SqlScheduleHealth
 
 PAST = FUTURE = timedelta(hours=24)
 LONGEST = timedelta(days=366)

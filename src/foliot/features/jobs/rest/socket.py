@@ -25,7 +25,7 @@ from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.run import Event, EventType
 from foliot.features.jobs.usecases import JobRecord, Jobs
 from foliot.features.runs.usecases.runs import Runs
-from foliot.features.sessions.usecases.sessions import Sessions, Tickets, session_caller
+from foliot.features.sessions.usecases import Sessions, Tickets, session_caller
 from foliot.servers.http import encode, session_cookie
 from foliot.servers.http.permission import MAX_TOKEN, by_bearer
 from foliot.servers.http.session_cookie import same_origin

@@ -25,7 +25,7 @@ from foliot.features.jobs.rest.socket import LOOK, JobSocket, opened, still
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.live.rest.topics import KEYS, NEEDS, topic_of
 from foliot.features.live.usecases import ChangeMarkers
-from foliot.features.runs.rest.log_lines import LINES, written
+from foliot.features.runs.rest.log import LINES, written
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http.request import MAX_MESSAGE
 from foliot.servers.http.sse import FollowedEvents, OpenStreams, SharedReaders, read_behind, rest

@@ -13,8 +13,7 @@ from pydantic.errors import PydanticUserError
 
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.features.pipelines.chain.context import SecretRef
-from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.chain.context import SecretRef, Transform
 from foliot.features.pipelines.model import StepSpec
 from foliot.plugins import Plugin, PluginCatalogue
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foliot.core.errors import Invalid, Unavailable
-from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed
+from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed, Transform
 from foliot.features.pipelines.chain.fetch import FetchFailed
-from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import Item, Unreadable
 
 BREATH = 0.005

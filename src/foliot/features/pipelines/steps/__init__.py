@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.chain.context import Transform
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.features.pipelines.steps.feeds import FeedFetcher, SitemapFetcher
 from foliot.features.pipelines.steps.fetchers import HttpFetcher

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field, field_validator
 
-from foliot.features.pipelines.chain.context import Confidential, StepContext
+from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import Fetched, FetchFailed
-from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import Item
 from foliot.features.pipelines.steps.filters import plain, text
 

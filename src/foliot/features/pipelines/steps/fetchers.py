@@ -9,9 +9,8 @@ from typing import Annotated
 
 from pydantic import Field, PrivateAttr
 
-from foliot.features.pipelines.chain.context import Confidential, StepContext
+from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
-from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import Item
 from foliot.features.pipelines.steps.filters import MISSING, Name, Seconds, Urls, Workers, ahead, reach, sources
 from foliot.pages.charset import decoded

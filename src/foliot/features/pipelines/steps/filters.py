@@ -12,8 +12,7 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from foliot.core import json_values
-from foliot.features.pipelines.chain.context import StepContext
-from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.chain.context import StepContext, Transform
 from foliot.features.pipelines.model import Item
 
 T = TypeVar("T")

@@ -13,8 +13,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from foliot.core.limits import count_tags
-from foliot.features.pipelines.chain.context import StepContext
-from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.chain.context import StepContext, Transform
 from foliot.features.pipelines.model import Item, Unreadable
 from foliot.features.pipelines.steps.filters import BUDGET, MISSING, Name, Names, Workers, ahead, reach, within
 from foliot.pages.selectors import Match, as_xpath, compiled, elements, select

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AfterValidator, Field
 
-from foliot.features.pipelines.chain.context import Confidential, StepContext
+from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import FetchFailed
-from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model import Item, RowTarget, RowWriter, SinkDatabase
 from foliot.features.pipelines.steps.filters import MISSING, Name, Names, Seconds, plain, reach, text
 

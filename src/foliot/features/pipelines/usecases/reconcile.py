@@ -34,8 +34,8 @@ from foliot.features.pipelines.model import (
     StoredPipeline,
 )
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
-from foliot.features.schedules.model.declared import DeclaredSchedule
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.model.document import DeclaredSchedule
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
 from foliot.features.schedules.usecases.declared import Declarations, DeclarerRound, digest
 from foliot.wakeups.feed import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, Feed

@@ -10,7 +10,7 @@ from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.egress import Egress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.health.model import JsonService, Probe
+from foliot.features.health.probes import JsonService, Probe
 from foliot.features.health.task import HealthCheck
 from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks.analysis import PriceAnalysis

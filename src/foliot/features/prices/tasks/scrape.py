@@ -15,7 +15,7 @@ from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.egress import Egress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.health.model import JsonService, ServiceFailed
+from foliot.features.health.probes import JsonService, ServiceFailed
 from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices

@@ -1,4 +1,7 @@
-"""Routes of runs: list, read, cancel, retry, events."""
+"""Routes of runs: list, read, cancel, retry, events.
+
+Encodes the events of a run as frames of server-sent events.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,39 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from foliot.core.errors import Invalid
+from foliot.engine.model.run import Event
+from foliot.engine.model.views import RunView
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Search
 from foliot.features.runs import schema
-from foliot.features.runs.rest.event_frames import EVENTS
+from foliot.features.runs.schema import run_event
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import encode, sse
 from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
-from foliot.servers.http.run_broadcast import States
+from foliot.servers.http.run_broadcast import EventView, States
 from foliot.servers.http.schema import CONFLICT, UNKNOWN
+
+
+def frame(event: Event) -> bytes:
+    """One event as a frame. JSON has no raw line breaks, so no content can forge a frame."""
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
+        event.seq,
+        event.type.value.encode(),
+        encode.dumps(run_event(event)),
+    )
+
+
+def end(run: RunView) -> bytes:
+    """The last frame of a stream: the run's final state."""
+    last = {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
+    return b"event: end\ndata: %s\n\n" % encode.dumps(last)
+
+
+EVENTS = EventView("events", frame, end)
+
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=FastRoute)
 

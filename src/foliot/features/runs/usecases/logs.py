@@ -14,7 +14,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import Event
 from foliot.features.runs.model.log import LineCounts, LineTally, LogFilter, LogRange, Starts, severity
-from foliot.features.runs.sql.log_pages import SqlLogs
+from foliot.features.runs.sql import SqlLogs
 from foliot.features.schedules.usecases.schedules import find_run
 
 MOST_LINES = 1000

@@ -1,8 +1,13 @@
-"""Use cases of runs: list, read, cancel, retry, events."""
+"""Use cases of runs: list, read, cancel, retry, events.
+
+Throttles readers that catch up on a backlog: one batch at a time, and a pause after each for other requests.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -23,10 +28,32 @@ from foliot.engine.sql.runs import SqlRuns, with_attempts
 from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
-from foliot.features.runs.usecases.backlog import ReadTurns
 from foliot.features.runs.usecases.replay import ReplayPlan, as_it_was
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
 from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
+
+LONGEST_REST = 0.05
+
+
+@dataclass(slots=True)
+class ReadTurns:
+    """A lock around batches: decompressing and encoding one blocks the event loop; many readers would saturate it."""
+
+    longest_rest: float = LONGEST_REST
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @asynccontextmanager
+    async def turn(self, *, needed: bool = True) -> AsyncIterator[None]:
+        """Read and encode one batch inside. A reader that misses only the newest events does not need the lock."""
+        if not needed:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        async with self._turn:
+            began = loop.time()
+            yield
+            # As long as the batch took, so that catching up takes at most half of the loop's time.
+            await asyncio.sleep(min(loop.time() - began, self.longest_rest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

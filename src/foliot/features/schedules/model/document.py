@@ -1,4 +1,9 @@
-"""Parses the JSON document of a schedule, and serialises a schedule to it."""
+"""Parses the JSON document of a schedule, and serialises a schedule to it.
+
+The record of a schedule that code or a preset declares.
+
+Documents of schedules for the audit log.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
+from foliot.commands.audit import AuditedChange, differences, masked
+from foliot.core.access import Thing
 from foliot.core.declaration import in_order, read_fields
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
@@ -17,6 +24,40 @@ from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.schedule import POLICIES, Schedule, ScheduleSpec
 from foliot.engine.model.trigger_document import TriggerContext, read_trigger
 from foliot.features.schedules.model.request import CreatedPaused, ScheduleDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSchedule:
+    """What was declared under a name, and the schedule that was created from it."""
+
+    tenant_id: str
+    source: str
+    name: str
+    schedule_id: str | None
+    wanted: str
+    """Digest of the declared document."""
+    made: Mapping[str, Any]
+    """The schedule's document right after it was created: one that differs now was edited by a user."""
+
+
+def edited(verb: str, was: Schedule, became: Schedule) -> AuditedChange:
+    """The audited change of a schedule that was edited in part: only the fields that differ."""
+    before, after = differences(_standing(was), _standing(became))
+    return AuditedChange(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
+
+
+def audit_view(schedule: Schedule) -> dict[str, Any]:
+    """A schedule as the audit log records it."""
+    return masked(_standing(schedule))
+
+
+def _standing(schedule: Schedule) -> dict[str, Any]:
+    state: dict[str, Any] = {"status": schedule.status.value, "paused_reason": schedule.paused_reason}
+    state["version"] = schedule.version
+    if schedule.skip_at is not None:
+        state["skips"] = rfc3339(schedule.skip_at)
+    return {**document(schedule), **state}
+
 
 # Read-only fields of an answer, ignored in a request: an answer can be sent back without removing them first.
 READ_ONLY = frozenset(

@@ -1,25 +1,134 @@
-"""The unary methods of the gRPC service. A job is a schedule, and its status that of a run."""
+"""The unary methods of the gRPC service. A job is a schedule, and its status that of a run.
+
+Streams the events of one run: the same numbered sequence as over HTTP, as it grows.
+
+The method table of the gRPC service, with the permission each method needs. A method not in it is not served.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from foliot.auth.identity import Pepper
+from foliot.auth.identity import Identity, Pepper
 from foliot.commands.cursor import Cursors
 from foliot.commands.envelope import UseCases
+from foliot.commands.limits import Limiter
 from foliot.core.access import Caller
-from foliot.core.errors import Conflict, Invalid, VersionMismatch
+from foliot.core.errors import Conflict, Invalid, TooMany, Unauthenticated, Unavailable, VersionMismatch
 from foliot.core.time.trigger import TriggerType
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.health.usecases import HealthChecks
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc import encode
 from foliot.features.schedules.rpc import request as asking
 from foliot.features.schedules.rpc.request import in_its_words
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.method import AuthorisedCall, plain
+from foliot.servers.grpc.method import AuthorisedCall, Opening, RpcMethod, RpcService, RunningCalls, plain
+from foliot.servers.grpc.status import ServerStopping
+from foliot.wakeups.feed import run_topic
+
+BATCH = 500
+LOOK = 1.0
+"""Seconds after which events are read even without a wake-up: a lost one delays an event by no more."""
+RECHECK = 1.0
+"""How often, in seconds, the caller's credentials are checked again."""
+MOST = 1000
+"""Open streams per process."""
+
+
+@dataclass(slots=True)
+class WatchStreams:
+    """Counts the open streams of the gRPC server, and holds the event that ends them all."""
+
+    of: Counter[str] = field(default_factory=Counter)
+    """How many each tenant has open; shared with the other servers of the process."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    open: int = 0
+
+    @contextmanager
+    def counted(self, tenant_id: str) -> Iterator[None]:
+        if self.open >= MOST:
+            raise TooMany(f"this process has {MOST} streams open", retry_after=5)
+        self.open += 1
+        self.of[tenant_id] += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+            self.of[tenant_id] -= 1
+            if not self.of[tenant_id]:
+                del self.of[tenant_id]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchMethod:
+    """Handler of the server-streaming method `WatchJob`."""
+
+    jobs: JobMethods
+    streams: WatchStreams
+    work: RunningCalls
+    identity: Identity | None = None
+    """Checks that the caller's credentials are still valid; None in local mode, which has none."""
+
+    async def watch(self, call: AuthorisedCall, request: pb.WatchJobRequest) -> AsyncIterator[pb.JobEvent]:
+        """The events after the last number seen, until the run ends."""
+        if request.after < 0:
+            raise Invalid("after", "must be the number of the last event that was seen, or 0", got=request.after)
+        run = await self.work.finish(self._admitted(call, request.job_id))
+        with self.streams.counted(call.caller.tenant_id):
+            async for event in self._stream(call, run, request.after):
+                yield event
+
+    async def _admitted(self, call: AuthorisedCall, job_id: str) -> RunView:
+        """The run, if the tenant may have one more stream."""
+        run, limiter = await self.jobs.run_of(call.caller, job_id), self.jobs.cases[Limiter]
+        limiter.stream(await limiter.of(call.caller.tenant_id), self.streams.of[call.caller.tenant_id])
+        return run
+
+    async def _stream(self, call: AuthorisedCall, run: RunView, after: int) -> AsyncIterator[pb.JobEvent]:
+        cases, clock = self.jobs.cases, self.jobs.cases[HealthChecks].clock
+        checked = clock.monotonic()
+        # Listen first, then read: what happens in between wakes us.
+        async with cases.feed.listen(run_topic(run.id)) as waiter:
+            while not self.streams.stopping.is_set():
+                run, events = await self.work.finish(self._read(call, run, after))
+                for event in events:
+                    if clock.monotonic() - checked >= RECHECK:
+                        checked = clock.monotonic()
+                        await self.work.finish(self._still(call))
+                    yield event
+                    after = event.seq
+                if events:
+                    continue
+                if run.state.final and after >= run.event_seq:
+                    return
+                await waiter.wait(LOOK)
+                if clock.monotonic() - checked >= RECHECK:
+                    checked = clock.monotonic()
+                    await self.work.finish(self._still(call))
+        raise ServerStopping(f"the server is stopping: watch {run.id} again, after {after}")
+
+    async def _read(self, call: AuthorisedCall, run: RunView, after: int) -> tuple[RunView, list[pb.JobEvent]]:
+        """While the database is unavailable, there are no new events."""
+        try:
+            runs = self.jobs.cases[Runs]
+            async with runs.backlog.turn(needed=run.event_seq - after > BATCH):
+                run, events = await runs.events(call.caller, run.id, after, BATCH)
+        except Unavailable:
+            return run, []
+        return run, [encode.event(event, run) for event in events]
+
+    async def _still(self, call: AuthorisedCall) -> None:
+        if self.identity is not None and not await self.identity.still(call.caller):
+            raise Unauthenticated
+
 
 LIST = "grpc ListScheduledJobs"
 TRIES = 5
@@ -136,3 +245,31 @@ def _filters(request: pb.ListScheduledJobsRequest) -> dict[str, str | None]:
         if got and got not in set(words):
             raise Invalid(name, f"must be one of {', '.join(words)}", got=got)
     return asking.texts(status=request.status, type=request.type, kind=request.kind, tag=request.tag, q=request.query)
+
+
+SERVICE = pb.DESCRIPTOR.services_by_name["SchedulerService"].full_name
+
+
+def methods(jobs: JobMethods, watching: WatchMethod) -> Mapping[str, RpcMethod]:
+    """The handlers by full method name."""
+    named = {
+        "CreateScheduledJob": RpcMethod(Schedules.create, pb.CreateScheduledJobRequest, jobs.create),
+        "GetScheduledJob": RpcMethod(Schedules.get, pb.GetScheduledJobRequest, jobs.get),
+        "UpdateScheduledJob": RpcMethod(Schedules.patch, pb.UpdateScheduledJobRequest, jobs.update),
+        "ListScheduledJobs": RpcMethod(Schedules.list, pb.ListScheduledJobsRequest, jobs.list),
+        "PauseScheduledJob": RpcMethod(Schedules.pause, pb.PauseScheduledJobRequest, jobs.pause),
+        "ResumeScheduledJob": RpcMethod(Schedules.resume, pb.ResumeScheduledJobRequest, jobs.resume),
+        "DeleteScheduledJob": RpcMethod(Schedules.delete, pb.DeleteScheduledJobRequest, jobs.delete),
+        "ExecuteJobNow": RpcMethod(Schedules.run_now, pb.ExecuteJobRequest, jobs.execute),
+        "GetJobStatus": RpcMethod(Runs.get, pb.GetJobStatusRequest, jobs.status),
+        "WatchJob": RpcMethod(Runs.events, pb.WatchJobRequest, watching.watch, streams=True),
+    }
+    return {f"/{SERVICE}/{name}": method for name, method in named.items()}
+
+
+def scheduler_service(opening: Opening) -> RpcService:
+    """Builds the service for a server that starts."""
+    jobs = JobMethods(opening.cases, opening.pepper)
+    streams = WatchStreams(opening.streams_of)
+    table = methods(jobs, WatchMethod(jobs, streams, opening.work, opening.identity))
+    return RpcService(name=SERVICE, methods=table, stopping=streams.stopping)

@@ -17,7 +17,7 @@ from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedule_rows import ScheduleTurn
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.audit_view import edited
+from foliot.features.schedules.model.document import edited
 
 DAMAGED = "damaged"
 SKEW = timedelta(seconds=60)

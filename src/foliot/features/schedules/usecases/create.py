@@ -19,8 +19,7 @@ from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.ports import Actions, HasDefaults
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.audit_view import audit_view, edited
-from foliot.features.schedules.model.document import CheckFor, read_draft
+from foliot.features.schedules.model.document import CheckFor, audit_view, edited, read_draft
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
 

@@ -15,9 +15,8 @@ from foliot.commands.envelope import CommandContext
 from foliot.core.ids import SCHEDULE
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.declared import DeclaredSchedule
-from foliot.features.schedules.model.document import document
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.model.document import DeclaredSchedule, document
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
 from foliot.features.schedules.usecases.create import ScheduleOwner
 from foliot.features.schedules.usecases.schedules import Schedules

@@ -11,7 +11,7 @@ from foliot.core.access import Thing, Verb
 from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.sql import SqlDeclarations
 from foliot.features.schedules.usecases.check_target import objection
 from foliot.features.schedules.usecases.declared import DeclarationOutcome, DeclarationResult, Declarations
 from foliot.wakeups.feed import Feed

@@ -13,7 +13,7 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.schedules.model.health import SHOWN, ScheduleOutcomes, ScheduleRecord, flakiest, slowest
-from foliot.features.schedules.sql.health import SqlScheduleHealth
+from foliot.features.schedules.sql import SqlScheduleHealth
 
 MOST = 100
 """Schedules that one request may name."""

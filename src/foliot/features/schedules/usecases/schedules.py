@@ -25,8 +25,16 @@ from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.ports import Actions, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.audit_view import audit_view, edited
-from foliot.features.schedules.model.document import ActionCheck, asleep, merge, put_back, read_draft, whole
+from foliot.features.schedules.model.document import (
+    ActionCheck,
+    asleep,
+    audit_view,
+    edited,
+    merge,
+    put_back,
+    read_draft,
+    whole,
+)
 from foliot.features.schedules.model.request import MAX_TAGS
 from foliot.features.schedules.usecases.change import (
     LockedSchedule,

@@ -21,12 +21,13 @@ from foliot.features.demo import schema as demo_schema
 from foliot.features.demo.usecases import Demo
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema
-from foliot.features.sessions.usecases.members import Members, SeenMember
-from foliot.features.sessions.usecases.sessions import (
+from foliot.features.sessions.usecases import (
     LARGEST,
     LINK_LASTS,
+    Members,
     NewSession,
     NewTicket,
+    SeenMember,
     Sessions,
     session_caller,
 )

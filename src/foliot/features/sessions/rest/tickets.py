@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from foliot.core.errors import Invalid
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.sessions import schema
-from foliot.features.sessions.usecases.sessions import NewTicket, Tickets
+from foliot.features.sessions.usecases import NewTicket, Tickets
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases

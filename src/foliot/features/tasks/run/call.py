@@ -1,10 +1,14 @@
-"""Calls a task's function and returns how it ended as a value, with a result of bounded size: here or in a child."""
+"""Calls a task's function and returns how it ended as a value, with a result of bounded size: here or in a child.
+
+Probation of tenants: one whose page lately timed out or crashed a reader process gets one process at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -14,6 +18,27 @@ from foliot.core import json_values
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.features.tasks.model.context import GiveUp, Partial, Retry, TaskContext, TaskStopped
 from foliot.features.tasks.model.task import Task
+
+LASTS = 60.0
+"""Seconds of probation after the last such page."""
+
+
+@dataclass(slots=True)
+class Probation:
+    """By the monotonic clock of this process; entries are dropped when they expire."""
+
+    lasts: float = LASTS
+    _until: dict[str, float] = field(default_factory=dict)
+
+    def begin(self, tenant_id: str) -> None:
+        now = asyncio.get_running_loop().time()
+        self._until = {tenant: until for tenant, until in self._until.items() if until > now}
+        self._until[tenant_id] = now + self.lasts
+
+    def holds(self, tenant_id: str) -> bool:
+        until = self._until.get(tenant_id)
+        return until is not None and until > asyncio.get_running_loop().time()
+
 
 LARGEST = 256 * 1024
 """Bytes of JSON that are stored of a result."""

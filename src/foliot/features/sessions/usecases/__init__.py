@@ -1,1 +1,0 @@
-"""Use cases of sessions, stream tickets and members."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SLOW
-from tests.shape import GERUNDS, doubled, folders, is_gerund, modules
+from tests.shape import GERUNDS, doubled, folders, is_gerund, modules, protocols
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "foliot"
@@ -33,6 +33,23 @@ TWICE = {
     "Schedule": "what the engine fires, and its declaration in answers",
 }
 """The only class names that are defined twice: the value, and the declaration that the API shows by the same word."""
+
+ONE_IMPLEMENTATION: dict[str, str] = {
+    "ArticleSink": "tests count what each round writes",
+    "Broker": "Celery is optional, and the engine must not import it",
+    "CrawlTargets": "crawls may look up names and call nothing: the port leaves out the rest of the client",
+    "DefinitionFile": "tests hand over the text of each poll",
+    "EndedRow": "rows of the database have these columns too",
+    "EventReader": "a server imports no feature",
+    "FileSinkWriter": "what `SinkFiles` opens, which model states without the files",
+    "Monitor": "Celery is optional, and the engine must not import it",
+    "Scraper": "the tests of the fetcher answer pages without a network",
+    "ScrapydProbe": "health may not import what crawls do",
+    "SigningSecrets": "webhooks may not import the cache of secrets, whose keys it holds",
+    "WatchedAction": "the engine knows no kind of action",
+    "WorkerPool": "the executor uses the broker, whose receiver offers runs to it: the class itself would be a cycle",
+}
+"""The only Protocols with one implementation, each with the reason why the class itself is not named."""
 
 LOOPS = {"engine/loop.py"}
 """The only places that go round for ever."""
@@ -101,6 +118,13 @@ def test_a_class_name_is_defined_once() -> None:
 def test_few_class_names_are_defined_twice_and_each_exception_is_still_needed() -> None:
     assert len(TWICE) <= 10
     assert [name for name in TWICE if name not in doubled(modules())] == []
+
+
+def test_a_protocol_has_two_implementations_or_a_reason() -> None:
+    single = protocols(modules())
+
+    assert {name: those for name, those in single.items() if name not in ONE_IMPLEMENTATION} == {}, "name the class"
+    assert [name for name in ONE_IMPLEMENTATION if name not in single] == [], "no longer needed"
 
 
 def test_a_folder_can_be_taken_in_at_a_glance() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, literal, or_, select, update
+from sqlalchemy import Select, delete, func, insert, literal, or_, select, update
 
 from foliot.db.database import Statements
 from foliot.engine.model.run import RunState
@@ -69,12 +69,14 @@ class SqlBulks(Statements):
     async def fix_runs(self, bulk: Bulk, query: FilterQuery, now: datetime) -> int:
         """Store these runs as its items, with one statement; returns how many."""
         sieve = await RunConditions.of(self.conn, self.dialect, bulk.tenant_id, query, now)
-        return await self._fix(bulk, runs.c.id, sieve.where())
+        return await self._fix(bulk, sieve.chosen())
 
     async def fix_schedules(self, bulk: Bulk, query: FilterQuery) -> int:
-        return await self._fix(bulk, schedules.c.id, schedule_sieve.conditions(bulk.tenant_id, query))
+        matching = schedule_sieve.conditions(bulk.tenant_id, query)
+        return await self._fix(bulk, select(schedules.c.id).where(*matching))
 
-    async def _fix(self, bulk: Bulk, column: Any, conditions: Sequence[Any]) -> int:
+    async def _fix(self, bulk: Bulk, matching: Select[Any]) -> int:
+        column = matching.subquery().c.id
         order = column.desc() if bulk.order is BulkOrder.NEWEST else column.asc()
         chosen = select(
             literal(bulk.id),
@@ -82,7 +84,7 @@ class SqlBulks(Statements):
             literal(bulk.tenant_id),
             column,
             literal("pending"),
-        ).where(*conditions)
+        )
         await self.conn.execute(insert(bulk_items).from_select(list(_ITEM), chosen))
         total = select(func.count()).select_from(bulk_items).where(bulk_items.c.bulk_id == bulk.id)
         return (await self.conn.scalar(total)) or 0

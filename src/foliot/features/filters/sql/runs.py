@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Text, and_, false, func, literal, not_, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, false, func, literal, not_, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import RUN, floor_id
@@ -133,10 +133,13 @@ class RunConditions:
         wanted = self.states()
         return self.conditions() if wanted is None else [*self.conditions(), runs.c.state.in_(wanted)]
 
+    def chosen(self) -> Select[Any]:
+        """The statement that chooses runs to act on: for a bulk action, and for a replay that answers at once."""
+        return select(runs.c.id).where(*self.where())
+
     async def oldest(self, limit: int) -> list[str]:
         """The ids of the oldest that match."""
-        query = select(runs.c.id).where(*self.where()).order_by(runs.c.id).limit(limit)
-        return list((await self.conn.execute(query)).scalars())
+        return list((await self.conn.execute(self.chosen().order_by(runs.c.id).limit(limit))).scalars())
 
     def _asks(self, *keys: str) -> bool:
         return any(term.key in keys and not term.negated for term in self.query.terms)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from foliot.config import access, address_book, connections, interfaces, limits
+from foliot.config import access, address_book, browsers, connections, interfaces, limits
 from foliot.config import parse as reading
 from foliot.config.access import AccessSettings
 from foliot.config.actions import (
@@ -21,6 +21,7 @@ from foliot.config.actions import (
     TransformSettings,
 )
 from foliot.config.address_book import ServiceSettings
+from foliot.config.browsers import BrowserSettings
 from foliot.config.connections import BrokerSettings, WakeupSettings, database_url, masked, sqlite_file, sqlite_path
 from foliot.config.interfaces import DiscordSettings, GrpcSettings
 from foliot.config.limits import LimitSettings, ProcessSettings
@@ -38,6 +39,7 @@ class Settings(
     ServiceSettings,
     ScrapydSettings,
     ArticleSettings,
+    BrowserSettings,
     SinkSettings,
     GrpcSettings,
     TaskSettings,
@@ -283,6 +285,7 @@ class Settings(
         layers.complaints += connections.complaints(values, layers.given)
         layers.complaints += interfaces.complaints(values, layers.given)
         layers.complaints += limits.complaints(values, layers.given)
+        layers.complaints += browsers.complaints(values, layers.given)
         layers.complaints += address_book.complaints(values, environ)
         if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
             layers.complain(

@@ -25,6 +25,7 @@ def check(home: Home = None, as_json: Json = False) -> None:
     import asyncio
 
     from foliot.cli.check import Finding, rule
+    from foliot.cli.check.browser import check_browser
     from foliot.cli.check.connections import (
         check_broker,
         check_database,
@@ -56,7 +57,7 @@ def check(home: Home = None, as_json: Json = False) -> None:
             check_transforms,
             check_pipelines,
         ),
-        *(check_redis, check_broker, check_scrapyd, check_services, check_discord, check_mongo),
+        *(check_redis, check_broker, check_scrapyd, check_services, check_discord, check_mongo, check_browser),
     )
     with one_line_errors():
         findings = unused()

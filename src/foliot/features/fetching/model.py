@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from foliot.engine.model.run import AttemptError
+from foliot.features.fetching.browser_actions import BrowserActions
 
 MOST_PAGE = 20 * 1024 * 1024
 """Bytes of one page, decompressed."""
@@ -144,6 +145,8 @@ class FetchOptions:
     """Named browser session whose cookies are used."""
     keep: timedelta | None = None
     """How long the page is stored as it came; None: it is not."""
+    browser: BrowserActions | None = None
+    """What a browser does with the page before it is read, where one renders it."""
 
     def __bool__(self) -> bool:
         return self != DEFAULT_OPTIONS

@@ -1,0 +1,211 @@
+"""Renders pages: takes a browser in turn, gives it leave for the egress proxy, and judges what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Protocol
+
+from foliot.cluster import page_reader
+from foliot.cluster.page_reader import CallResult, ProcessDied
+from foliot.cluster.process_pool import ProcessPool
+from foliot.core.errors import Invalid
+from foliot.core.mask import TEMPLATE
+from foliot.core.secrets import CannotUnseal, NotForHost
+from foliot.engine.model.run import AttemptError
+from foliot.features.fetching.browser_actions import BrowserActions, as_document
+from foliot.features.fetching.model import FetchFailure, FetchRequest, Page
+from foliot.features.tasks.run.probation import Probation
+from foliot.net.guard import EgressGuard
+from foliot.net.proxy import EgressProxy, ProxyGrant
+from foliot.net.slots import FairSlots
+from foliot.net.url import UrlTarget
+
+START = timedelta(seconds=30)
+"""For the browser to start, beside the time for the page."""
+QUEUE = timedelta(minutes=2)
+"""How long a page waits for a browser before it is tried again later."""
+PAUSE = timedelta(minutes=1)
+"""How long a host waits whose page killed its browser, for the tenant that asked."""
+TRANSFER = 128 * 1024 * 1024
+"""Bytes that one page may load and send."""
+_PERMANENT = frozenset({"not_html", "too_large", "selector_missing", "step_failed", "tls_failed", "too_many_redirects"})
+_HEADERS_LEFT_OUT = frozenset({"content-encoding", "content-length", "connection", "transfer-encoding", "set-cookie"})
+
+
+class StepSecrets(Protocol):
+    """Values of the secrets that steps fill in."""
+
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserLaunch:
+    """Which browser is used, and when it is replaced."""
+
+    program: str = ""
+    url: str = field(default="", repr=False)
+    sandbox: bool = True
+    pages: int = 100
+    memory: int = 512 * 1024 * 1024
+    """Bytes at which it is replaced after a page."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("program", "url", "sandbox", "pages", "memory")}
+
+
+@dataclass(slots=True)
+class RenderCounts:
+    """What the browsers of this process have done since it started."""
+
+    pages: Counter[str] = field(default_factory=Counter)
+    """By outcome: `rendered`, or the code of the failure."""
+    seconds: float = 0.0
+    refused: int = 0
+    """Requests of pages that the egress proxy refused."""
+
+
+@dataclass(kw_only=True, eq=False)
+class BrowserRenderer:
+    """Implements `Renderer` by a pool of browsers; safe for concurrent calls, tenants in turn."""
+
+    pool: ProcessPool
+    proxy: EgressProxy
+    guard: EgressGuard
+    launch: BrowserLaunch
+    many: int
+    """Browsers at once, each with one page."""
+    timeout: timedelta = timedelta(seconds=45)
+    secrets: StepSecrets | None = None
+    counts: RenderCounts = field(default_factory=RenderCounts)
+    probation: Probation = field(default_factory=Probation)
+    _turns: FairSlots = field(init=False, repr=False)
+    _alone: FairSlots = field(init=False, repr=False, default_factory=lambda: FairSlots(1))
+
+    def __post_init__(self) -> None:
+        self._turns = FairSlots(self.many)
+
+    async def render(self, request: FetchRequest) -> Page | FetchFailure:
+        """The page with `rendered` set; `FetchFailure` when the browser got none."""
+        try:
+            target = self.guard.admit(request.url)
+        except Invalid as refusal:
+            return _failed("address_refused", f"The URL {refusal.message}.", permanent=True)
+        actions = await self._actions(request)
+        if isinstance(actions, FetchFailure):
+            return actions
+        began = asyncio.get_running_loop().time()
+        answer = await self._in_turn(request, target, actions)
+        self.counts.seconds += asyncio.get_running_loop().time() - began
+        self.counts.pages["rendered" if isinstance(answer, Page) else answer.problem.code] += 1
+        return answer
+
+    async def close(self) -> None:
+        """Kill all browsers, and end the proxy."""
+        await self.pool.close()
+        await self.proxy.close()
+
+    async def _in_turn(
+        self, request: FetchRequest, target: UrlTarget, actions: Mapping[str, Any]
+    ) -> Page | FetchFailure:
+        tenant = request.tenant_id
+        # A tenant whose pages lately killed a browser gets one at a time.
+        turns, line = (self._alone, tenant) if self.probation.holds(tenant) else (self._turns, "")
+        try:
+            async with asyncio.timeout(QUEUE.total_seconds()):
+                await turns.enter(line, tenant)
+        except TimeoutError:
+            return _failed("no_browser_free", f"No browser was free within {QUEUE.total_seconds():g} s.")
+        try:
+            if turns is self._alone:
+                async with self._turns.turn("", tenant):
+                    return await self._asked(request, target, actions)
+            return await self._asked(request, target, actions)
+        finally:
+            turns.leave(line)
+
+    async def _asked(self, request: FetchRequest, target: UrlTarget, actions: Mapping[str, Any]) -> Page | FetchFailure:
+        await self.proxy.start()
+        rules = self.guard.rules.for_page(target.host, target.port)
+        async with self.proxy.grant(request.tenant_id, transfer=TRANSFER, secure_tunnels=True, rules=rules) as grant:
+            try:
+                result = await self.pool.call(
+                    self._call(request, actions, grant), page_reader.SILENCE, self.timeout + START
+                )
+            except TimeoutError:
+                self.probation.begin(request.tenant_id)
+                words = f"The page did not let its browser finish within {self.timeout.total_seconds():g} s."
+                return _failed("render_timeout", words, pause=PAUSE)
+            except ProcessDied as death:
+                self.probation.begin(request.tenant_id)
+                return _failed("render_crashed", f"The page brought its browser down: {death}."[:300], pause=PAUSE)
+            finally:
+                self.counts.refused += grant.client.refusals
+        return self._judge(request, result)
+
+    def _call(self, request: FetchRequest, actions: Mapping[str, Any], grant: ProxyGrant) -> page_reader.PoolCall:
+        page = {
+            "url": request.url,
+            "seconds": self.timeout.total_seconds(),
+            "headers": dict(request.headers),
+            **actions,
+        }
+        proxy = {"server": grant.server, "username": grant.username, "password": grant.password}
+        parameters = {"browser": self.launch.as_dict(), "page": page, "proxy": proxy}
+        return page_reader.asked("foliot.features.fetching.render.page", "render", parameters, b"")
+
+    def _judge(self, request: FetchRequest, result: CallResult) -> Page | FetchFailure:
+        if result.error is not None:
+            return _failed("browser_failed", f"The browser failed: {result.error}"[:300])
+        answer = result.result
+        if "failed" in answer:
+            code = answer["failed"]["code"]
+            return _failed(code, answer["failed"]["message"][:300], permanent=code in _PERMANENT)
+        html, body, _ = answer["sizes"]
+        rendered = result.body[:html]
+        return Page(
+            url=answer["url"],
+            status=answer["status"],
+            headers={
+                name.lower(): str(value)
+                for name, value in answer["headers"].items()
+                if name.lower() not in _HEADERS_LEFT_OUT
+            },
+            body=result.body[html : html + body] or rendered,
+            rendered=rendered,
+        )
+
+    async def _actions(self, request: FetchRequest) -> Mapping[str, Any] | FetchFailure:
+        """The actions with the values of their secrets."""
+        actions = request.options.browser or BrowserActions()
+        document = dict(as_document(actions))
+        names = actions.secrets()
+        if not names:
+            return document
+        if self.secrets is None:
+            return _failed("secret_unavailable", "This process has no secrets.", permanent=True)
+        try:
+            values = await self.secrets.named(request.tenant_id, names, request.url)
+        except NotForHost as bound:
+            return _failed("secret_not_for_host", f"The secret {bound.name} does not go to this host.", permanent=True)
+        except CannotUnseal:
+            return _failed("secret_unavailable", "A secret that the steps need cannot be opened.", permanent=True)
+        if missing := sorted(names - values.keys()):
+            words = f"There is no secret {missing[0]}: set it with foliot secret set {missing[0]}."
+            return _failed("secret_missing", words, permanent=True)
+        document["steps"] = [_filled(step, values) for step in document["steps"]]
+        return document
+
+
+def _filled(step: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    value = str(step.get("value", ""))
+    if not TEMPLATE.search(value):
+        return dict(step)
+    return {**step, "value": TEMPLATE.sub(lambda name: values[name[1]], value), "secret": True}
+
+
+def _failed(code: str, message: str, *, permanent: bool = False, pause: timedelta | None = None) -> FetchFailure:
+    return FetchFailure(problem=AttemptError(code, message), permanent=permanent, pause=pause)

@@ -18,7 +18,7 @@ from foliot.core.secrets import CannotUnseal, NotForHost
 from foliot.engine.model.run import AttemptError
 from foliot.features.fetching.browser_actions import BrowserActions, as_document
 from foliot.features.fetching.model import FetchFailure, FetchRequest, Page
-from foliot.features.tasks.run.probation import Probation
+from foliot.features.tasks.run.call import Probation
 from foliot.net.guard import EgressGuard
 from foliot.net.proxy import EgressProxy, ProxyGrant
 from foliot.net.slots import FairSlots

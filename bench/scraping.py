@@ -38,9 +38,11 @@ from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.actor.fetcher import FetcherSettings
 from foliot.features.articles.model import ClaimedArticle, ExtractedPage
+from foliot.features.articles.sql.picks import USE
 from foliot.features.articles.wiring import build_articles
 from foliot.features.fetching.fetcher import PageFetcher
-from foliot.features.fetching.model import FetchFailure, PageMoved, PageUnchanged, RobotsRules
+from foliot.features.fetching.model import FetchFailure, FetchRequest, PageMoved, PageUnchanged, RobotsRules
+from foliot.features.fetching.wiring import build_fetching
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions
 from foliot.wakeups.across_processes import SharedFeed
@@ -61,10 +63,10 @@ class Unread:
         return RobotsRules("")
 
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
-        fetched = await self.fetcher.page(taken, {})
-        if isinstance(fetched, FetchFailure | PageMoved):
-            return fetched
-        if fetched.reply.status != 200 or len(fetched.reply.body) < 10_000:
+        page = await self.fetcher.once(FetchRequest(url=taken.url, tenant_id=taken.tenant_id), taken.robots)
+        if isinstance(page, FetchFailure | PageMoved):
+            return page
+        if page.status != 200 or len(page.body) < 10_000:
             return FetchFailure(problem=AttemptError("bench", "This is not the page."), permanent=True)
         return ExtractedPage(title=taken.url)
 
@@ -128,7 +130,8 @@ async def engine(
     actions = GivenActions.of(ArticlesAction(targets=egress))
     how: FetcherSettings | None = None
     if fetch:
-        made = build_articles(Settings.load(_unlimited()), egress, clock)
+        settings = Settings.load(_unlimited())
+        made = build_articles(settings, build_fetching(settings, store, feed, clock, egress, USE), clock)
         stack.push_async_callback(made.close)
         how = made.how if read else replace(made.how, scraper=Unread(PageFetcher(egress=egress)))
     running = Engine(

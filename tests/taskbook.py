@@ -13,6 +13,7 @@ from foliot.core.egress import Egress, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Invalid
 from foliot.core.ports import BackPressure, Clock, no_back_pressure
 from foliot.db.database import Database
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.health.probes import JsonService, Probe
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
@@ -64,7 +65,7 @@ def catalogue(
     needs = TaskDependencies(
         store=store,
         clock=clock,
-        egress=egress or NoWayOut(),
+        fetcher=Fetcher(pages=PageFetcher(egress=egress or NoWayOut()), clock=clock),
         apart=in_thread,
         retention_days=30,
         probes=list(probes),

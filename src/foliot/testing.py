@@ -29,6 +29,7 @@ from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.pipelines.chain.context import StepContext, StepCounts, Transform
 from foliot.features.pipelines.chain.run import ChainRun
 from foliot.features.pipelines.model import Item, OnError
@@ -283,7 +284,10 @@ def contexts(
             said.append(message if level == "info" else f"{level}: {message}")
 
     wallet = GivenSecrets(secrets or {})
-    reached = step_resources(egress=egress or GivenPages({}), wallet=wallet, apart=_in_thread, out=out, more=())
+    way_out = egress or GivenPages({})
+    # Without a database there are no turns of hosts to wait for.
+    fetcher = Fetcher(pages=PageFetcher(egress=way_out), clock=StoppedClock())
+    reached = step_resources(egress=way_out, fetcher=fetcher, wallet=wallet, apart=_in_thread, out=out, more=())
     return [
         (
             step,

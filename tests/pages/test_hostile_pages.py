@@ -14,19 +14,18 @@ import orjson
 import pytest
 
 from foliot.cluster import machine
-from foliot.cluster.page_reader import SILENCE, AttemptInfo
 from foliot.cluster.process_pool import reader_pool
 from foliot.core.egress import OutgoingResponse
 from foliot.features.fetching import robots
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
+from foliot.features.fetching.model import FetchRequest
 from foliot.features.pipelines.model import Unreadable
 from foliot.features.pipelines.steps.parsers import JsonParser, read_json
 from foliot.features.pipelines.wiring import PooledCall
 from foliot.features.prices.tasks.fetch import NoPrice, visit
-from foliot.features.prices.tasks.products import WatchedProduct
-from foliot.features.tasks.model.context import TaskContext
 from foliot.pages.article import extract
 from foliot.pages.charset import decoded
-from foliot.testing import GivenPages, contexts
+from foliot.testing import GivenPages, StoppedClock, contexts
 
 HERE = "http://shop.test"
 GOOD = "<html><body><article><span class=price>12,50 €</span><p>A good rucksack, and a long text.</p></article>"
@@ -65,14 +64,10 @@ async def apart() -> AsyncIterator[PooledCall]:
     await pool.close()
 
 
-def of(tenant: str) -> TaskContext:
-    attempt = AttemptInfo(run_id="r", tenant_id=tenant, schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
-    return TaskContext.of("scrape_competitor_prices", attempt, SILENCE)
-
-
 async def price(apart: PooledCall, tenant: str, path: str, *selectors: str) -> str:
-    one = WatchedProduct(competitor="shop", product="p", url=f"{HERE}/{path}", selectors=list(selectors))
-    found = await visit(GivenPages(PAGES), apart, one, of(tenant), timedelta(seconds=30))
+    request = FetchRequest(url=f"{HERE}/{path}", tenant_id=tenant)
+    fetcher = Fetcher(pages=PageFetcher(egress=GivenPages(PAGES)), clock=StoppedClock())
+    found = await visit(fetcher, apart, request, list(selectors))
     return str(found.price)
 
 

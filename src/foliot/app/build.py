@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from foliot import logs
 from foliot.app import servers, transport
 from foliot.app.guard import ProcessWatchdog
+from foliot.app.registry import Registry, disk_of
 from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
 from foliot.auth.keyring import LazyKeyring, keyring_of
@@ -41,12 +41,14 @@ from foliot.features.alerts.wiring import AlertParts, alert_actors, build_alerts
 from foliot.features.api_keys.wiring import Authentication, build_authentication
 from foliot.features.articles.action import ArticlesAction
 from foliot.features.articles.actor.extension import article_fetching
+from foliot.features.articles.sql.picks import USE as HOST_USE
 from foliot.features.articles.wiring import ArticleParts, MongoCopy, build_articles, build_mongo_copy
 from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.bulk.wiring import build_bulk_runner
 from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
 from foliot.features.discord import wiring as discord_wiring
+from foliot.features.fetching.wiring import build_fetching
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases import KnownStandstills
 from foliot.features.monitors.wiring import monitor_actors
@@ -66,19 +68,6 @@ if TYPE_CHECKING:
     from foliot.features.demo.install import DemoInstaller
     from foliot.features.discord.connection import DiscordConnection
     from foliot.servers.grpc.server import GrpcServer
-
-
-@dataclass(frozen=True, slots=True)
-class Registry:
-    """The registered actions of this process, by kind."""
-
-    actions: Mapping[str, Action]
-
-    def get(self, kind: str) -> Action | None:
-        return self.actions.get(kind)
-
-    def kinds(self) -> Sequence[str]:
-        return sorted(self.actions)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -205,12 +194,13 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         limits=limiter.egress_allow,
     )
     grpc = GrpcCall(calls=calls, clock=clock)
-    pipelines = build_pipelines(settings, store, egress, wallet)
-    tasks = build_tasks(settings, store, clock, egress, grpc, calls, pipelines.outside.apart)
-    articles = build_articles(settings, egress, clock) if engine else None
+    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE)
+    pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher)
+    tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
+    articles = build_articles(settings, fetching, clock) if engine else None
     alerts = build_alerts(settings, egress)
     fetch = ArticlesAction(targets=egress)
-    webhook = WebhookAction(egress=egress, secrets=wallet)
+    webhook = WebhookAction(egress=egress, secrets=wallet, polite=fetching.fetcher)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
     actions = Registry({action.kind: action for action in known})
     authentication = build_authentication(settings, store, clock, vault) if serves and not settings.local else None
@@ -232,7 +222,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         require_hosts=settings.secrets_require_hosts,
         limiter=limiter,
         check_allow=egress.check_limits,
-        disk=lambda: _disk(settings),
+        disk=lambda: disk_of(settings),
         remarks=lambda: [
             *(authentication.problems() if authentication else ()),
             *tasks.catalogue.faults(),
@@ -290,7 +280,12 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         articles=articles,
         mongo=mongo,
         alerts=alerts,
-        actors=[*(actor for actor in (declarer, file, runner) if actor is not None), *alerts.actors, *watchers],
+        actors=[
+            fetching.turns,
+            *(actor for actor in (declarer, file, runner) if actor is not None),
+            *alerts.actors,
+            *watchers,
+        ],
         demo=build_installer(settings, store, clock, usecases[Schedules], demo),
         discord=bot,
         discord_missing=missing,
@@ -360,13 +355,6 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         secrets=Redactor.of(process_secrets.values_of(settings)),
     )
     return engine
-
-
-def _disk(settings: Settings) -> Mapping[str, Any]:
-    path = settings.sqlite_path
-    if path is None or not path.exists():
-        return {}
-    return {"path": str(path), "bytes": path.stat().st_size, "free": shutil.disk_usage(path.parent).free}
 
 
 async def migrate(settings: Settings) -> tuple[str | None, str]:

@@ -85,6 +85,8 @@ async def _run(settings: Settings, definitions: Sequence[PipelineDefinition], *,
     failed = 0
     try:
         await app.egress.start()
+        # Turns at hosts: they are shared with the other processes of this database.
+        app.loop.start(app.actors)
         for definition in definitions:
             log = StderrLog(quiet=as_json)
             outcome = await _perform(app, definition, log)

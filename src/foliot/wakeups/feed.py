@@ -66,6 +66,10 @@ SCHEDULES_TOPIC = "schedules"
 RUNS_TOPIC = "runs"
 
 
+TURNS_TOPIC = "turns"
+"""A request of this process waits for its host's turn, or has ended."""
+
+
 QUEUES_TOPIC = "queues"
 """A queue was paused or resumed."""
 
@@ -100,7 +104,7 @@ PAGES_TOPIC = "pages"
 """Fetched pages wait to be recorded."""
 
 
-LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC, LINES_TOPIC, REPORT_TOPIC)
+LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC, LINES_TOPIC, REPORT_TOPIC, TURNS_TOPIC)
 """Prefixes of topics that concern this process only."""
 
 

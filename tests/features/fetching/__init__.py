@@ -1,0 +1,1 @@
+"""Tests of polite fetching and stored pages."""

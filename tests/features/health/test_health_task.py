@@ -23,6 +23,7 @@ from foliot.core.egress import AddressBook, Scheme, ServiceAddress
 from foliot.db.database import Database
 from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import RunView
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.probes import DatabaseProbe, GrpcProbe, HttpProbe, Probe
 from foliot.features.runs.usecases.runs import Runs
@@ -217,7 +218,8 @@ async def test_everything_that_the_settings_name_is_looked_at(tmp_path: Path, re
         settings, clock = Settings.load(environ), StoppedClock()
         calls = GrpcEgress(book=settings.services)
         async with HttpEgress(loopback=True) as egress:
-            made = build_tasks(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls, in_thread)
+            fetcher = Fetcher(pages=PageFetcher(egress=egress), clock=clock)
+            made = build_tasks(settings, store, clock, fetcher, GrpcCall(calls=calls, clock=clock), calls, in_thread)
             await made.start()
             cases = use_cases(store, clock, MemoryFeed(), GivenActions.of(made.action), tasks=made.catalogue)
             run = await Place(store, clock, cases, made.action).look(timeout_seconds=20)

@@ -26,6 +26,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.model import OnError, PipelineDefinition, StepSpec, Unreadable, revision_of
 from foliot.features.pipelines.wiring import PooledCall, load, step_resources
@@ -158,8 +159,10 @@ async def place(tmp_path: Path, pool: ProcessPool) -> AsyncIterator[Place]:
     for one in (Count, Trip, Hang, Blab):
         catalogue.add(one)
     feed = "<rss version='2.0'><channel><item><title>One</title><link>/one</link></item></channel></rss>"
+    site = GivenPages({f"{SITE}/feed": feed, f"{SITE}/one": "<h1>One</h1>"})
     reached = step_resources(
-        egress=GivenPages({f"{SITE}/feed": feed, f"{SITE}/one": "<h1>One</h1>"}),
+        egress=site,
+        fetcher=Fetcher(pages=PageFetcher(egress=site), clock=StoppedClock()),
         wallet=GivenSecrets({"word": "abracadabra"}),
         apart=PooledCall(pool, 1),
         out=tmp_path / "out",

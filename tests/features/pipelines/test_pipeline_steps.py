@@ -89,7 +89,7 @@ async def test_http_follows_redirects_and_takes_no_secret_to_another_host() -> N
 
 
 async def test_http_gives_up_on_a_page_that_only_leads_on() -> None:
-    with pytest.raises(ChainFailed, match="leads on more than 10 times"):
+    with pytest.raises(ChainFailed, match="moved more than 10 times"):
         await stream(made(HttpFetcher, urls=f"{SITE}/a"), egress=GivenPages({f"{SITE}/a": moved("/a")}))
 
 

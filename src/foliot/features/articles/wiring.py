@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from foliot.cluster import machine
@@ -15,9 +14,7 @@ from foliot.db.database import Database
 from foliot.features.articles.actor.fetcher import FetcherSettings
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.fetching.fetcher import PageFetcher
-from foliot.features.fetching.model import Politeness
-from foliot.net.client import HttpEgress
+from foliot.features.fetching.wiring import FetchParts
 
 if TYPE_CHECKING:
     from foliot.features.articles.mongo import MongoArticles
@@ -38,22 +35,18 @@ class ArticleParts:
         await self.pool.close()
 
 
-def build_articles(settings: Settings, egress: HttpEgress, clock: Clock) -> ArticleParts:
+def build_articles(settings: Settings, fetching: FetchParts, clock: Clock) -> ArticleParts:
     """No process is started before the first page."""
     # A pool of its own: a heavy task must not delay pages. As many processes as CPUs: each call has several pages.
     here = machine.ReaderCapacity.here()
     pool = reader_pool(here)
     readers = ExtractorPool(pool=pool, many=here.many)
-    fetcher = PageFetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
-    rate = settings.host_rate
     how = FetcherSettings(
-        scraper=PageScraper(fetcher=fetcher, readers=readers, clock=clock),
+        scraper=PageScraper(fetcher=fetching.pages, readers=readers, clock=clock),
         crowded=lambda: readers.crowded,
         held_back=readers.held_back,
         slots=settings.scrape_concurrency,
-        manners=Politeness(
-            interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency
-        ),
+        manners=fetching.manners,
         attempts=settings.scrape_attempts,
     )
     return ArticleParts(how, readers, pool)

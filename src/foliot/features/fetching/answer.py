@@ -82,7 +82,8 @@ def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
 def host_update(page: Page, url: str, now: datetime, *, slowed: bool) -> HostUpdate:
     """What an answer says about its host."""
     if page.status in _CROWDED:
-        return HostUpdate(pause=patience(page.headers, now), path=path_of(url))
+        said = f"The host answered {_phrase(page.status)} for {path_of(url)}"
+        return HostUpdate(pause=patience(page.headers, now), path=path_of(url), reason=said[:200])
     return HostUpdate(well=slowed and page.status < 500)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
@@ -34,8 +34,8 @@ from foliot.features.fetching.robots import AGENT, MOST_BYTES, allows, judge_rob
 from foliot.features.fetching.url import BadUrl, redirect_url
 
 MOST_REDIRECTS = 10
-MOST_TURNS = 3
-"""For one page: one of them, and in rare cases two, may go to robots.txt."""
+MOST_ROBOTS = 2
+"""Turns that one request spends on robots.txt."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PERMANENT = frozenset({"tls_failed"})
 NOWHERE = never("bad_redirect", "The page leads to something that is no URL.")
@@ -57,13 +57,23 @@ HEADERS = {
 class HostTurns(Protocol):
     """Allocates the requests to a host: each waits for its turn, and every answer is reported."""
 
-    async def take(self, host: str, tenant_id: str, timeout: timedelta) -> HostTurn | FetchFailure:
-        """Waits until this tenant may send one request to the host; `FetchFailure` when that is too far off."""
+    async def take(self, host: str, tenant_id: str) -> HostTurn:
+        """Waits until this tenant may send one request to the host."""
         ...
 
     async def done(self, turn: HostTurn, update: HostUpdate) -> None:
         """Ends a turn, with what the answer says about the host."""
         ...
+
+
+class UnlimitedTurns:
+    """Every turn comes at once, and robots.txt is not asked for: for tests, and for hosts that are the caller's own."""
+
+    async def take(self, host: str, tenant_id: str) -> HostTurn:
+        return HostTurn(host=host, tenant_id=tenant_id)
+
+    async def done(self, turn: HostTurn, update: HostUpdate) -> None:
+        pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +150,11 @@ class Fetcher:
     """Fetches one page politely: waits for the host's turn, obeys its robots.txt, follows redirects by turns too."""
 
     pages: PageFetcher
-    turns: HostTurns
     clock: Clock
+    turns: HostTurns = field(default_factory=UnlimitedTurns)
 
     async def fetch(self, request: FetchRequest) -> Page | FetchFailure:
-        """The answer of any status; `FetchFailure` when there is none."""
+        """The answer of any status; `FetchFailure` when there is none. Waiting for a turn is not limited in time."""
         asked = request
         for _ in range(MOST_REDIRECTS + 1):
             answer = await self._turn(asked)
@@ -158,23 +168,48 @@ class Fetcher:
             asked = replace(asked, url=answer.url, headers={} if elsewhere else asked.headers, known={})
         return TOO_MANY
 
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
+        """Any other request, in its host's turn; raises as the egress does. What robots.txt disallows is for pages."""
+        try:
+            host = host_of(redirect_url(request.url))
+        except BadUrl as wrong:
+            raise EgressRefused(f"The URL {wrong}.") from None
+        turn = await self._settled_turn(FetchRequest(url=request.url, tenant_id=request.tenant_id), host)
+        update = NO_NEWS
+        try:
+            reply = await self.pages.egress.send(request)
+            update = host_update(_page(request.url, reply), request.url, self.clock.now(), slowed=turn.slowed)
+            return reply
+        finally:
+            await self.turns.done(turn, update)
+
     async def _turn(self, request: FetchRequest) -> Page | PageMoved | FetchFailure:
-        for _ in range(MOST_TURNS):
-            turn = await self.turns.take(host_of(request.url), request.tenant_id, request.timeout)
-            if isinstance(turn, FetchFailure):
-                return turn
+        try:
+            host = host_of(redirect_url(request.url))
+        except BadUrl as wrong:
+            return never("address_refused", f"The URL {wrong}.")
+        turn = await self._settled_turn(request, host)
+        update = NO_NEWS
+        try:
+            answer = await self.pages.once(_settled(request, turn), turn.robots)
+            update = self._update(answer, request, turn)
+            return answer
+        finally:
+            await self.turns.done(turn, update)
+
+    async def _settled_turn(self, request: FetchRequest, host: str) -> HostTurn:
+        """A turn at a host whose robots.txt is known: where it is not, the first turn is spent on it."""
+        turn = await self.turns.take(host, request.tenant_id)
+        for _ in range(MOST_ROBOTS):
+            if not turn.robots_due or request.options.robots is Robots.IGNORE:
+                break
             update = NO_NEWS
             try:
-                if turn.robots_due:
-                    # The turn is spent on robots.txt; the page needs the next one, under the delay that it states.
-                    update = await self._robots(request)
-                    continue
-                answer = await self.pages.once(_settled(request, turn), turn.robots)
-                update = self._update(answer, request, turn)
-                return answer
+                update = await self._robots(request)
             finally:
                 await self.turns.done(turn, update)
-        return UNHEARD
+            turn = await self.turns.take(host, request.tenant_id)
+        return turn
 
     def _update(self, answer: Page | PageMoved | FetchFailure, request: FetchRequest, turn: HostTurn) -> HostUpdate:
         if isinstance(answer, Page):

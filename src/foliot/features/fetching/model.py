@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from foliot.core.duration import duration_between
+from foliot.core.errors import Invalid
 from foliot.engine.model.run import AttemptError
 from foliot.features.fetching.browser_actions import BrowserActions
 
@@ -43,9 +45,27 @@ def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
     return room if not interval else min(room, max(1, SLICE // interval))
 
 
+LONG = timedelta(milliseconds=500)
+"""Longer intervals are kept exactly; shorter ones on average."""
+
+
 def leeway(interval: timedelta) -> timedelta | None:
     """How late a request may start before it comes too close to the next one; None without an interval."""
-    return max(interval / 5, timedelta(milliseconds=50)) if interval else None
+    if not interval:
+        return None
+    if interval <= LONG:
+        return max(interval / 5, timedelta(milliseconds=50))
+    return min(max(interval / 20, timedelta(milliseconds=50)), timedelta(milliseconds=250))
+
+
+def spacing(interval: timedelta) -> timedelta:
+    """From one start time to the next: a long interval holds even when the first request starts late."""
+    return interval if interval <= LONG else interval + (leeway(interval) or timedelta())
+
+
+def courtesy(interval: timedelta) -> timedelta:
+    """How long the process that had the last turn leaves the next one to others that wait."""
+    return min(interval / 4, timedelta(milliseconds=250))
 
 
 def slower(interval: timedelta) -> timedelta:
@@ -77,6 +97,13 @@ class HostUpdate:
     """Answers take far longer than they did: the interval becomes longer, without a pause."""
     path: str = ""
     """Of the request that was answered by `pause`: a pause that two paths were asked for holds for all tenants."""
+    reason: str | None = None
+    """Of a pause, for people."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the host wants fewer requests."""
+        return bool(self.pause) or self.strained
 
 
 NO_NEWS = HostUpdate()
@@ -92,6 +119,13 @@ class FetchFailure:
     retry_after: timedelta | None = None
     pause: timedelta | None = None
     """How long this tenant sends no request to the host."""
+
+    @property
+    def words(self) -> str:
+        """As part of a sentence about the page."""
+        if self.problem.code == "address_refused":
+            return f"its address may not be called: {self.problem.message}"
+        return self.problem.message[:1].lower() + self.problem.message[1:].rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +185,44 @@ class FetchOptions:
     def __bool__(self) -> bool:
         return self != DEFAULT_OPTIONS
 
+    @classmethod
+    def of(cls, stored: Mapping[str, Any] | None) -> FetchOptions:
+        """From its stored form."""
+        if not stored:
+            return DEFAULT_OPTIONS
+        keep = stored.get("keep_pages")
+        return cls(
+            render=Render(stored["render"]) if stored.get("render") else None,
+            robots=Robots(stored["robots"]) if stored.get("robots") else None,
+            session=stored.get("session"),
+            keep=None if keep is None else timedelta(seconds=keep),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The stored form: what was said."""
+        keep = None if self.keep is None else int(self.keep.total_seconds())
+        values = {"render": self.render, "robots": self.robots, "session": self.session, "keep_pages": keep}
+        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items() if value}
+
 
 DEFAULT_OPTIONS = FetchOptions()
+SHORTEST_KEPT = timedelta(hours=1)
+LONGEST_KEPT = timedelta(days=3650)
+read_kept = duration_between(SHORTEST_KEPT, LONGEST_KEPT)
+"""Reads `keep_pages`: `12h`, `30d`."""
+
+
+def check_kept(raw: str) -> str:
+    """`keep_pages` as it was given; for declarations of pydantic."""
+    try:
+        read_kept("keep_pages", raw)
+    except Invalid as wrong:
+        raise ValueError(wrong.message) from None
+    return raw
+
+
+def kept_for(raw: str | None) -> timedelta | None:
+    return None if raw is None else read_kept("keep_pages", raw)
 
 
 class PageSource(NamedTuple):
@@ -230,6 +300,45 @@ class HostTurn:
     robots_mode: Robots | None = None
     """As the host's settings say, where they do."""
     render: Render | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSettings:
+    """What people set for a host; None: as learnt, or the default."""
+
+    rate: float | None = None
+    """Requests per second; 0: no limit."""
+    concurrency: int | None = None
+    robots: Robots | None = None
+    render: Render | None = None
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any] | None) -> HostSettings:
+        """From its stored form; what a newer version wrote is ignored."""
+        if not stored:
+            return UNSET
+        return cls(
+            rate=stored.get("rate"),
+            concurrency=stored.get("concurrency"),
+            robots=Robots(stored["robots"]) if stored.get("robots") in set(Robots) else None,
+            render=Render(stored["render"]) if stored.get("render") in set(Render) else None,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        values = {"rate": self.rate, "concurrency": self.concurrency, "robots": self.robots, "render": self.render}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def manners(self, default: Politeness) -> Politeness:
+        """The default limits, with these in their place."""
+        if self.rate is None and self.concurrency is None:
+            return default
+        interval = default.interval
+        if self.rate is not None:
+            interval = timedelta(seconds=1 / self.rate) if self.rate else timedelta()
+        return replace(default, interval=interval, together=self.concurrency or default.together)
+
+
+UNSET = HostSettings()
 
 
 class Renderer(Protocol):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Table
+from sqlalchemy import CheckConstraint, Column, Index, Integer, Table
 
-from foliot.db.metadata import Moment, key, metadata, prose
+from foliot.db.metadata import Document, Moment, key, metadata, prose
 
 # Rate limits are shared by all tenants: together they never exceed the limit of a host.
 hosts = Table(
@@ -18,6 +18,13 @@ hosts = Table(
     Column("crawl_delay_ms", Integer, nullable=False, server_default="0"),
     Column("robots", prose()),
     Column("robots_at", Moment),
+    # What an operator set: rate, concurrency, robots, render. A host with settings is kept.
+    Column("settings", Document),
+    # Until when its answers pause all tenants, and what the last such answer was; for people.
+    Column("paused_until", Moment),
+    Column("reason", key(200)),
+    # Who was allotted the last turn, so that others come before it.
+    Column("taker", key(200)),
     Index(None, "next_at"),
 )
 
@@ -30,5 +37,24 @@ host_pauses = Table(
     Column("next_at", Moment, nullable=False),
     Column("asked_at", Moment, nullable=False),
     Column("interval_ms", Integer, nullable=False, server_default="0"),
+    # Interval that the tenant itself wants at least, and the path whose answer asked for the pause.
+    Column("least_ms", Integer, nullable=False, server_default="0"),
+    Column("path", key(200)),
+    Column("reason", key(200)),
     Index(None, "next_at"),
+)
+
+# Requests that processes are sending or may send now, and those that wait for a turn. Articles count by their leases.
+host_turns = Table(
+    "host_turns",
+    metadata,
+    Column("host", key(255), primary_key=True),
+    Column("holder", key(200), primary_key=True),
+    Column("tenant_id", key(64), primary_key=True),
+    Column("slots", Integer, nullable=False),
+    Column("waiting", Integer, nullable=False),
+    # What a dead process held is free after this.
+    Column("until", Moment, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    Index(None, "until"),
 )

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from foliot.core.egress import Egress
+from foliot.features.fetching.model import FetchFailure, FetchRequest, Page
 
 PIPELINE: Final = "pipeline"
 """Kind of the action."""
@@ -284,11 +285,19 @@ class DiscordCredentials:
     token: str | None = field(default=None, repr=False)
 
 
+class PoliteFetcher(Protocol):
+    """Fetches pages within the limits of their hosts."""
+
+    async def fetch(self, request: FetchRequest) -> Page | FetchFailure: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResources:
     """Guarded access of steps to the network, files, databases and secrets."""
 
     egress: Egress
+    fetcher: PoliteFetcher
+    """For pages of the web: turns of the host, robots.txt."""
     files: SinkFiles
     tables: SinkDatabase
     collections: SinkDatabase

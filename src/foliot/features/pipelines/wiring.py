@@ -19,6 +19,7 @@ from foliot.config.settings import Settings
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
+from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.chain.check import TransformCatalogue
 from foliot.features.pipelines.chain.context import Transform
@@ -102,7 +103,9 @@ class PipelineParts:
         await self.pool.close()
 
 
-def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet: SecretLookup) -> PipelineParts:
+def build_pipelines(
+    settings: Settings, store: Database, egress: Egress, wallet: SecretLookup, fetcher: Fetcher
+) -> PipelineParts:
     """Loads all transforms; one that cannot be loaded is logged, and does not affect the others."""
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():
@@ -111,6 +114,7 @@ def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet:
     pool = reader_pool(here)
     reached = step_resources(
         egress=egress,
+        fetcher=fetcher,
         wallet=wallet,
         apart=PooledCall(pool, here.many),
         out=settings.home / OUT,
@@ -125,9 +129,10 @@ def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet:
     return PipelineParts(catalogue=catalogue, action=action, outside=reached, pool=pool)
 
 
-def step_resources(
+def step_resources(  # noqa: PLR0913 -- one argument for each resource
     *,
     egress: Egress,
+    fetcher: Fetcher,
     wallet: SecretLookup,
     apart: IsolatedCall,
     out: Path | None,
@@ -137,6 +142,7 @@ def step_resources(
     """Access of steps: files below `out` and `more` (without `out` none), and not Foliot's own database."""
     return StepResources(
         egress=egress,
+        fetcher=fetcher,
         files=LocalFiles([*([out] if out is not None else []), *more]),
         tables=SqlSinkDatabase(out, own, more),
         collections=LazyMongo(),

@@ -31,7 +31,7 @@ from foliot.features.health.probes import (
     Probe,
     ServiceFailed,
 )
-from foliot.features.pipelines.model import IsolatedCall
+from foliot.features.pipelines.model import IsolatedCall, PoliteFetcher
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
 from foliot.features.tasks.model.task import MARK, Task, TaskCatalogue
@@ -101,7 +101,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- one argument for each part to wire
     settings: Settings,
     store: Database,
     clock: Clock,
-    egress: HttpEgress,
+    fetcher: PoliteFetcher,
     grpc: Action,
     calls: GrpcEgress,
     apart: IsolatedCall,
@@ -119,7 +119,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- one argument for each part to wire
     needs = TaskDependencies(
         store=store,
         clock=clock,
-        egress=egress,
+        fetcher=fetcher,
         apart=apart,
         retention_days=settings.retention_days,
         probes=_probes(settings, store, services, calls),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import orjson
 
 from foliot import __version__
 from foliot.core.document import rfc3339
-from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Unavailable
 from foliot.core.mask import shown, shown_text
 from foliot.core.secrets import CannotUnseal, NotForHost, names_in
@@ -32,14 +33,21 @@ _MARGIN = timedelta(milliseconds=90)
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
+class PoliteSender(Protocol):
+    """Sends a request when its host's turn has come."""
+
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse: ...
+
+
 class WebhookAction:
     """Calls a URL with headers that identify the run, and derives the outcome from the status."""
 
     kind = "webhook"
     timeout = timedelta(seconds=300)
 
-    def __init__(self, *, egress: Egress, secrets: SigningSecrets) -> None:
+    def __init__(self, *, egress: Egress, secrets: SigningSecrets, polite: PoliteSender | None = None) -> None:
         self._egress = egress
+        self._polite = polite
         self._secrets = secrets
 
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +106,7 @@ class WebhookAction:
 
     async def _send(self, ctx: ActionContext, request: OutgoingRequest) -> Outcome:
         try:
-            reply = await self._egress.send(request)
+            reply = await self._reply(ctx, request)
         except EgressRefused as refusal:
             ctx.log(f"Not sent: {refusal}", level="error")
             return Failed(AttemptError("address_refused", str(refusal)), permanent=True)
@@ -113,6 +121,20 @@ class WebhookAction:
         level = "warning" if isinstance(outcome, Failed) else "info"
         ctx.log(f"The target answered {phrase(reply.status)} after {milliseconds} ms", level=level)
         return outcome
+
+    async def _reply(self, ctx: ActionContext, request: OutgoingRequest) -> OutgoingResponse:
+        """Within the limits of the host where the action is marked polite: they are shared with every fetch."""
+        if not ctx.config.get("polite") or self._polite is None:
+            return await self._egress.send(request)
+        try:
+            async with asyncio.timeout(request.timeout.total_seconds()):
+                return await self._polite.send(request)
+        except TimeoutError:
+            raise EgressFailed(
+                "target_timeout",
+                "The host's turn did not come, or its answer did not, within the time limit.",
+                cause="no_turn",
+            ) from None
 
 
 @lru_cache(maxsize=10_000)

@@ -53,10 +53,10 @@ class WebhookMethod(StrEnum):
 
 
 def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
-    """The stored form: `url`, `method`, `headers`, and `body` when there is one."""
+    """The stored form: `url`, `method`, `headers`, `polite` where it is true, and `body` when there is one."""
     fields = Fields.of("", config)
     # Unknown keys first: for `uri`, the error suggests `url` rather than only reporting it missing.
-    fields.asked |= {"url", "method", "headers", "body"}
+    fields.asked |= {"url", "method", "headers", "body", "polite"}
     fields.finish()
     url = fields.value("url")
     if url is None:
@@ -69,6 +69,8 @@ def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
         "method": _method(fields).value,
         "headers": _headers(fields.value("headers")),
     }
+    if fields.flag("polite", default=False):
+        stored["polite"] = True
     body = fields.value("body")
     if body is not None:
         stored["body"] = _body(body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from enum import StrEnum
@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from foliot.core.declaration import Described, Name, Parsed, Wire, declared, read
 from foliot.core.document import Fields, check_integer, check_object
+from foliot.core.duration import duration_between, shown_duration
 from foliot.core.errors import Invalid
 from foliot.core.time.zone import find_zone
 
@@ -30,8 +31,6 @@ LONGEST_REMINDER = timedelta(days=30)
 LONGEST_SNOOZE = timedelta(days=30)
 LONGEST_PREVIEW = timedelta(days=30)
 MOST_TO = 50
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"(\d{1,6})([smhdw])")
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
 
@@ -171,29 +170,6 @@ def _threshold(path: str, raw: object) -> Threshold:
         missing = "count" if asked.count is None else "within"
         raise Invalid(f"{path}.{missing}", 'is required, as in {"count": 5, "within": "1h"}')
     return Threshold(1, asked.count, asked.within)
-
-
-def duration_between(least: timedelta, most: timedelta) -> Callable[[str, Any], timedelta]:
-    """Reads `90s`, `15m`, `4h`, `7d` within these bounds."""
-
-    def parse(path: str, raw: object) -> timedelta:
-        found = _DURATION.fullmatch(raw.strip()) if isinstance(raw, str) else None
-        if found is None:
-            raise Invalid(path, "must be a duration such as 15m, 4h or 7d", got=raw)
-        duration = timedelta(seconds=int(found[1]) * _UNITS[found[2]])
-        if not least <= duration <= most:
-            bounds = f"{shown_duration(least)} to {shown_duration(most)}"
-            raise Invalid(path, f"must be a duration from {bounds}", got=raw)
-        return duration
-
-    return parse
-
-
-def shown_duration(duration: timedelta) -> str:
-    """The shortest form that reads as the same duration: `90s`, `4h`, `7d`."""
-    seconds = int(duration.total_seconds())
-    unit = next(unit for unit in reversed(_UNITS) if seconds % _UNITS[unit] == 0)
-    return f"{seconds // _UNITS[unit]}{unit}"
 
 
 def _events(path: str, raw: object) -> tuple[AlertEvent, ...]:

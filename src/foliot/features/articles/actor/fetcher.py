@@ -20,7 +20,9 @@ from foliot.engine.ports import AttemptTarget
 from foliot.engine.slots import Slots
 from foliot.features.articles.model import QUEUE, ClaimedArticle, ExtractedPage, FetchEnding, Scraper
 from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.fetching.answer import path_of
 from foliot.features.fetching.model import (
+    NO_NEWS,
     NO_WORD,
     FetchFailure,
     HostUpdate,
@@ -102,8 +104,12 @@ def ending(taken: ClaimedArticle, answer: Answered, now: datetime, policy: Retry
                 at=now,
                 problem=problem,
                 retry_at=retry_at,
-                news=HostUpdate(pause=pause),
+                news=_asked(taken, problem, pause),
             )
+
+
+def _asked(taken: ClaimedArticle, problem: AttemptError, pause: timedelta | None) -> HostUpdate:
+    return NO_NEWS if pause is None else HostUpdate(pause=pause, path=path_of(taken.url), reason=problem.message[:200])
 
 
 SHORTEST = 0.005

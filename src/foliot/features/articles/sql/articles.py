@@ -41,6 +41,9 @@ from foliot.features.fetching.model import Politeness, leeway
 from foliot.features.fetching.sql import host_pauses, hosts
 from foliot.features.fetching.tables import hosts as host_rows
 
+TAKER = "articles"
+"""Claims of articles, by whichever process, among those that take turns at a host."""
+
 _TAKEABLE = (
     articles.c.id,
     articles.c.tenant_id,
@@ -178,8 +181,9 @@ class SqlArticles(Statements):
             used[row.host] = room, count + 1
             own = pauses.get((row.host, row.tenant_id))
             taken.append(_taken(row, room, room.starts[count], token, slowed=own is not None and bool(own.interval)))
-        await hosts.use(self.conn, self.dialect, used)
-        await host_pauses.write(self.conn, self.dialect, _held_back(taken, pauses), pauses)
+        await hosts.use(self.conn, self.dialect, used, TAKER)
+        allotted = (((article.host, article.tenant_id), article.start_at) for article in taken)
+        await host_pauses.write(self.conn, self.dialect, host_pauses.held_back(allotted, pauses), pauses)
         return taken
 
     async def _chosen(
@@ -190,7 +194,7 @@ class SqlArticles(Statements):
         if not wanted:
             return [], {}, {}
         names = {pick.host for pick in wanted}
-        rooms = await hosts.host_capacities(self.tx, names, now, manners, limit, in_flight)
+        rooms = await hosts.host_capacities(self.tx, names, now, manners, limit, in_flight, TAKER)
         pauses = await host_pauses.of(self.conn, self.dialect, names)
         chosen = _seated(wanted, rooms, pauses, now, limit)
         full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
@@ -198,7 +202,7 @@ class SqlArticles(Statements):
             # Hosts without capacity now must not hide the others.
             wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid, without)})
             if others := {pick.host for pick in wanted} - names:
-                rooms |= await hosts.host_capacities(self.tx, others, now, manners, limit, in_flight)
+                rooms |= await hosts.host_capacities(self.tx, others, now, manners, limit, in_flight, TAKER)
                 pauses |= await host_pauses.of(self.conn, self.dialect, others)
             chosen = _seated(wanted, rooms, pauses, now, limit)
         return chosen, rooms, pauses
@@ -267,19 +271,6 @@ def _seated(
                 own[pair] -= 1
             chosen[pick.article_id] = None
     return list(chosen)
-
-
-def _held_back(
-    taken: Sequence[ClaimedArticle], pauses: Mapping[host_pauses.Pair, host_pauses.HostPause]
-) -> dict[host_pauses.Pair, host_pauses.HostPause]:
-    """The pauses of slowed tenants, moved behind the start times that were allocated."""
-    held: dict[host_pauses.Pair, host_pauses.HostPause] = {}
-    for article in taken:
-        pair = (article.host, article.tenant_id)
-        if pair in pauses and (interval := pauses[pair].interval):
-            before = held.get(pair, pauses[pair]).next_at
-            held[pair] = replace(pauses[pair], next_at=max(before, article.start_at) + interval)
-    return held
 
 
 def _taken(row: Any, room: hosts.HostCapacity, start_at: datetime, token: str, *, slowed: bool) -> ClaimedArticle:

@@ -11,7 +11,19 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, TextClause, func, select, text
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Select,
+    TextClause,
+    bindparam,
+    exists,
+    func,
+    literal,
+    select,
+    text,
+    union_all,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.queue_name import PRIORITIES
@@ -22,7 +34,10 @@ from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import rounded
 from foliot.features.articles.model import QUEUE, Avoid
 from foliot.features.articles.tables import articles
-from foliot.features.fetching.sql import hosts
+from foliot.features.fetching.sql import hosts, turns
+from foliot.features.fetching.sql.hosts import HostDemand
+from foliot.features.fetching.sql.turns import HostUse
+from foliot.features.fetching.tables import hosts as host_rows
 
 SHARES = 100
 """How many tenants one pick is divided among at most."""
@@ -70,16 +85,66 @@ SELECT host FROM h WHERE host IS NOT NULL
 
 
 @cache
-def _in_flight(dialect: Dialect) -> Select[Any]:
-    query = select(articles.c.host, func.count().label("busy")).where(
+def _leased(dialect: Dialect) -> Select[Any]:
+    query = select(articles.c.host, func.count().label("busy"), literal(0).label("waiting")).where(
         articles.c.lease_until.is_not(None), dialect.listed(articles.c.host, "names")
     )
     return query.group_by(articles.c.host)
 
 
-async def in_flight(tx: Transaction, names: Sequence[str]) -> Mapping[str, int]:
-    """Concurrent fetches of articles by host, counted by their leases."""
-    return {row.host: row.busy for row in await tx.conn.execute(_in_flight(tx.dialect), {"names": names})}
+@cache
+def _in_flight(dialect: Dialect) -> CompoundSelect[Any]:
+    # One statement: a claim costs a round trip for each.
+    return union_all(_leased(dialect), turns.held(dialect))
+
+
+async def in_flight(tx: Transaction, names: Sequence[str], now: datetime) -> Mapping[str, HostDemand]:
+    """Concurrent requests by host: fetches of articles by their leases, and the turns that processes hold."""
+    return turns.added(await tx.conn.execute(_in_flight(tx.dialect), {"names": names} | turns.bound(now)))
+
+
+@cache
+def _wanted(dialect: Dialect) -> Select[Any]:
+    here = exists().where(articles.c.lane == QUEUE, _among_tenants(), articles.c.host == host_rows.c.host)
+    return select(host_rows.c.host).where(dialect.listed(host_rows.c.host, "names"), here)
+
+
+@cache
+def _queued(dialect: Dialect) -> Select[Any]:
+    query = select(articles.c.host, articles.c.tenant_id, func.count().label("waiting")).where(
+        articles.c.lane == QUEUE, _among_tenants(), dialect.listed(articles.c.host, "names")
+    )
+    return query.group_by(articles.c.host, articles.c.tenant_id)
+
+
+def _among_tenants() -> ColumnElement[bool]:
+    return articles.c.tenant_id.in_(bindparam("tenants", expanding=True))
+
+
+async def _tenants(tx: Transaction) -> list[str]:
+    return list((await tx.conn.execute(_TENANTS, {"lane": QUEUE})).scalars())[:SHARES]
+
+
+async def wanted(tx: Transaction, names: Sequence[str]) -> set[str]:
+    """Those of these hosts that have queued articles."""
+    tenants = await _tenants(tx)
+    if not tenants:
+        return set()
+    return set((await tx.conn.execute(_wanted(tx.dialect), {"names": names, "tenants": tenants})).scalars())
+
+
+async def queued(tx: Transaction, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How many articles of these hosts are queued, by tenant."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    if tenants := await _tenants(tx):
+        for row in await tx.conn.execute(_queued(tx.dialect), {"names": names, "tenants": tenants}):
+            found[row.host][row.tenant_id] = row.waiting
+    return found
+
+
+async def leased(tx: Transaction, names: Sequence[str]) -> Mapping[str, int]:
+    """Fetches of articles by host."""
+    return {row.host: row.busy for row in await tx.conn.execute(_leased(tx.dialect), {"names": names})}
 
 
 @lru_cache(maxsize=SHARES)
@@ -165,3 +230,7 @@ async def _elsewhere(
 def _bound(dialect: Dialect, now: datetime) -> dict[str, Any]:
     horizon = now + (len(PRIORITIES) - 1) * AGEING
     return {"lane": QUEUE, "now": moment_out(dialect.name, now), "horizon": moment_out(dialect.name, horizon)}
+
+
+USE = HostUse(in_flight=leased, wanted=wanted, waiting=queued)
+"""How articles use hosts."""

@@ -5,7 +5,7 @@ Read and written under the lock of the host's row.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, slower
+from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, slower, spacing
 from foliot.features.fetching.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)
@@ -38,24 +38,51 @@ class HostPause:
     asked_at: datetime
     """When the host last asked for it."""
     interval: timedelta = timedelta()
+    """Learnt from answers; good ones end it."""
+    least: timedelta = timedelta()
+    """What the tenant itself set."""
+    path: str | None = None
+    """Of the last answer that asked for it."""
+    reason: str | None = None
+
+    @property
+    def pace(self) -> timedelta:
+        return max(self.interval, self.least)
 
     def room(self, now: datetime, limit: int) -> int:
         """How many requests one claim may allocate now."""
         if self.next_at > now:
             return 0
-        return min(limit, max(1, SLICE // self.interval)) if self.interval else limit
+        return min(limit, max(1, SLICE // self.pace)) if self.pace else limit
 
     def told(self, news: HostUpdate, now: datetime, manners: Politeness, *, again: bool) -> HostPause:
         """The pause after this answer; `again`: an earlier answer of the same group has lengthened the interval."""
-        if news.pause:
-            until = max(self.next_at, now + min(news.pause, LONGEST))
-            return HostPause(until, now, self.interval if again else slower(max(self.interval, manners.interval)))
+        if news.pause or news.strained:
+            until = max(self.next_at, now + min(news.pause or timedelta(), LONGEST))
+            interval = self.interval if again else slower(max(self.interval, manners.interval))
+            return replace(
+                self, next_at=until, asked_at=now, interval=interval, path=news.path or self.path, reason=news.reason
+            )
         interval = quicker(self.interval, manners.interval) if news.well else self.interval
         return replace(self, interval=interval if interval > max(manners.interval, BRIEFEST) else timedelta())
 
     def counts(self, now: datetime) -> bool:
         """Whether it is recent, and good answers have not ended it."""
         return bool(self.interval) and self.asked_at > now - REMEMBERED
+
+    def disagrees(self, news: HostUpdate) -> bool:
+        """Whether that answer is about another path than this pause: two paths speak for the host."""
+        return self.path is not None and bool(news.path) and self.path != news.path
+
+
+def held_back(allotted: Iterable[tuple[Pair, datetime]], pauses: Mapping[Pair, HostPause]) -> dict[Pair, HostPause]:
+    """The pauses of slowed tenants, moved behind the start times that were allocated."""
+    held: dict[Pair, HostPause] = {}
+    for pair, start_at in allotted:
+        if pair in pauses and (pace := pauses[pair].pace):
+            before = held.get(pair, pauses[pair]).next_at
+            held[pair] = replace(pauses[pair], next_at=max(before, start_at) + spacing(pace))
+    return held
 
 
 @cache
@@ -76,7 +103,15 @@ async def of(conn: AsyncConnection, dialect: Dialect, names: Collection[str]) ->
     """Pauses of all tenants at these hosts."""
     rows = await conn.execute(_of(dialect), {"names": sorted(names)})
     return {
-        (row.host, row.tenant_id): HostPause(row.next_at, row.asked_at, row.interval_ms * _MILLISECOND) for row in rows
+        (row.host, row.tenant_id): HostPause(
+            row.next_at,
+            row.asked_at,
+            row.interval_ms * _MILLISECOND,
+            row.least_ms * _MILLISECOND,
+            row.path,
+            row.reason,
+        )
+        for row in rows
     }
 
 
@@ -110,6 +145,9 @@ async def write(
                 "next_at": [changed[pair].next_at for pair in pairs],
                 "asked_at": [changed[pair].asked_at for pair in pairs],
                 "interval_ms": [int(changed[pair].interval / _MILLISECOND) for pair in pairs],
+                "least_ms": [int(changed[pair].least / _MILLISECOND) for pair in pairs],
+                "path": [changed[pair].path for pair in pairs],
+                "reason": [changed[pair].reason for pair in pairs],
             }
             if there:
                 await dialect.update(conn, host_pauses, keys, values)
@@ -118,7 +156,8 @@ async def write(
 
 
 async def prune(conn: AsyncConnection, before: datetime, limit: int) -> None:
-    """Deletes pauses that ended before."""
-    query = select(host_pauses.c.host, host_pauses.c.tenant_id).where(host_pauses.c.next_at < before).limit(limit)
+    """Deletes pauses that ended before; an interval that a tenant set stays."""
+    over = (host_pauses.c.next_at < before, host_pauses.c.least_ms == 0)
+    query = select(host_pauses.c.host, host_pauses.c.tenant_id).where(*over).limit(limit)
     for host, tenant in (await conn.execute(query)).all():
         await conn.execute(delete(host_pauses).where(host_pauses.c.host == host, host_pauses.c.tenant_id == tenant))

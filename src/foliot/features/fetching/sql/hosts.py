@@ -14,18 +14,43 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.features.fetching.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness, allowance, quicker, slower
+from foliot.features.fetching.model import (
+    NO_NEWS,
+    NO_WORD,
+    NO_WORD_KEPT,
+    UNSET,
+    HostSettings,
+    HostUpdate,
+    Politeness,
+    Robots,
+    allowance,
+    courtesy,
+    quicker,
+    slower,
+    spacing,
+)
 from foliot.features.fetching.sql import host_pauses
-from foliot.features.fetching.tables import hosts
+from foliot.features.fetching.tables import host_turns, hosts
 
 ROBOTS_KEPT = timedelta(hours=12)
 _MILLISECOND = timedelta(milliseconds=1)
 
-CountInFlight = Callable[[Transaction, Sequence[str]], Awaitable[Mapping[str, int]]]
-"""How many requests to each of these hosts are in flight."""
+
+@dataclass(frozen=True, slots=True)
+class HostDemand:
+    """Requests to a host in flight, and those of others that wait for a turn."""
+
+    busy: int = 0
+    waiting: int = 0
+
+
+IDLE = HostDemand()
+CountDemand = Callable[[Transaction, Sequence[str], datetime], Awaitable[Mapping[str, HostDemand]]]
+"""The demand at each of these hosts, now."""
 
 Word = tuple[str, HostUpdate]
 """A tenant, and what the answer to its request says about the host."""
+HostUpdates = Mapping[str, Sequence[Word]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +65,9 @@ class HostCapacity:
     """Its answers have made the interval longer than the default."""
     robots: str | None
     robots_due: bool
+    settings: HostSettings = UNSET
+    free_at: datetime | None = None
+    """When it is worthwhile to ask again, where no request may start; None: as soon as one ends."""
 
 
 @cache
@@ -62,8 +90,14 @@ async def blocked(
     return for_all | await host_pauses.silent(conn, dialect, names, tenant_id, now)
 
 
-async def host_capacities(
-    tx: Transaction, names: Collection[str], now: datetime, manners: Politeness, limit: int, count: CountInFlight
+async def host_capacities(  # noqa: PLR0913, PLR0917 -- what a limit depends on
+    tx: Transaction,
+    names: Collection[str],
+    now: datetime,
+    manners: Politeness,
+    limit: int,
+    count: CountDemand,
+    taker: str,
 ) -> dict[str, HostCapacity]:
     """Locks these hosts and returns their capacities, at most `limit` each; those locked elsewhere are left out."""
     conn, dialect = tx.conn, tx.dialect
@@ -72,8 +106,8 @@ async def host_capacities(
     if len(rows) < len(ordered) and await _make(conn, dialect, ordered, now):
         rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
     # Counted under the locks, by what holds requests: those of a dead worker stop counting when its leases expire.
-    busy = await count(tx, [row.host for row in rows]) if rows else {}
-    return {row.host: _room(row, busy.get(row.host, 0), now, manners, limit) for row in rows}
+    demand = await count(tx, [row.host for row in rows], now) if rows else {}
+    return {row.host: _room(row, demand.get(row.host, IDLE), now, manners, limit, taker) for row in rows}
 
 
 async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> bool:
@@ -85,16 +119,24 @@ async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], n
     return bool(unknown)
 
 
-def _room(row: Any, busy: int, now: datetime, manners: Politeness, limit: int) -> HostCapacity:
+def _room(row: Any, demand: HostDemand, now: datetime, manners: Politeness, limit: int, taker: str) -> HostCapacity:
+    settings = HostSettings.of(row.settings)
+    manners = settings.manners(manners)
     interval = _interval(row, manners)
     kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
-    due = row.robots_at is None or row.robots_at < now - kept
-    most = 0 if row.next_at > now else allowance(manners, interval, busy)
+    due = settings.robots is not Robots.IGNORE and (row.robots_at is None or row.robots_at < now - kept)
+    free_at = row.next_at
+    if interval and demand.waiting and row.taker == taker:
+        # Others that wait come first; if none of them takes the turn, it is this one's again.
+        free_at += courtesy(interval)
+    most = 0 if free_at > now else allowance(manners, interval, demand.busy)
     # One request fetches robots.txt, and no other is sent until it is known.
-    most = min(most, 1) if due and not busy else 0 if due else most
+    most = min(most, 1) if due and not demand.busy else 0 if due else most
     first = now + manners.lead if interval else now
     starts = [first + interval * at for at in range(min(most, limit))]
-    return HostCapacity(row.host, starts, interval, row.interval_ms > 0, row.robots, due)
+    return HostCapacity(
+        row.host, starts, interval, row.interval_ms > 0, row.robots, due, settings, free_at if free_at > now else None
+    )
 
 
 def _interval(row: Any, manners: Politeness) -> timedelta:
@@ -102,28 +144,29 @@ def _interval(row: Any, manners: Politeness) -> timedelta:
     return max(manners.interval, stated)
 
 
-async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[HostCapacity, int]]) -> None:
+async def use(
+    conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[HostCapacity, int]], taker: str
+) -> None:
     """Moves `next_at` of each host behind the start times that were used."""
     moved = {
-        host: room.starts[count - 1] + room.interval for host, (room, count) in taken.items() if count and room.interval
+        host: room.starts[count - 1] + spacing(room.interval)
+        for host, (room, count) in taken.items()
+        if count and room.interval
     }
     if moved:
-        await dialect.update(conn, hosts, {"host": list(moved)}, {"next_at": list(moved.values())})
+        values = {"next_at": list(moved.values()), "taker": [taker] * len(moved)}
+        await dialect.update(conn, hosts, {"host": list(moved)}, values)
 
 
-async def learn(
-    conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[Word]], now: datetime, manners: Politeness
-) -> None:
+async def learn(conn: AsyncConnection, dialect: Dialect, news: HostUpdates, now: datetime, manners: Politeness) -> None:
     """Stores what answers say about their hosts; most say nothing, and cost no statement."""
     telling = {
-        host: words
-        for host, words in news.items()
-        if any(word.pause or word.robots is not None or word.well for _, word in words)
+        host: words for host, words in news.items() if any(word is not NO_NEWS and word != NO_NEWS for _, word in words)
     }
     if not telling:
         return
     query = select(hosts).where(dialect.among(hosts.c.host, sorted(telling))).order_by(hosts.c.host)
-    asking = any(word.pause or word.robots is not None for words in telling.values() for _, word in words)
+    asking = any(word.asks or word.robots is not None for words in telling.values() for _, word in words)
     if not asking and not await host_pauses.of(conn, dialect, telling):
         # Good answers only: they change nothing but the interval of slowed hosts.
         query = query.where(hosts.c.interval_ms > 0)
@@ -133,6 +176,8 @@ async def learn(
         "crawl_delay_ms": [],
         "robots": [],
         "robots_at": [],
+        "paused_until": [],
+        "reason": [],
     }
     names = []
     rows = (await conn.execute(dialect.lock(query))).all()
@@ -141,7 +186,7 @@ async def learn(
     for row in rows:
         updates = _shared(row.host, telling[row.host], known, pauses, now, manners)
         learnt = _learnt(row, updates, now, manners)
-        if learnt != (row.next_at, row.interval_ms, row.crawl_delay_ms, row.robots, row.robots_at):
+        if learnt != _known(row):
             names.append(row.host)
             for column, value in zip(changed.values(), learnt, strict=True):
                 column.append(value)
@@ -167,32 +212,51 @@ def _shared(
     for tenant, word in words:
         pair = (host, tenant)
         before = pauses.get(pair) or known.get(pair)
-        if tenant and (word.pause or (before is not None and word.well)):
+        # Two tenants, or two paths of one, speak for the host.
+        agreed = not tenant or (before is not None and before.counts(now) and before.disagrees(word))
+        if tenant and (word.asks or (before is not None and word.well)):
             pauses[pair] = (before or host_pauses.HostPause(now, now)).told(word, now, manners, again=tenant in asked)
-        if word.pause:
+        if word.asks:
             asked.add(tenant)
         others = {**known, **pauses}
-        agreed = not tenant or any(
+        agreed = agreed or any(
             at == host and other != tenant and pause.counts(now) for (at, other), pause in others.items()
         )
-        shared.append(word if agreed or not word.pause else replace(word, pause=None))
+        shared.append(word if agreed or not word.asks else replace(word, pause=None, strained=False))
     return shared
 
 
 async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> None:
-    """Deletes hosts without requests since."""
-    query = select(hosts.c.host).where(hosts.c.next_at < before).limit(limit)
+    """Deletes hosts without requests since, and turns of dead processes; hosts with settings stay."""
+    await conn.execute(delete(host_turns).where(host_turns.c.until < before))
+    query = select(hosts.c.host).where(hosts.c.next_at < before, hosts.c.settings.is_(None)).limit(limit)
     if gone := list((await conn.execute(dialect.lock(query, skip=True))).scalars()):
         await conn.execute(delete(hosts).where(dialect.among(hosts.c.host, gone)))
 
 
+def _known(row: Any) -> tuple[Any, ...]:
+    return (
+        row.next_at,
+        row.interval_ms,
+        row.crawl_delay_ms,
+        row.robots,
+        row.robots_at,
+        row.paused_until,
+        row.reason,
+    )
+
+
 def _learnt(row: Any, updates: Sequence[HostUpdate], now: datetime, manners: Politeness) -> tuple[Any, ...]:
+    manners = HostSettings.of(row.settings).manners(manners)
     next_at, interval = row.next_at, row.interval_ms * _MILLISECOND
     delay, robots, robots_at = row.crawl_delay_ms, row.robots, row.robots_at
+    paused_until, reason = row.paused_until, row.reason
     asked = False
     for news in updates:
-        if news.pause:
-            next_at = max(next_at, now + min(news.pause, host_pauses.LONGEST))
+        if news.asks:
+            until = now + min(news.pause or timedelta(), host_pauses.LONGEST)
+            next_at = max(next_at, until)
+            paused_until, reason = max(paused_until or until, until), news.reason
             # Ten concurrent 429s count as one.
             interval = interval if asked else slower(max(interval, manners.interval))
             asked = True
@@ -201,6 +265,8 @@ def _learnt(row: Any, updates: Sequence[HostUpdate], now: datetime, manners: Pol
         if news.robots is not None:
             robots, robots_at = news.robots, now
             delay = int((news.crawl_delay or timedelta()) / _MILLISECOND)
+            # The request for robots.txt counts: the delay that it states begins with it.
+            next_at = max(next_at, now + (news.crawl_delay or timedelta()))
     if interval <= max(manners.interval, timedelta(milliseconds=20)):
         interval = timedelta()
-    return next_at, int(interval / _MILLISECOND), delay, robots, robots_at
+    return next_at, int(interval / _MILLISECOND), delay, robots, robots_at, paused_until, reason

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from foliot.core.errors import Unavailable
 from foliot.core.secrets import CannotUnseal
 from foliot.engine.ports import ActionLog, HideValues
-from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, StepRequest, fetch
+from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchFailure, FetchOptions, FetchRequest, PageSource
+from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed, StepRequest, fetch
 from foliot.features.pipelines.model import Item, OnError, SinkDatabase, SinkFiles, StepResources
 from foliot.servers.http.schema import DocumentedModel
 
@@ -140,6 +141,30 @@ class StepContext:
             follow=follow,
         )
         return await fetch(self.outside.egress, self.tenant_id, ask)
+
+    async def fetch_page(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        most: int = LARGEST,
+        options: FetchOptions = DEFAULT_OPTIONS,
+    ) -> Fetched:
+        """Fetches a page of the web within its host's limits, which all callers share, as its robots.txt allows."""
+        request = FetchRequest(
+            url=url,
+            tenant_id=self.tenant_id,
+            options=options,
+            headers=headers or {},
+            timeout=timedelta(seconds=timeout),
+            most=most,
+            source=PageSource("run", self.run_id),
+        )
+        page = await self.outside.fetcher.fetch(request)
+        if isinstance(page, FetchFailure):
+            raise FetchFailed(page.words, permanent=page.permanent)
+        return Fetched.of(page)
 
     async def secret(self, name: str) -> str:
         """The value of a secret; it is redacted from the log and result of this run."""

@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from foliot import __version__
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest
 from foliot.core.errors import Invalid
+from foliot.features.fetching.model import Page
 
 LARGEST = 10 * 1024 * 1024
 REDIRECTS = 10
@@ -50,6 +51,22 @@ class Fetched:
     """By lower-case names."""
     body: bytes
     truncated: bool
+
+    rendered: bool = False
+
+    @classmethod
+    def of(cls, page: Page) -> Fetched:
+        headers = dict(page.headers)
+        if page.rendered is not None:
+            headers["content-type"] = page.content_type
+        return cls(
+            url=page.url,
+            status=page.status,
+            headers=headers,
+            body=page.content,
+            truncated=page.truncated,
+            rendered=page.rendered is not None,
+        )
 
     @property
     def ok(self) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated
 
-from pydantic import Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr
 
+from foliot.features.fetching.model import FetchOptions, Render, Robots, check_kept, kept_for
 from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
 from foliot.features.pipelines.model import Item
@@ -28,7 +29,15 @@ class FetchTransform(Transform):
     concurrency: Workers = 4
     """Maximum concurrent requests; results keep their order."""
     delay_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
-    """Seconds between the starts of two requests to the same host."""
+    """Seconds between the starts of two requests to the same host, beside the limits that hold for all callers."""
+    render: Render | None = None
+    """Whether a browser renders the pages: never, auto or always."""
+    robots: Robots | None = None
+    """`ignore` fetches pages that robots.txt disallows."""
+    session: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """Named browser session whose cookies are used."""
+    keep_pages: Annotated[str, AfterValidator(check_kept)] | None = None
+    """How long the pages are stored as they came, such as 30d."""
     _turns: dict[str, float] = PrivateAttr(default_factory=dict)
     """When the next request to each host may start."""
 
@@ -41,7 +50,9 @@ class FetchTransform(Transform):
         await self._turn(url)
         headers = {"Accept": accept} | {name: await ctx.reveal(value) for name, value in self.headers.items()}
         try:
-            fetched = await ctx.fetch(url.strip(), headers=headers, timeout=self.timeout_seconds, most=most)
+            fetched = await ctx.fetch_page(
+                url.strip(), headers=headers, timeout=self.timeout_seconds, most=most, options=self._options
+            )
         except FetchFailed as failed:
             ctx.fail(item, str(failed), permanent=failed.permanent)
             return None
@@ -52,6 +63,11 @@ class FetchTransform(Transform):
             ctx.fail(item, f"the answer has more than {most // 1024 // 1024} MiB", permanent=True)
             return None
         return fetched
+
+    @property
+    def _options(self) -> FetchOptions:
+        keep = kept_for(self.keep_pages)
+        return FetchOptions(render=self.render, robots=self.robots, session=self.session, keep=keep)
 
     async def _turn(self, url: str) -> None:
         if self.delay_seconds:

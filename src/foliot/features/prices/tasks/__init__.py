@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.core.access import OPERATORS_OWN, TenantAllowList
-from foliot.core.egress import Egress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.health.probes import JsonService, Probe
 from foliot.features.health.task import HealthCheck
-from foliot.features.pipelines.model import IsolatedCall
+from foliot.features.pipelines.model import IsolatedCall, PoliteFetcher
 from foliot.features.prices.tasks.analysis import PriceAnalysis
 from foliot.features.prices.tasks.cleanup import RunCleanup
 from foliot.features.prices.tasks.scrape import PriceScrape
@@ -28,7 +27,7 @@ class TaskDependencies:
 
     store: Database
     clock: Clock
-    egress: Egress
+    fetcher: PoliteFetcher
     apart: IsolatedCall
     """Parses untrusted pages in a process that can be killed."""
     retention_days: int
@@ -48,7 +47,7 @@ def built_in(needs: TaskDependencies) -> list[Task]:
     scraping = PriceScrape(
         store=store,
         clock=clock,
-        egress=needs.egress,
+        fetcher=needs.fetcher,
         apart=needs.apart,
         service=needs.scraper,
         tenants=needs.scraper_tenants,

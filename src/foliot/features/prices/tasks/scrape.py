@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.access import OPERATORS_OWN, TenantAllowList
-from foliot.core.egress import Egress
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.features.fetching.model import FetchOptions, FetchRequest, PageSource, Render, Robots, check_kept, kept_for
 from foliot.features.health.probes import JsonService, ServiceFailed
-from foliot.features.pipelines.model import IsolatedCall
+from foliot.features.pipelines.model import IsolatedCall, PoliteFetcher
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
-from foliot.features.prices.tasks.fetch import NoPrice, visit
+from foliot.features.prices.tasks.fetch import LARGEST, NoPrice, visit
 from foliot.features.prices.tasks.products import Competitor, Products, WatchedProduct, as_json, chosen
 from foliot.features.tasks.model.context import Partial, TaskContext
 from foliot.pages.price import FoundPrice, amount, currency
@@ -42,14 +42,14 @@ class PriceScrape:
 
     store: Database
     clock: Clock
-    egress: Egress
+    fetcher: PoliteFetcher
     apart: IsolatedCall
     """Parses pages in a separate process."""
     service: JsonService | None = None
     tenants: TenantAllowList = OPERATORS_OWN
     """Tenants that may call the service; for others, pages are fetched here."""
 
-    async def run(
+    async def run(  # noqa: PLR0913 -- the parameters of the task
         self,
         ctx: TaskContext,
         *,
@@ -58,6 +58,10 @@ class PriceScrape:
         top_products_only: bool = False,
         concurrency: Annotated[int, Field(ge=1, le=32)] = 4,
         timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 30.0,
+        render: Render | None = None,
+        robots: Robots | None = None,
+        session: Annotated[str, Field(max_length=64)] | None = None,
+        keep_pages: Annotated[str, AfterValidator(check_kept)] | None = None,
     ) -> Any:
         """Find the price of every watched product at these competitors, and keep it in the price history."""
         watched = chosen(products, competitor_ids, top_only=top_products_only)
@@ -72,7 +76,9 @@ class PriceScrape:
         if not watched:
             of = f" of {', '.join(competitor_ids)}" if competitor_ids else ""
             ctx.give_up(NOTHING.format(of=of))
-        visits = _PriceVisits(scraping=self, ctx=ctx, timeout=timedelta(seconds=timeout_seconds), total=len(watched))
+        options = FetchOptions(render=render, robots=robots, session=session, keep=kept_for(keep_pages))
+        timeout = timedelta(seconds=timeout_seconds)
+        visits = _PriceVisits(scraping=self, ctx=ctx, timeout=timeout, total=len(watched), options=options)
         await visits.all(watched, concurrency)
         return visits.result()
 
@@ -138,10 +144,13 @@ def _prices(answer: object) -> Sequence[object]:
 class _PriceVisits:
     """Fetches the pages of one attempt concurrently, and collects prices and failures."""
 
-    def __init__(self, *, scraping: PriceScrape, ctx: TaskContext, timeout: timedelta, total: int) -> None:
+    def __init__(
+        self, *, scraping: PriceScrape, ctx: TaskContext, timeout: timedelta, total: int, options: FetchOptions
+    ) -> None:
         self.scraping = scraping
         self.ctx = ctx
         self.timeout = timeout
+        self.options = options
         self.total = total
         self.done = self.stored = self.failed = 0
         self.waiting: list[PriceObservation] = []
@@ -162,8 +171,16 @@ class _PriceVisits:
 
     async def _visit(self, watched: WatchedProduct) -> None:
         competitor, product = watched.competitor, watched.product
+        request = FetchRequest(
+            url=watched.url,
+            tenant_id=self.ctx.tenant_id,
+            options=self.options,
+            timeout=self.timeout,
+            most=LARGEST,
+            source=PageSource("run", self.ctx.run_id),
+        )
         try:
-            found = await visit(self.scraping.egress, self.scraping.apart, watched, self.ctx, self.timeout)
+            found = await visit(self.scraping.fetcher, self.scraping.apart, request, watched.selectors)
         except NoPrice as failure:
             self.failed += 1
             self.ctx.logger.warning("%s at %s: %s", product, competitor, failure)

@@ -45,6 +45,7 @@ from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.batch import ScheduleBatches
+from foliot.features.schedules.usecases.chains import Chains
 from foliot.features.schedules.usecases.declared import Declarations
 from foliot.features.schedules.usecases.health import Rankings, ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
@@ -114,6 +115,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             schedules,
             ScheduleBatches(schedules=schedules),
             Instants(store=store, clock=clock),
+            Chains(store=store, clock=clock),
             Previews(store=store, clock=clock, feed=feed, default_zone=default_zone),
             ScheduleHealthReader(store=store),
             Rankings(store=store, clock=clock),

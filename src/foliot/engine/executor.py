@@ -18,6 +18,7 @@ from foliot.engine.admission import Admission
 from foliot.engine.attempts.attempt import RunningAttempt, StopReason
 from foliot.engine.attempts.attempt_log import AttemptLog, HandleWriter
 from foliot.engine.attempts.conclusion import announce, conclude, task_view
+from foliot.engine.attempts.parent import with_parent
 from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, told_to_stop, unanswered
 from foliot.engine.broker.publisher import Monitor
 from foliot.engine.claimed_ahead import LATE, MOST, ClaimedAhead
@@ -225,7 +226,8 @@ class Executor:
         ended: Ended | None
         try:
             async with patience:
-                return _fitting(action, await action.perform(context))
+                ready = await with_parent(context, self.store)
+                return ready if isinstance(ready, Failed) else _fitting(action, await action.perform(ready))
         except StaleAttempt:
             return None
         except TimeoutError as error:

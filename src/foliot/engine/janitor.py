@@ -17,6 +17,7 @@ from foliot.engine.model.run import AttemptError, Failed, Lost
 from foliot.engine.model.views import AttemptEnding, ClaimedRun, EndingsResult
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.follows import SqlFollowUps
 from foliot.engine.sql.leases import longest
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.retention import SqlRetention
@@ -31,6 +32,9 @@ THIN_BATCH = 20
 COUNTED_EACH = 3600.0
 """Seconds between two recounts of stored bytes."""
 NODES_KEPT = timedelta(hours=24)
+BEGUN = timedelta(minutes=1)
+"""Longer than a transaction can take: what began to follow before that is seen by all that end runs."""
+LINKS_KEPT = timedelta(hours=1)
 
 MOST_LOST = 5
 """How often in a row the holder of a parked run may disappear before the run is given up."""
@@ -73,7 +77,7 @@ class Janitor:
 
     async def run_once(self) -> JanitorRound:
         lost = await self._reclaim()
-        released = await self._release()
+        released = await self._release() + await self._follow()
         pruned = await self._prune()
         await self._thin()
         if released:
@@ -101,6 +105,8 @@ class Janitor:
             )
             self.feed.wake(run_topic(ending.fence.run_id))
         self.alarm.set(ending.ready_at for ending in endings if ending.ready_at is not None)
+        if finished.released:
+            self.feed.wake(RUNS_TOPIC)
         if parked:
             log.warning("parked runs again whose watcher is lost", action="looks_lost", runs=len(parked))
             self.feed.wake(PARKED_TOPIC)
@@ -109,6 +115,12 @@ class Janitor:
     async def _release(self) -> int:
         async with self.store.begin() as tx:
             return await SqlClaims(tx).release(self.clock.now())
+
+    async def _follow(self) -> int:
+        """Ends of runs that a schedule could not follow yet: they were being written as it began to."""
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            return await SqlFollowUps(tx).sweep(now - BEGUN, now, BATCH)
 
     async def _thin(self) -> None:
         """Versions in every round, a few schedules at a time; sums each hour, a tenant at a time."""
@@ -125,6 +137,7 @@ class Janitor:
         now = self.clock.now()
         async with self.store.begin() as tx:
             await SqlRetention(tx).forget_nodes(now - NODES_KEPT)
+            await SqlFollowUps(tx).forget(now - LINKS_KEPT, PRUNE_BATCH)
             for upkeep in self.upkeep:
                 await upkeep(tx, now, self.retention)
         if self.retention is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from foliot.core.parent_template import ParentRun
 from foliot.core.ports import BackPressure, no_back_pressure
 from foliot.engine.model.run import Outcome
 
@@ -35,6 +36,19 @@ class SaveHandle(Protocol):
     async def __call__(self, handle: Mapping[str, Any]) -> None:
         """Returns when the handle is stored; raises `StaleAttempt` when the attempt no longer holds the run."""
         ...
+
+
+class ReadParent(Protocol):
+    """Reads the run that this one follows."""
+
+    async def __call__(self) -> ParentRun | None:
+        """None for a run that follows no other, or whose parent was pruned."""
+        ...
+
+
+async def no_parent() -> ParentRun | None:
+    """For contexts without a database."""
+    return None
 
 
 class StaleAttempt(Exception):
@@ -68,6 +82,7 @@ class ActionContext:
     """Back-pressure: buffered lines are bounded; an action that waits here loses none."""
     limit: timedelta | None = None
     """The schedule's own time limit; None when it names none."""
+    parent: ReadParent = no_parent
 
 
 class Action(Protocol):

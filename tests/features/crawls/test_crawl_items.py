@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from foliot.engine.sql import run_items as module
 from foliot.engine.sql.retention import SqlRetention
-from foliot.engine.sql.run_items import RunItems, write_items
+from foliot.engine.sql.run_items import RunItemsPage, write_items
 from foliot.engine.sql.tables import crawl_items
 from foliot.features.jobs.sql import SqlJobs
 from tests.features.crawls.test_crawls import MINE, crawl
@@ -31,7 +31,7 @@ async def bring(world: World, *rows: tuple[str, Sequence[Any]], tenant_id: str =
         await write_items(tx.conn, world.store.dialect, [(tenant_id, run_id, items) for run_id, items in rows])
 
 
-async def items(world: World, run_id: str, skip: int = 0, limit: int = 500, attempt: int = 1) -> RunItems:
+async def items(world: World, run_id: str, skip: int = 0, limit: int = 500, attempt: int = 1) -> RunItemsPage:
     async with world.store.read() as tx:
         return await SqlJobs(tx).items(MINE, run_id, attempt, skip, limit)
 
@@ -42,18 +42,18 @@ async def test_items_come_back_in_order_however_they_came(world: World, run_id: 
         await bring(world, (run_id, pages[first:last]))
 
     assert (await items(world, run_id)).items == pages[:500]
-    assert await items(world, run_id, 2, 3) == RunItems(pages[2:5], 1200)
-    assert await items(world, run_id, 498, 500) == RunItems(pages[498:998], 1200)
-    assert await items(world, run_id, 1199, 500) == RunItems(pages[1199:], 1200)
-    assert await items(world, run_id, 1200, 500) == RunItems([], 1200)
-    assert await items(world, run_id, 5000, 500) == RunItems([], 1200)
+    assert await items(world, run_id, 2, 3) == RunItemsPage(pages[2:5], 1200)
+    assert await items(world, run_id, 498, 500) == RunItemsPage(pages[498:998], 1200)
+    assert await items(world, run_id, 1199, 500) == RunItemsPage(pages[1199:], 1200)
+    assert await items(world, run_id, 1200, 500) == RunItemsPage([], 1200)
+    assert await items(world, run_id, 5000, 500) == RunItemsPage([], 1200)
 
 
 async def test_nothing_is_nothing(world: World, run_id: str) -> None:
     await bring(world)
     await bring(world, (run_id, []))
 
-    assert await items(world, run_id) == RunItems([], 0)
+    assert await items(world, run_id) == RunItemsPage([], 0)
 
 
 async def test_many_runs_are_written_by_two_statements(world: World) -> None:
@@ -71,18 +71,18 @@ async def test_many_runs_are_written_by_two_statements(world: World) -> None:
 async def test_another_attempt_begins_anew(world: World, run_id: str) -> None:
     await bring(world, (run_id, ["first"]))
     await world.sql("UPDATE runs SET attempt = 2")
-    assert await items(world, run_id, attempt=2) == RunItems([], 0)
+    assert await items(world, run_id, attempt=2) == RunItemsPage([], 0)
     await bring(world, (run_id, ["second", "third"]))
 
-    assert await items(world, run_id, attempt=2) == RunItems(["second", "third"], 2)
-    assert await items(world, run_id, attempt=1) == RunItems(["first"], 1)
+    assert await items(world, run_id, attempt=2) == RunItemsPage(["second", "third"], 2)
+    assert await items(world, run_id, attempt=1) == RunItemsPage(["first"], 1)
 
 
 async def test_another_tenant_reads_nothing(world: World, run_id: str) -> None:
     await bring(world, (run_id, ["ours"]))
 
     async with world.store.read("other") as tx:
-        assert await SqlJobs(tx).items("other", run_id, 1, 0, 10) == RunItems([], 0)
+        assert await SqlJobs(tx).items("other", run_id, 1, 0, 10) == RunItemsPage([], 0)
 
 
 async def test_beyond_their_room_items_are_counted(world: World, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ async def test_beyond_their_room_items_are_counted(world: World, run_id: str, mo
 
     assert 0 < kept.total < 20
     assert (list(kept.items), kept.not_kept) == (many[: kept.total], 20 - kept.total)
-    assert await items(world, run_id) == RunItems(kept.items, kept.total, 21 - kept.total), (
+    assert await items(world, run_id) == RunItemsPage(kept.items, kept.total, 21 - kept.total), (
         "no small one slips in later"
     )
 

@@ -408,6 +408,16 @@ export interface CatchupSettings {
   grace_seconds: number;
 }
 
+export interface ChainedSchedule {
+  id: string;
+  name: string;
+  type: TriggerType;
+  status: ScheduleStatus;
+  summary: string;
+  state: string | null;
+  run_id: string | null;
+}
+
 export interface ChannelChange {
   name?: string | null;
   config?: Record<string, unknown> | null;
@@ -605,6 +615,21 @@ export interface FilterSuggestion {
   value: string;
   label: string;
   hint: string;
+}
+
+export type FollowOutcome = "success" | "failed" | "partial" | "degraded" | "any";
+
+export interface FollowedSchedules {
+  schedule: (string)[];
+  outcome: FollowOutcome;
+  all: boolean;
+  names: (string)[];
+}
+
+export interface Following {
+  schedule: string | (string)[];
+  outcome?: FollowOutcome;
+  all?: boolean;
 }
 
 export interface FreshCrawl {
@@ -951,7 +976,7 @@ export interface NotificationChannel {
   last_delivery: AlertDelivery | null;
 }
 
-export type Origin = "instant" | "manual" | "retry" | "replay";
+export type Origin = "instant" | "manual" | "retry" | "replay" | "after";
 
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow_all";
 
@@ -1125,6 +1150,7 @@ export interface PreviewRequest {
   interval_seconds?: number | null;
   interval?: Interval | null;
   run_at?: string | null;
+  after?: Following | null;
   timezone?: string | null;
   start_at?: string | null;
   end_at?: string | null;
@@ -1437,6 +1463,7 @@ export interface Schedule {
   cron_expr: string | null;
   interval_seconds: number | null;
   run_at: string | null;
+  after: FollowedSchedules | null;
   timezone: string;
   action: ActionConfig;
   retry_policy: RetrySettings;
@@ -1481,6 +1508,11 @@ export interface ScheduleBatchResult {
   items: (ScheduleBatchItem)[];
 }
 
+export interface ScheduleChain {
+  schedules: (ChainedSchedule)[];
+  links: (ScheduleLink)[];
+}
+
 export interface ScheduleCount {
   count: number;
 }
@@ -1505,6 +1537,13 @@ export interface ScheduleInstant {
   run_id: string | null;
 }
 
+export interface ScheduleLink {
+  parent: string;
+  child: string;
+  outcome: FollowOutcome;
+  all: boolean;
+}
+
 export interface ScheduleName {
   id: string;
   name: string;
@@ -1522,6 +1561,7 @@ export interface SchedulePatch {
   type?: TriggerType | null;
   cron_expr?: string | null;
   interval_seconds?: number | null;
+  after?: Following | null;
   timezone?: string | null;
   queue?: string | null;
   priority?: number | null;
@@ -1534,6 +1574,7 @@ export interface SchedulePreview {
   cron_expr: string | null;
   interval_seconds: number | null;
   run_at: string | null;
+  after: FollowedSchedules | null;
   start_at: string | null;
   timezone: string;
   next: (PreviewInstant)[];
@@ -1558,6 +1599,7 @@ export interface ScheduleRequest {
   interval_seconds?: number | null;
   interval?: Interval | null;
   run_at?: string | null;
+  after?: Following | null;
   timezone?: string | null;
   start_at?: string | null;
   end_at?: string | null;
@@ -1781,7 +1823,7 @@ export interface TimelineRow {
   marks: (TimelineMark)[];
 }
 
-export type TriggerType = "cron" | "interval" | "oneoff";
+export type TriggerType = "cron" | "interval" | "oneoff" | "after";
 
 export interface UnmutedGroup {
   fingerprint: string;
@@ -1897,6 +1939,8 @@ export interface Operations {
     "/api/runs/series": { query?: { q?: string | null; from?: string | null; to?: string | null; bucket_seconds?: number | null; }; answer: RunSeries; };
     /** runs.get */
     "/api/runs/{run_id}": { params: { run_id: string; }; answer: Run; };
+    /** runs.children */
+    "/api/runs/{run_id}/children": { params: { run_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: RunPage; };
     /** runs.events */
     "/api/runs/{run_id}/events": { params: { run_id: string; }; query?: { limit?: number; ticket?: string | null; after?: number; }; answer: EventPage; };
     /** runs.log */
@@ -1907,6 +1951,8 @@ export interface Operations {
     "/api/runs/{run_id}/logs/raw": { params: { run_id: string; }; };
     /** runs.neighbours */
     "/api/runs/{run_id}/neighbours": { params: { run_id: string; }; answer: RunNeighbours; };
+    /** runs.parents */
+    "/api/runs/{run_id}/parents": { params: { run_id: string; }; answer: RunPage; };
     /** schedules.list */
     "/api/schedules": { query?: { sort?: string | null; limit?: number; cursor?: string | null; status?: ScheduleStatus | null; type?: TriggerType | null; kind?: string | null; tag?: string | null; q?: string | null; }; answer: SchedulePage; };
     /** schedules.count */
@@ -1919,6 +1965,8 @@ export interface Operations {
     "/api/schedules/ranking": { query?: { over?: RankingPeriod; limit?: number; }; answer: ScheduleRanking; };
     /** schedules.get */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; answer: Schedule; };
+    /** schedules.chain */
+    "/api/schedules/{schedule_id}/chain": { params: { schedule_id: string; }; answer: ScheduleChain; };
     /** schedules.instants */
     "/api/schedules/{schedule_id}/instants": { params: { schedule_id: string; }; query?: { from?: string | null; to?: string | null; limit?: number; cursor?: string | null; }; answer: InstantPage; };
     /** schedules.runs */

@@ -6,12 +6,13 @@ CronSim's explanations with three corrections: a union of days reads "or", `15W`
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from cronsim.explain import Day, Expression, Sequence, ordinal
+from cronsim.explain import Day, Expression, ordinal
+from cronsim.explain import Sequence as Terms
 
 from foliot.core.time.cron import parse
 from foliot.core.time.zone import zone_info
@@ -56,14 +57,32 @@ def once(at: datetime, zone: str) -> str:
     return f"Once, on {local:%Y-%m-%d} at {local:{'%H:%M' + seconds}} ({zone})"
 
 
+_ENDS = {
+    "success": ("succeeds", "succeed"),
+    "failed": ("fails", "fail"),
+    "partial": ("ends with some items failed", "end with some items failed"),
+    "degraded": ("ends degraded", "end degraded"),
+    "any": ("ends", "end"),
+}
+
+
+def after(parents: Sequence[str], outcome: str, *, every_one: bool) -> str:
+    """The sentence for a schedule that follows others: "After Clean and Load succeed"."""
+    several = every_one and len(parents) > 1
+    verb = _ENDS[outcome][several]
+    word = "and" if several else "or"
+    listed = parents[0] if len(parents) == 1 else f"{', '.join(parents[:-1])} {word} {parents[-1]}"
+    return f"After {listed} {verb}"
+
+
 class _Days(Day):
     """The day of month, also when it is the weekday nearest to one."""
 
-    def parse(self, value: str) -> Generator[Sequence, None, None]:
+    def parse(self, value: str) -> Generator[Terms, None, None]:
         for term in value.split(","):
             if term.endswith("W") and term != "LW":
                 day = int(term[:-1])
-                yield Sequence(start=day, stop=day, nth=NEAREST)
+                yield Terms(start=day, stop=day, nth=NEAREST)
             else:
                 yield from super().parse(term)
 

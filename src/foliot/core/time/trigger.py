@@ -1,9 +1,9 @@
-"""Triggers: cron, interval or one-off, within a window."""
+"""Triggers: cron, interval, one-off or the ends of other schedules' runs, within a window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -19,6 +19,9 @@ LONGEST = 10 * 366 * 24 * 3600
 _TICK = timedelta(microseconds=1)
 _MOST_EXPRESSION = 256
 _MOST_ZONE = 64
+_MOST_NAME = 200
+MOST_PARENTS = 20
+"""Schedules that one may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,58 @@ class OneOff:
         return [self.at] if limit > 0 and start <= self.at < end else []
 
 
-Rule = Cron | FixedInterval | OneOff
+class FollowOutcome(StrEnum):
+    """How a run of a parent must have ended."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    PARTIAL = "partial"
+    DEGRADED = "degraded"
+    ANY = "any"
+
+    def wants(self, state: str) -> bool:
+        """Whether a run that ended in this state is followed."""
+        match self:
+            case FollowOutcome.ANY:
+                return True
+            case FollowOutcome.FAILED:
+                return state in {"failed", "dead_letter"}
+            case FollowOutcome.SUCCESS | FollowOutcome.PARTIAL | FollowOutcome.DEGRADED:
+                return state == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The ends of runs of other schedules. It names no instant: the transaction that ends such a run creates the next.
+
+    With `all`, a run follows when each parent has ended one since the last.
+    """
+
+    parents: tuple[str, ...]
+    """Ids of schedules."""
+    outcome: FollowOutcome = FollowOutcome.SUCCESS
+    all: bool = False
+    zone: str = "UTC"
+    names: tuple[str, ...] = field(default=(), compare=False)
+    """What the parents are called now, for people; not stored."""
+
+    def after(self, moment: datetime) -> datetime | None:
+        return None
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        return iter(())
+
+    def count(self, start: datetime, end: datetime) -> int:
+        return 0
+
+    def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
+        return []
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"schedule": list(self.parents), "outcome": self.outcome.value, "all": self.all}
+
+
+Rule = Cron | FixedInterval | OneOff | After
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +168,16 @@ class Trigger:
         if found is None or (self.end_at is not None and found >= self.end_at):
             return None
         return found
+
+    @property
+    def follows(self) -> After | None:
+        """The rule of a schedule that follows others."""
+        return self.rule if isinstance(self.rule, After) else None
+
+    def admits(self, moment: datetime) -> bool:
+        """Whether the moment lies within the window."""
+        begun = self.start_at is None or moment >= self.start_at
+        return begun and (self.end_at is None or moment < self.end_at)
 
     def names(self, moment: datetime) -> bool:
         """Whether the moment is one of its instants."""
@@ -141,6 +205,8 @@ class Trigger:
                 return describe_trigger.every(seconds)
             case OneOff(at, zone):
                 return describe_trigger.once(at, zone)
+            case After(parents, outcome, every_one):
+                return describe_trigger.after(self.rule.names or parents, outcome.value, every_one=every_one)
 
     def as_dict(self) -> dict[str, Any]:
         """A stable form for JSON, with the field names of the HTTP API."""
@@ -153,6 +219,8 @@ class Trigger:
                 return {"type": "interval", **interval, **window}
             case OneOff(at, zone):
                 return {"type": "oneoff", "run_at": rfc3339(at), "timezone": zone, **window}
+            case After(zone=zone):
+                return {"type": "after", "after": self.rule.as_dict(), "timezone": zone, **window}
 
     @classmethod
     def from_dict(cls, raw: object) -> Trigger:
@@ -190,6 +258,30 @@ def once(at: datetime) -> OneOff:
     return OneOff(moment("run_at", at))
 
 
+def follow(raw: object) -> After:
+    """A rule that follows other schedules, from what a user wrote: ids of schedules, or their names until resolved."""
+    if not isinstance(raw, Mapping):
+        raise Invalid("after", 'must be an object such as {"schedule": "Crawl", "outcome": "success"}', got=raw)
+    fields = Fields.of("after", raw)
+    given = fields.value("schedule")
+    parents = [given] if isinstance(given, str) else given
+    if not isinstance(parents, list | tuple) or not parents:
+        raise Invalid("after.schedule", "must be the id or the name of a schedule, or a list of them", got=given)
+    if len(parents) > MOST_PARENTS:
+        raise Invalid("after.schedule", f"must be at most {MOST_PARENTS} schedules", got=f"{len(parents)} schedules")
+    for place, parent in enumerate(parents):
+        if not isinstance(parent, str) or not 0 < len(parent) <= _MOST_NAME:
+            raise Invalid(f"after.schedule[{place}]", "must be the id or the name of a schedule", got=parent)
+    outcome = fields.choice("outcome", FollowOutcome, FollowOutcome.SUCCESS)
+    rule = After(tuple(dict.fromkeys(parents)), outcome, fields.flag("all", default=False))
+    # Part of answers, which can be sent back as they are; what is shown was read from the schedules themselves.
+    names = fields.value("names")
+    fields.finish()
+    if isinstance(names, list) and len(names) == len(rule.parents) and all(isinstance(name, str) for name in names):
+        rule = replace(rule, names=tuple(names))
+    return rule
+
+
 def _rule(fields: Fields) -> Rule:
     kind = fields.value("type")
     zone = fields.text("timezone", "UTC", most=_MOST_ZONE)
@@ -204,8 +296,10 @@ def _rule(fields: Fields) -> Rule:
             return FixedInterval(every(seconds, anchor).seconds, anchor, zone)
         case "oneoff":
             return OneOff(once(fields.value("run_at")).at, zone)
+        case "after":
+            return replace(follow(fields.value("after")), zone=zone)
         case _:
-            raise Invalid(fields.path("type"), "must be one of cron, interval, oneoff", got=kind)
+            raise Invalid(fields.path("type"), "must be one of cron, interval, oneoff, after", got=kind)
 
 
 class TriggerType(StrEnum):
@@ -214,3 +308,4 @@ class TriggerType(StrEnum):
     CRON = "cron"
     INTERVAL = "interval"
     ONEOFF = "oneoff"
+    AFTER = "after"

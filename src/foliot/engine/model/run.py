@@ -135,6 +135,12 @@ class Origin(StrEnum):
     MANUAL = "manual"
     RETRY = "retry"
     REPLAY = "replay"
+    AFTER = "after"
+    """A run of a schedule that this one follows has ended: its parent."""
+
+
+REPEATS = frozenset({Origin.RETRY, Origin.REPLAY})
+"""Runs that repeat their parent: the two count as one for the schedules that follow."""
 
 
 @dataclass(frozen=True, slots=True)

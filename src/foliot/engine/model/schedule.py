@@ -17,7 +17,7 @@ from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared, 
 from foliot.core.document import check_integer
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import DEFAULT_QUEUE, Priority, Queue
-from foliot.core.time.trigger import Cron, FixedInterval, OneOff, Trigger, TriggerType
+from foliot.core.time.trigger import After, Cron, FixedInterval, OneOff, Trigger, TriggerType
 from foliot.engine.model.outcome import RetryField, RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
 
@@ -163,6 +163,8 @@ class ScheduleSpec(SchedulePolicies):
                 return TriggerType.INTERVAL
             case OneOff():
                 return TriggerType.ONEOFF
+            case After():
+                return TriggerType.AFTER
 
     def ready_at(self, schedule_id: str, instant: datetime) -> datetime:
         """The instant, moved by jitter: the same on every node, for it hangs on the schedule and the instant alone."""

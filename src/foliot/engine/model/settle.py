@@ -40,6 +40,10 @@ class LedgerReason(StrEnum):
     RETENTION = "retention"
     AHEAD = "ahead"
     """A clock that was ahead fired it early: its run exists already."""
+    CHANGED = "changed"
+    """A run of a parent ended while the schedule that follows it was being edited, paused or deleted."""
+    EXHAUSTED = "exhausted"
+    """A run of a parent ended together with the one whose follower was the last that `max_runs` allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class VersionSpan:
 
 _TICK = timedelta(microseconds=1)
 
-_CATCHUP_REASON = {
+CATCHUP_REASON = {
     CatchupMode.NONE: LedgerReason.CATCHUP_NONE,
     CatchupMode.LATEST: LedgerReason.CATCHUP_LATEST,
     CatchupMode.ALL: LedgerReason.CATCHUP_ALL,
@@ -232,7 +236,7 @@ def _miss(plan: SchedulePlan, spec: ScheduleSpec, first: datetime | None, end: d
     """The instants of [first, end), if there are any, are missed."""
     if first is not None and first < end and (count := spec.trigger.count(first, end)):
         last = spec.trigger.newest(first, end, 1)[0]
-        _account(plan, first, last, count, LedgerKind.MISSED, _CATCHUP_REASON[spec.catchup.mode])
+        account(plan, first, last, count, LedgerKind.MISSED, CATCHUP_REASON[spec.catchup.mode])
 
 
 def _skip(plan: SchedulePlan, instant: datetime) -> None:
@@ -245,7 +249,7 @@ def _judge_overlaps(
     plan: SchedulePlan, spec: ScheduleSpec, instants: list[datetime], open_runs: Sequence[OpenRun]
 ) -> None:
     room = None if spec.max_runs is None else spec.max_runs - plan.fired
-    crowd = _OpenRuns(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
+    crowd = OpenRunCount(len(open_runs), sum(run.buffered for run in open_runs), must_wait(open_runs))
     ahead = plan.due.ahead
     left = sum(instant != plan.due.skip_at and instant not in ahead for instant in instants)
     for instant in instants:
@@ -255,12 +259,12 @@ def _judge_overlaps(
             _skip(plan, instant)
             continue
         if instant in ahead:
-            _account(plan, instant, instant, 1, LedgerKind.SKIPPED, LedgerReason.AHEAD)
+            account(plan, instant, instant, 1, LedgerKind.SKIPPED, LedgerReason.AHEAD)
             continue
         left -= 1
         waits, refused = crowd.judge(spec.overlap, left)
         if refused:
-            _account(plan, instant, instant, 1, LedgerKind.SKIPPED, refused)
+            account(plan, instant, instant, 1, LedgerKind.SKIPPED, refused)
         else:
             plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
             plan.gap_first = plan.gap_reason = None
@@ -271,13 +275,13 @@ def _judge_overlaps(
         plan.terminate = [run.id for run in open_runs]
 
 
-def _must_wait(open_runs: Sequence[OpenRun]) -> bool:
+def must_wait(open_runs: Sequence[OpenRun]) -> bool:
     """Runs that only wait are cancelled at once; one that runs takes a moment to stop."""
     return any(not run.buffered and run.state is RunState.RUNNING for run in open_runs)
 
 
 @dataclass(slots=True)
-class _OpenRuns:
+class OpenRunCount:
     """The open runs of a schedule, as they grow while its instants are judged."""
 
     open: int
@@ -301,7 +305,7 @@ class _OpenRuns:
                 return False, LedgerReason.SUPERSEDED if left else None
 
 
-def _account(
+def account(
     plan: SchedulePlan, first: datetime, last: datetime, count: int, fate: LedgerKind, reason: LedgerReason
 ) -> None:
     """Add to the ledger; a range that goes on from the last one keeps that one's first instant, so the two merge."""

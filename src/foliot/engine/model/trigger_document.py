@@ -9,7 +9,19 @@ from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import LONGEST, FixedInterval, OneOff, Rule, Trigger, TriggerType, cron, every, once
+from foliot.core.time.trigger import (
+    LONGEST,
+    After,
+    FixedInterval,
+    OneOff,
+    Rule,
+    Trigger,
+    TriggerType,
+    cron,
+    every,
+    follow,
+    once,
+)
 from foliot.core.time.zone import zone_info
 
 OWNED = {
@@ -17,6 +29,7 @@ OWNED = {
     "interval_seconds": TriggerType.INTERVAL,
     "interval": TriggerType.INTERVAL,
     "run_at": TriggerType.ONEOFF,
+    "after": TriggerType.AFTER,
 }
 """Fields that belong to one type of trigger."""
 
@@ -64,12 +77,16 @@ def read_rule(fields: Fields, standing: TriggerContext, start_at: datetime | Non
             if values["run_at"] is None:
                 raise Invalid("run_at", "is required for type oneoff")
             return replace(once(values["run_at"]), zone=zone)
+        case TriggerType.AFTER:
+            if values["after"] is None:
+                raise Invalid("after", "is required for type after")
+            return replace(follow(values["after"]), zone=zone)
 
 
 def _type(fields: Fields) -> TriggerType:
     got = fields.value("type")
     if got is None:
-        raise Invalid("type", "is required: cron, interval or oneoff")
+        raise Invalid("type", "is required: cron, interval, oneoff or after")
     return fields.choice("type", TriggerType, TriggerType.CRON)
 
 
@@ -114,6 +131,8 @@ def _anchor(rule: FixedInterval, start_at: datetime | None, before: Trigger | No
 
 def _refuse_never(trigger: Trigger, now: datetime) -> None:
     if trigger.next_after(now) is not None:
+        return
+    if isinstance(trigger.rule, After) and (trigger.end_at is None or trigger.end_at > now):
         return
     if isinstance(trigger.rule, OneOff) and trigger.rule.at <= now:
         raise Invalid("run_at", "is in the past", got=trigger.rule.at.isoformat())

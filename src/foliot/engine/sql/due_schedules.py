@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Select, bindparam, func, literal_column, select
 
-from foliot.core.ids import RUN, new_id
 from foliot.db.batch_statements import Change
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.engine.model.planned_counts import StepBudget
-from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade
-from foliot.engine.model.run import Origin, RunState, order_key
-from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import DueSchedule, LedgerKind, NewRun, OpenRun, SchedulePlan
+from foliot.engine.model.run import Origin
+from foliot.engine.model.settle import DueSchedule, OpenRun, SchedulePlan
 from foliot.engine.model.views import PlansRecorded
-from foliot.engine.sql import quarter_counts, run_items
+from foliot.engine.sql import settled_rows
 from foliot.engine.sql.endings import cancel_runs
-from foliot.engine.sql.tables import ledger, runs, schedules, spans
+from foliot.engine.sql.tables import runs, schedules
 
 _DUE = (
     schedules.c.id,
@@ -63,12 +58,6 @@ def _due(dialect: Dialect, bind_clock: bool, limit: int) -> Select[Any]:  # noqa
         query = query.where(schedules.c.next_at <= clock)
     # A plan for any limit reads the whole table; the limit is part of the text so that it reads that many rows.
     return dialect.lock(query.order_by(schedules.c.next_at).limit(literal_column(str(limit))), skip=True)
-
-
-@cache
-def _open(dialect: Dialect) -> Select[Any]:
-    columns = (runs.c.open_of, runs.c.id, runs.c.state, runs.c.buffered_of)
-    return select(*columns).where(dialect.listed(runs.c.open_of, "ids")).order_by(runs.c.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +102,7 @@ class SqlFiring(Statements):
             led[schedule_id].ahead |= {at}
 
     async def open_runs(self, schedule_ids: Sequence[str]) -> dict[str, list[OpenRun]]:
-        if not schedule_ids:
-            return {}
-        found: dict[str, list[OpenRun]] = {}
-        rows = await self.conn.execute(_open(self.dialect), {"ids": list(schedule_ids)})
-        for schedule_id, run_id, state, buffered in rows:
-            found.setdefault(schedule_id, []).append(OpenRun(run_id, RunState(state), buffered is not None))
-        return found
+        return await settled_rows.open_runs(self.conn, self.dialect, schedule_ids)
 
     async def record(self, plans: Sequence[SchedulePlan], now: datetime) -> PlansRecorded:
         """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
@@ -127,43 +110,19 @@ class SqlFiring(Statements):
             return PlansRecorded()
         runs_made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
         if runs_made:
-            moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(runs_made, now)))
+            moved = await self.dialect.update_and_insert(
+                self.conn, _advanced(plans), (runs, settled_rows.created(runs_made, now))
+            )
         else:
             moved = await self.dialect.update(self.conn, *_advanced(plans)[:3])
         if moved != len(plans):
             # Impossible under the row lock; without it another process settled these instants first.
             raise RuntimeError(f"{len(plans) - moved} of {len(plans)} cursors moved while their rows were locked")
-        await self._account(plans)
-        await self._complete(plans)
+        await settled_rows.account(self.conn, self.dialect, plans)
+        await settled_rows.complete(self.conn, self.dialect, plans)
         await self._replace(plans, now)
         lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in runs_made]
         return PlansRecorded(len(runs_made), [run.ready_at for _, _, run in runs_made if run.ready_at > now], lateness)
-
-    async def _account(self, plans: Sequence[SchedulePlan]) -> None:
-        entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]
-        if not entries:
-            return
-        columns = {
-            "schedule_id": [due.id for due, _ in entries],
-            "first_at": [entry.first for _, entry in entries],
-            "fate": [entry.fate.value for _, entry in entries],
-            "tenant_id": [due.tenant_id for due, _ in entries],
-            "last_at": [entry.last for _, entry in entries],
-            "count": [entry.count for _, entry in entries],
-            "version": [due.version for due, _ in entries],
-            "reason": [entry.reason.value for _, entry in entries],
-            "skipped_by": [entry.by for _, entry in entries],
-        }
-        missed = {(due.id, due.tenant_id): entry.last for due, entry in entries if entry.fate is LedgerKind.MISSED}
-        counts = quarter_counts.unmade_rows(_unmade(plans), missed)
-        await self.dialect.insert_all(self.conn, [(ledger, columns, "add"), *counts])
-
-    async def _complete(self, plans: Sequence[SchedulePlan]) -> None:
-        done = [plan for plan in plans if plan.status is ScheduleStatus.COMPLETED]
-        if not done:
-            return
-        ended = {"end_at": [plan.span_end for plan in done], "open_of": [None] * len(done)}
-        await self.dialect.update(self.conn, spans, {"open_of": [plan.due.id for plan in done]}, ended)
 
     async def _replace(self, plans: Sequence[SchedulePlan], now: datetime) -> None:
         cancel = [run_id for plan in plans for run_id in plan.cancel]
@@ -174,21 +133,6 @@ class SqlFiring(Statements):
     async def next_due(self) -> datetime | None:
         next_at: datetime | None = await self.conn.scalar(_NEXT_DUE)
         return next_at
-
-
-def _unmade(plans: Sequence[SchedulePlan]) -> Counter[Key]:
-    """In which quarters the instants lie that make no run. An entry that goes on from the last one begins there, but
-    what it adds begins with the first instant that was due.
-    """
-    counts, budget = Counter[Key](), StepBudget(UNMADE_STEPS)
-    for plan in plans:
-        added = [replace(entry, first=max(entry.first, plan.due.next_at)) for entry in plan.ledger]
-        trigger = None if plan.spec is None else plan.spec.trigger
-        counts += count_unmade(plan.due.tenant_id, trigger, added, budget)
-    return counts
-
-
-Made = tuple[DueSchedule, ScheduleSpec, NewRun]
 
 
 def _advanced(plans: Sequence[SchedulePlan]) -> Change:
@@ -210,28 +154,3 @@ def _advanced(plans: Sequence[SchedulePlan]) -> Change:
         values["ahead_until"] = [plan.ahead_until for plan in plans]
     keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
     return Change(schedules, keys, values)
-
-
-def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
-    count = len(made)
-    columns: dict[str, list[Any]] = {
-        "id": [new_id(RUN) for _ in made],
-        "tenant_id": [due.tenant_id for due, _, _ in made],
-        "user_id": [due.user_id for due, _, _ in made],
-        "schedule_id": [due.id for due, _, _ in made],
-        "open_of": [due.id for due, _, _ in made],
-        "version": [due.version for due, _, _ in made],
-        "kind": [spec.kind for _, spec, _ in made],
-        "state": [RunState.QUEUED.value] * count,
-        "scheduled_for": [run.scheduled_for for _, _, run in made],
-        "ready_at": [run.ready_at for _, _, run in made],
-        "queue": [spec.queue for _, spec, _ in made],
-        "priority": [spec.priority for _, spec, _ in made],
-        "order_key": [order_key(run.ready_at, spec.priority) for _, spec, run in made],
-        "lane": [None if run.buffered else spec.queue for _, spec, run in made],
-        "buffered_of": [due.id if run.buffered else None for due, _, run in made],
-        "max_attempts": [spec.retry.max_attempts for _, spec, _ in made],
-        "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
-        "created_at": [now] * count,
-    }
-    return run_items.without_lane(columns, columns["kind"])

@@ -17,7 +17,7 @@ from foliot.db.dialects import Dialect
 from foliot.db.metadata import Document, Moment
 from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptEnding, EndingsResult, RunEnded
-from foliot.engine.sql import quarter_counts, run_items
+from foliot.engine.sql import follow_ups, quarter_counts, run_items
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import attempts, log_chunks, runs
@@ -49,6 +49,7 @@ _HELD = (
     runs.c.scheduled_for,
     runs.c.due_at,
     runs.c.started_at,
+    follow_ups.FOLLOWED,
 )
 
 
@@ -104,6 +105,8 @@ async def finish(
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
         await _resolve(conn, dialect, held)
         ends = [(row, ending.state, ending.at) for row, ending in held if ending.state.final]
+        followed = [follow_ups.ended(*one) for one in ends if one[0].followed]
+        released += await follow_ups.follow(conn, dialect, followed, now, cancel_runs)
         await quarter_counts.add_ended(conn, dialect, ends)
         final = [_ended(row, ending) for row, ending in held if ending.state.final]
     return EndingsResult(states, frozenset(by_id) - states.keys(), released, final)
@@ -221,7 +224,8 @@ async def cancel_runs(
     Returns how many were open.
     """
     among = (dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
-    query = dialect.lock(select(*quarter_counts.COUNTED, runs.c.state).where(*among).order_by(runs.c.id))
+    columns = (*quarter_counts.COUNTED, runs.c.state, runs.c.origin, runs.c.parent_id, follow_ups.FOLLOWED)
+    query = dialect.lock(select(*columns).where(*among).order_by(runs.c.id))
     found = (await conn.execute(query)).all()
     if not found:
         return 0
@@ -265,6 +269,8 @@ async def cancel_runs(
     if at_once:
         await _cut_off(conn, dialect, at_once, now, error)
     ended = [(row, RunState.CANCELLED, now) for row in found if row.state in CLAIMABLE or row.id in set(at_once)]
+    followed = [follow_ups.ended(*one) for one in ended if one[0].followed]
+    await follow_ups.follow(conn, dialect, followed, now, cancel_runs)
     await quarter_counts.add_ended(conn, dialect, ended)
     return len(found)
 

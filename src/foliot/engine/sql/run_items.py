@@ -73,7 +73,7 @@ async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Br
         await dialect.insert(conn, crawl_items, columns)
 
 
-async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int) -> RunItems:
+async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int) -> RunItemsPage:
     """A part of an attempt's items, and how many there are."""
     kept, counted = await _counted(conn, place)
     items: list[Any] = []
@@ -83,7 +83,7 @@ async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int)
         inside = zlib.decompress(data)
         items += orjson.loads(inside)[at + 1 - first :]
         at, weight = last, weight + len(inside)
-    return RunItems(items[:limit], kept, counted - kept)
+    return RunItemsPage(items[:limit], kept, counted - kept)
 
 
 async def _chunk(conn: AsyncConnection, place: Place, after: int) -> tuple[int, int, bytes]:
@@ -160,7 +160,7 @@ def _written(item: object) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class RunItems:
+class RunItemsPage:
     """A part of the items of one attempt."""
 
     items: Sequence[Any]

@@ -19,7 +19,7 @@ from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.views import PageRequest, RewindResult
-from foliot.engine.sql import tenant_limits
+from foliot.engine.sql import follow_rows, tenant_limits
 from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule, columns_of, new_rows, rewind, turn_rows
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
 
@@ -41,6 +41,7 @@ class SqlSchedules(Statements):
         """Insert schedules of one tenant, with their first versions and spans and rows beside, in one round trip."""
         rows, size = new_rows(added, self.sealer)
         await self.dialect.change(self.conn, [*rows, tenant_limits.grown(added[0].tenant_id, size), *beside])
+        await follow_rows.replace_links(self.conn, self.dialect, added)
 
     async def add_sealed(self, added: Sequence[Schedule], *beside: Change) -> int:
         """The same for schedules whose credentials are encrypted already. The caller adds the returned stored bytes.
@@ -49,12 +50,17 @@ class SqlSchedules(Statements):
         """
         rows, size = new_rows(added, None)
         await self.dialect.change(self.conn, [*rows, *beside])
+        await follow_rows.replace_links(self.conn, self.dialect, added)
         return size
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
         query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
-        return None if row is None else schedule_of(row)
+        return None if row is None else (await self.named([schedule_of(row)]))[0]
+
+    async def named(self, found: Sequence[Schedule]) -> list[Schedule]:
+        """The same with the names of the schedules that they follow: a statement only where one does."""
+        return await follow_rows.with_names(self.conn, self.dialect, found)
 
     async def free(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
         """Locks and returns the rows that no other transaction holds (`SKIP LOCKED`), by id."""
@@ -74,7 +80,14 @@ class SqlSchedules(Statements):
         if page.cursor is not None:
             query = query.where(schedules.c.id < page.cursor)
         query = _filtered(query, filters).order_by(schedules.c.id.desc()).limit(page.limit)
-        return [schedule_of(row) for row in await self.conn.execute(query)]
+        return await self.named([schedule_of(row) for row in await self.conn.execute(query)])
+
+    async def some_names(self, tenant_id: str, limit: int) -> list[str]:
+        """Names of the newest schedules, to suggest one of them."""
+        query = select(schedules.c.name).where(
+            schedules.c.tenant_id == tenant_id, schedules.c.status != ScheduleStatus.DELETED
+        )
+        return list((await self.conn.execute(query.order_by(schedules.c.id.desc()).limit(limit))).scalars())
 
     async def save(self, schedule: Schedule) -> None:
         """Write the row as it is given, under its present version."""
@@ -102,6 +115,8 @@ class SqlSchedules(Statements):
             turns = [one.sealed(self.sealer) for one in turns]
         known = {one.became.id: await self._same_body(one) for one in turns}
         await self.dialect.change(self.conn, [*turn_rows(turns, known), *beside])
+        became, was = [one.became for one in turns], [one.was.schedule for one in turns]
+        await follow_rows.replace_links(self.conn, self.dialect, became, was)
 
     async def _same_body(self, turn: ScheduleTurn) -> int | None:
         """The earlier version that holds the same action; a body is stored once."""

@@ -12,6 +12,7 @@ from foliot.core.document import Complaints, Fields
 from foliot.core.egress import AddressBook, ServiceAddress, service_name
 from foliot.core.errors import Invalid
 from foliot.core.json_values import check_plain
+from foliot.core.parent_template import check_parent_templates
 
 LONGEST_METHOD = 300
 _NAMED = 20
@@ -107,4 +108,5 @@ def _parameters(got: object) -> dict[str, Any]:
     if not isinstance(got, Mapping):
         raise Invalid("parameters", "must be an object", got=got)
     check_plain("parameters", got)
+    check_parent_templates("parameters", got)
     return dict(got)

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import OPEN, RunState
-from foliot.engine.sql.run_items import RunItems, read_items
+from foliot.engine.sql.run_items import RunItemsPage, read_items
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.articles.sql.batches import article_ids, counts
 from foliot.features.articles.tables import articles, items
@@ -126,7 +126,7 @@ _ENDED = frozenset(state for state in RunState if state.final)
 class SqlJobs(Statements):
     """Reads lists of jobs, and the items that a crawl produced."""
 
-    async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> RunItems:
+    async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> RunItemsPage:
         """At most `limit` after the first `skip`; fewer when they are large, but never none while there are some."""
         return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
 

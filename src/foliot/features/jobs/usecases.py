@@ -17,7 +17,7 @@ from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.sql.run_items import RunItems
+from foliot.engine.sql.run_items import RunItemsPage
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model import KIND as ARTICLES
@@ -223,7 +223,7 @@ class Jobs:
         return [JobRecord(run.id, run, counts=counts.get(run.id)) for run in found]
 
     @query(Verb.READ, Thing.RUN)
-    async def results(self, ctx: QueryContext, job_id: str, skip: int, limit: int) -> tuple[JobRecord, RunItems]:
+    async def results(self, ctx: QueryContext, job_id: str, skip: int, limit: int) -> tuple[JobRecord, RunItemsPage]:
         """The items so far of the newest attempt of the job's newest run."""
         _check_schedule(ctx.caller, job_id)
         async with ctx.read() as tx:
@@ -231,7 +231,7 @@ class Jobs:
             return job, await _items(tx, ctx.caller, job, skip, limit)
 
     @query(Verb.READ, Thing.RUN)
-    async def items(self, ctx: QueryContext, job: JobRecord, skip: int, limit: int) -> RunItems:
+    async def items(self, ctx: QueryContext, job: JobRecord, skip: int, limit: int) -> RunItemsPage:
         """The same for a job that was read before: all pages are then of the same attempt."""
         async with ctx.read() as tx:
             return await _items(tx, ctx.caller, job, skip, limit)
@@ -289,9 +289,9 @@ def _is_schedule(job_id: str) -> bool:
     return job_id.startswith(f"{SCHEDULE}_")
 
 
-async def _items(tx: Transaction, caller: Caller, job: JobRecord, skip: int, limit: int) -> RunItems:
+async def _items(tx: Transaction, caller: Caller, job: JobRecord, skip: int, limit: int) -> RunItemsPage:
     if job.run is None:
-        return RunItems((), 0)
+        return RunItemsPage((), 0)
     return await SqlJobs(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
 
 

@@ -9,10 +9,11 @@ from itertools import pairwise
 
 from foliot.core.access import Caller, Thing, Verb, may, require
 from foliot.core.document import rfc3339
-from foliot.core.time.trigger import Trigger
+from foliot.core.time.trigger import After, Trigger
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
 from foliot.engine.model.settle import LedgerEntry, VersionSpan
+from foliot.engine.sql.follows import SqlFollowUps
 from foliot.engine.sql.schedules import SqlSchedules
 
 TICK = timedelta(microseconds=1)
@@ -119,20 +120,52 @@ class _ScheduleVerifier:
         specs = await SqlSchedules(self.tx).specs(self.schedule.id)
         spans = await SqlSchedules(self.tx).spans(self.schedule.id)
         self._check_spans(spans)
-        done = FIRST
+        done, follows = FIRST, False
         for span in spans:
-            await self._nothing_between(done, span.start)
+            if not follows:
+                await self._nothing_between(done, span.start)
             if span.active:
                 spec = specs.get(span.version)
                 if not isinstance(spec, ScheduleSpec):
                     raise _GapFound(
                         f"version {span.version} is damaged or gone, so its instants cannot be named: {spec}"
                     )
-                await self._prove_span(span, spec.trigger)
+                if spec.trigger.follows is not None:
+                    await self._prove_followed(span, spec.trigger, spec.trigger.follows)
+                    follows = True
+                else:
+                    await self._prove_span(span, spec.trigger)
                 done = LAST if span.end is None else span.end
             else:
                 done = span.start
-        await self._nothing_between(done, LAST)
+        if follows:
+            await self._prove_records()
+        else:
+            await self._nothing_between(done, LAST)
+
+    async def _prove_followed(self, span: VersionSpan, trigger: Trigger, rule: After) -> None:
+        """Each run of a parent that ended in the span, as the rule names it, is accounted for."""
+        until = LAST if span.end is None else span.end
+        ends = await SqlFollowUps(self.tx).unaccounted(self.schedule.id, rule, (span.start, until), PAGE)
+        for one in ends:
+            if trigger.admits(one.at):
+                raise _GapFound(
+                    f"run {one.run_id}, which ended {_at(one.at)}, has neither a follower nor a ledger entry"
+                )
+
+    async def _prove_records(self) -> None:
+        """What is accounted for is there, and nothing else: one run for one end."""
+        asked = SqlFollowUps(self.tx)
+        for run_id, made in await asked.lost(self.schedule.id, 1):
+            raise _GapFound(f"run {made}, which followed run {run_id}, is gone")
+        for run_id, parent_id in await asked.orphans(self.schedule.id, 1):
+            raise _GapFound(
+                f"run {run_id} follows run {parent_id}, whose end is accounted for by another or not at all"
+            )
+        total, unmade, entries = await asked.counts(self.schedule.id)
+        if unmade > entries:
+            raise _GapFound(f"{unmade} ends of parents made no run, but the ledger counts {entries}")
+        self.instants += total
 
     def _check_spans(self, spans: Sequence[VersionSpan]) -> None:
         """The spans agree with the status, and never overlap."""

@@ -6,11 +6,13 @@ import asyncio
 import difflib
 import traceback
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
+from foliot.core.parent_template import ParentRun, ParentValueMissing, filled, mentions_parent
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.pipelines.chain.check import TransformCatalogue, build_steps
@@ -79,6 +81,11 @@ class PipelineAction:
 
     async def perform_definition(self, ctx: ActionContext, definition: PipelineDefinition) -> Outcome:
         """Runs this definition once."""
+        if any(mentions_parent(step.kwargs) for step in definition.steps):
+            try:
+                definition = _with_parent(definition, await ctx.parent())
+            except ParentValueMissing as missing:
+                return Failed(AttemptError("parent_value_missing", str(missing)), permanent=True)
         try:
             steps = build_steps(definition.steps, self._catalogue)
         except InvalidMany as wrong:
@@ -119,7 +126,13 @@ class PipelineAction:
             tally=StepCounts(spec.name),
             say=ctx.log,
             hide=ctx.hide,
+            parent=ctx.parent,
         )
+
+
+def _with_parent(definition: PipelineDefinition, parent: ParentRun | None) -> PipelineDefinition:
+    steps = tuple(replace(step, kwargs=filled(step.kwargs, parent)) for step in definition.steps)
+    return replace(definition, steps=steps)
 
 
 def _drawn(definition: PipelineDefinition) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from foliot.core.egress import Egress
+from foliot.core.parent_template import ParentRun
 from foliot.features.fetching.model import FetchFailure, FetchRequest, Page
 
 PIPELINE: Final = "pipeline"
@@ -291,6 +292,22 @@ class PoliteFetcher(Protocol):
     async def fetch(self, request: FetchRequest) -> Page | FetchFailure: ...
 
 
+class RunItemReader(Protocol):
+    """Reads items that a run has produced."""
+
+    async def page(self, tenant_id: str, run: ParentRun, after: int, limit: int) -> Sequence[Item] | None:
+        """Up to so many items after the first `after`; None for a run whose kind keeps no items."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoRunItems:
+    """For chains that run without a database."""
+
+    async def page(self, tenant_id: str, run: ParentRun, after: int, limit: int) -> Sequence[Item] | None:
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResources:
     """Guarded access of steps to the network, files, databases and secrets."""
@@ -310,3 +327,4 @@ class StepResources:
     price_text: Callable[[str], tuple[Any, str]]
     """Parses a price in a short text: amount and currency."""
     discord: DiscordCredentials = field(default_factory=DiscordCredentials)
+    run_items: RunItemReader = field(default_factory=NoRunItems)

@@ -16,9 +16,14 @@ from foliot.cluster import machine, page_reader
 from foliot.cluster.page_reader import CallResult, Pool, PoolCall, ProcessDied
 from foliot.cluster.process_pool import ProcessPool, reader_pool
 from foliot.config.settings import Settings
+from foliot.core.document import rfc3339
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
+from foliot.core.parent_template import ParentRun
 from foliot.db.database import Database
+from foliot.engine.sql.run_items import read_items
+from foliot.features.articles.model import ItemView
+from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.chain.check import TransformCatalogue
@@ -27,6 +32,7 @@ from foliot.features.pipelines.files import LocalFiles
 from foliot.features.pipelines.model import (
     DiscordCredentials,
     IsolatedCall,
+    Item,
     PipelineDefinition,
     RowTarget,
     RowWriter,
@@ -123,7 +129,9 @@ def build_pipelines(
     )
     bot = settings.discord_token
     reached = replace(
-        reached, discord=DiscordCredentials(api=settings.discord_api, token=None if bot is None else bot.reveal())
+        reached,
+        discord=DiscordCredentials(api=settings.discord_api, token=None if bot is None else bot.reveal()),
+        run_items=StoredRunItems(store),
     )
     action = PipelineAction(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached)
     return PipelineParts(catalogue=catalogue, action=action, outside=reached, pool=pool)
@@ -167,6 +175,42 @@ class StoredDefinitions:
     async def names(self, tenant_id: str) -> Sequence[str]:
         async with self.store.read(tenant_id) as tx:
             return sorted(await SqlPipelines(tx).names(tenant_id))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRunItems:
+    """Items of crawls and of batches of articles, from the database."""
+
+    store: Database
+
+    async def page(self, tenant_id: str, run: ParentRun, after: int, limit: int) -> Sequence[Item] | None:
+        async with self.store.read(tenant_id) as tx:
+            match run.kind:
+                case "crawl":
+                    found = await read_items(tx.conn, (tenant_id, run.run_id, run.attempt), after, limit)
+                    return [item if isinstance(item, dict) else {"value": item} for item in found.items]
+                case "articles":
+                    read = await SqlArticles(tx).items(run.run_id, skip=after, limit=limit, failed=False)
+                    return [_article(one) for one in read]
+                case _:
+                    return None
+
+
+def _article(one: ItemView) -> Item:
+    """An article as the results of its job name its fields."""
+    page = one.page
+    return {
+        "article_id": one.article_id,
+        "url": one.url,
+        "source": one.source,
+        "category": one.category,
+        "title": page.title,
+        "content": page.content,
+        "author": page.author,
+        "published_at": page.published_at,
+        "language": page.language,
+        "scraped_at": rfc3339(one.scraped_at),
+    }
 
 
 PAGES: frozenset[Callable[..., Any]] = frozenset({article.extract, prices.price_on, read_page})

@@ -156,6 +156,16 @@ def _show_line_counts(answer: JsonObject, *, as_json: bool) -> None:
     facts([(f"attempt {attempt}", number) for attempt, number in answer["by_attempt"].items()])
 
 
+@group.get("/api/runs/{run}/children", RUNS, paged=True)
+def children(run: RunId) -> None:
+    """List the runs that follow a run, newest first."""
+
+
+@group.get("/api/runs/{run}/parents", RUNS)
+def parents(run: RunId) -> None:
+    """List the runs that a run follows."""
+
+
 @group.post("/api/runs/{run}/cancel", RUN)
 def cancel(run: RunId) -> None:
     """Cancel a run: a waiting one at once, a running one within seconds."""

@@ -127,7 +127,7 @@ class Run:
     fingerprint: str | None
     """Equal for failures with the same cause; only failed runs and dead letters have one."""
     parent_id: str | None
-    """The run that this one repeats."""
+    """The run that this one repeats, or, with origin `after`, follows."""
     resolved_by: str | None
     """The replay that resolved this dead letter; `discarded` when a user discarded it."""
     action: dict[str, Any] | None

@@ -40,11 +40,13 @@ _ATTEMPTS = Table(
 RUN = Facts(
     "id, schedule, kind, state, due: @scheduled_for, created: @created_at, started: @started_at, "
     "finished: @finished_at, took: ~duration_ms, late: ~lateness_ms, queue, attempt, waits until, "
-    "because: waiting.message, worker, repeats: parent_id, resolved by, result, error",
+    "because: waiting.message, worker, repeats, follows, resolved by, result, error",
     computed={
         "schedule": lambda run: " ".join(filter(None, (run["schedule_name"], run["schedule_id"]))),
         "queue": lambda run: f"{run['queue']}, priority {run['priority']}",
         "attempt": lambda run: f"{run['attempt']} of {run['max_attempts']}",
+        "repeats": lambda run: None if run["origin"] == "after" else run["parent_id"],
+        "follows": lambda run: run["parent_id"] if run["origin"] == "after" else None,
         "waits until": lambda run: run.at("ready_at") if run["waiting"] else None,
     },
     then=_ATTEMPTS,

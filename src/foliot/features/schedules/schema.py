@@ -11,17 +11,34 @@ from pydantic import Field
 from foliot.core.declaration import Wire, declared
 from foliot.core.mask import shown
 from foliot.core.time.preview import TriggerOutlook
-from foliot.core.time.trigger import OneOff, TriggerType
+from foliot.core.time.trigger import After, FollowOutcome, OneOff, TriggerType
 from foliot.engine.model import schedule as model
 from foliot.engine.model.outcome import RetryPolicy, RetrySettings
 from foliot.engine.model.schedule import POLICIES, Catchup, CatchupSettings, ManagedBy, Overlap, ScheduleStatus
-from foliot.features.schedules.model.request import ActionConfig
+from foliot.features.schedules.model.request import ActionConfig, Following
+from foliot.features.schedules.usecases.chains import ChainView
 from foliot.features.schedules.usecases.instants import InstantRecord
 from foliot.servers.http.schema import Name, Priority, Queue, Tags
 
 InstantOutcome = Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
 LocalTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """Local time in a schedule's zone, with the offset of that zone."""
+
+
+@declared
+class FollowedSchedules:
+    """The schedules whose runs it follows, by id and by name."""
+
+    schedule: list[str]
+    outcome: FollowOutcome
+    all: bool
+    names: list[str]
+
+    @classmethod
+    def of(cls, rule: After | None) -> FollowedSchedules | None:
+        if rule is None:
+            return None
+        return cls(schedule=list(rule.parents), outcome=rule.outcome, all=rule.all, names=list(rule.names))
 
 
 @declared
@@ -38,6 +55,8 @@ class Schedule:
     cron_expr: str | None
     interval_seconds: int | None
     run_at: datetime | None
+    after: FollowedSchedules | None
+    """Type after: the schedules that it follows."""
     timezone: str
     action: ActionConfig
     retry_policy: Annotated[RetryPolicy, Wire(RetrySettings)]
@@ -85,6 +104,7 @@ class Schedule:
             cron_expr=trigger.get("cron_expr"),
             interval_seconds=trigger.get("interval_seconds"),
             run_at=spec.trigger.rule.at if isinstance(spec.trigger.rule, OneOff) else None,
+            after=FollowedSchedules.of(spec.trigger.follows),
             timezone=spec.trigger.rule.zone,
             action=cast("ActionConfig", {"kind": spec.kind, **shown(one.action)}),
             retry_policy=spec.retry,
@@ -104,7 +124,7 @@ class Schedule:
             version=one.version,
             created_at=one.created_at,
             updated_at=one.updated_at,
-            links={"self": base, "runs": f"{base}/runs", "instants": f"{base}/instants"},
+            links={"self": base, "runs": f"{base}/runs", "instants": f"{base}/instants", "chain": f"{base}/chain"},
         )
 
 
@@ -119,6 +139,62 @@ class SchedulePage:
 
     items: list[Schedule]
     next_cursor: str | None
+
+
+@declared
+class ChainedSchedule:
+    """A schedule of a chain."""
+
+    id: str
+    name: str
+    type: TriggerType
+    status: ScheduleStatus
+    summary: str
+    state: str | None
+    """How its newest ended run ended."""
+    run_id: str | None
+
+
+@declared
+class ScheduleLink:
+    """One schedule that follows another."""
+
+    parent: str
+    child: str
+    outcome: FollowOutcome
+    all: bool
+
+
+@declared
+class ScheduleChain:
+    """The schedules that one follows, directly or not, and those that follow it; itself among them."""
+
+    schedules: list[ChainedSchedule]
+    links: list[ScheduleLink]
+
+    @classmethod
+    def of(cls, chain: ChainView) -> ScheduleChain:
+        by_id = {node.schedule.id: node.schedule for node in chain.nodes}
+        rules = {schedule_id: schedule.spec.trigger.follows for schedule_id, schedule in by_id.items()}
+        return cls(
+            schedules=[
+                ChainedSchedule(
+                    id=node.schedule.id,
+                    name=node.schedule.name,
+                    type=node.schedule.spec.type,
+                    status=node.schedule.status,
+                    summary=node.schedule.spec.trigger.summary,
+                    state=None if node.state is None else node.state.value,
+                    run_id=node.run_id,
+                )
+                for node in chain.nodes
+            ],
+            links=[
+                ScheduleLink(parent=link.parent_id, child=link.child_id, outcome=rule.outcome, all=rule.all)
+                for link in chain.links
+                if (rule := rules.get(link.child_id)) is not None
+            ],
+        )
 
 
 @declared
@@ -161,6 +237,7 @@ class SchedulePreview:
     cron_expr: str | None
     interval_seconds: int | None
     run_at: datetime | None
+    after: FollowedSchedules | None
     start_at: datetime | None
     """The first instant of an interval whose `words` name a day or a time: send it along when you create it."""
     timezone: str
@@ -176,6 +253,7 @@ class SchedulePreview:
             cron_expr=trigger.get("cron_expr"),
             interval_seconds=trigger.get("interval_seconds"),
             run_at=trigger.get("run_at"),
+            after=FollowedSchedules.of(one.trigger.follows),
             start_at=trigger["start_at"],
             timezone=trigger["timezone"],
             next=[PreviewInstant(at=fire.at, local=fire.local) for fire in one.fires],
@@ -193,6 +271,7 @@ class SchedulePatch:
     type: TriggerType | None = None
     cron_expr: str | None = None
     interval_seconds: int | None = None
+    after: Following | None = None
     timezone: str | None = None
     queue: Queue | None = None
     priority: Priority | None = None

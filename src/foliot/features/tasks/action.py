@@ -19,6 +19,7 @@ from foliot.core.access import KEEPER
 from foliot.core.document import Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_values import check_depth
+from foliot.core.parent_template import check_parent_templates, is_template
 from foliot.engine.model.outcome import RetryAt, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
@@ -205,12 +206,16 @@ class TaskAction:
         task = self._find(fields.value("task"), tenant_id)
         given = Fields.of("parameters", fields.value("parameters")).raw
         check_depth("parameters", given)
+        check_parent_templates("parameters", given)
         try:
             task.signature.read(given)
         except InvalidMany as wrong:
-            raise InvalidMany(
-                Invalid(f"parameters.{one.field}", one.message, got=one.got) for one in wrong.errors
-            ) from None
+            # What a parent's run leaves has its type when the run begins: the task reads it then.
+            errors = [one for one in wrong.errors if not is_template(given.get(one.field))]
+            if errors:
+                raise InvalidMany(
+                    Invalid(f"parameters.{one.field}", one.message, got=one.got) for one in errors
+                ) from None
         return {"task": task.name, "parameters": dict(given)}
 
     def defaults(self, tenant_id: str, config: Mapping[str, Any]) -> Mapping[str, Any]:

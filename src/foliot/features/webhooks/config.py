@@ -13,6 +13,7 @@ import orjson
 from foliot.core.document import Fields
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
+from foliot.core.parent_template import check_parent_templates
 from foliot.features.webhooks.templates import check_header, refuse_secret
 
 MOST_HEADERS = 64
@@ -74,6 +75,7 @@ def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
     body = fields.value("body")
     if body is not None:
         stored["body"] = _body(body)
+        check_parent_templates("body", body)
     return stored
 
 

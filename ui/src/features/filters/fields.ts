@@ -13,7 +13,7 @@ export const RUN_FIELDS: readonly FilterKey[] = [
   { key: "until", hint: "24h, 7d or a date", values: SPANS },
   { key: "queue", hint: "queue name", suggest: "queue" },
   { key: "tag", hint: "tag of the schedule", suggest: "tag" },
-  { key: "origin", hint: "schedule, manual, replay" },
+  { key: "origin", hint: "instant, manual, replay, after" },
   { key: "worker", hint: "worker that ran it", suggest: "worker" },
   { key: "late", hint: "started later than the grace period", values: ["true", "false"] },
   { key: "took", hint: "minimum duration: 840ms, 4.2s, 5m" },
@@ -28,7 +28,7 @@ export const RUN_FIELDS: readonly FilterKey[] = [
 /** The keys of the filter of schedules. */
 export const SCHEDULE_FIELDS: readonly FilterKey[] = [
   { key: "status", hint: "active, paused, completed", values: ["active", "paused", "completed"] },
-  { key: "type", hint: "cron, interval, oneoff", values: ["cron", "interval", "oneoff"] },
+  { key: "type", hint: "cron, interval, oneoff, after", values: ["cron", "interval", "oneoff", "after"] },
   { key: "kind", hint: "webhook, crawl, …", values: KIND_NAMES },
   { key: "tag", hint: "", suggest: "tag" },
   { key: "queue", hint: "", suggest: "queue" },

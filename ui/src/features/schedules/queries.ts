@@ -14,6 +14,12 @@ export const scheduleQuery = (id: string) =>
     retry: false,
   });
 
+export const chainQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.schedule(id), "chain"],
+    queryFn: ({ signal }) => ask("/api/schedules/{schedule_id}/chain", { params: { schedule_id: id }, signal }),
+  });
+
 export const runsOfQuery = (id: string) =>
   queryOptions({
     queryKey: ["of", id],
@@ -26,6 +32,7 @@ export const triggerOf = (schedule: Schedule): PreviewRequest => ({
   cron_expr: schedule.cron_expr ?? undefined,
   interval_seconds: schedule.interval_seconds ?? undefined,
   run_at: schedule.run_at ?? undefined,
+  after: schedule.after ?? undefined,
   timezone: schedule.timezone,
   end_at: schedule.end_at ?? undefined,
 });

@@ -18,6 +18,7 @@ from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import ScheduleSort, Urgency
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.runs import NAME, view_of
+from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
 from foliot.features.filters.model import BucketWindow, FilterQuery, RunColumns, StateCount, TimingCount
 from foliot.features.filters.sql import counts as counting
@@ -112,13 +113,15 @@ class SqlSearch(Statements):
 
     async def schedules(self, tenant_id: str, query: FilterQuery, page: PageRequest) -> list[Schedule]:
         """Newest first; deleted ones only if the filter names them."""
-        return await schedule_sieve.find(self.conn, tenant_id, query, page)
+        return await SqlSchedules(self.tx).named(await schedule_sieve.find(self.conn, tenant_id, query, page))
 
     async def sorted_schedules(
         self, tenant_id: str, query: FilterQuery, sort: ScheduleSort, page: PageRequest, now: datetime
     ) -> list[tuple[Schedule, str]]:
         """In this order; each with the cursor of what follows it."""
-        return await SqlScheduleOrder(self.tx).page(tenant_id, query, sort, page, now)
+        found = await SqlScheduleOrder(self.tx).page(tenant_id, query, sort, page, now)
+        named = await SqlSchedules(self.tx).named([schedule for schedule, _ in found])
+        return [(schedule, cursor) for schedule, (_, cursor) in zip(named, found, strict=True)]
 
     async def ranked_schedules(
         self, tenant_id: str, query: FilterQuery, limit: int, now: datetime
@@ -128,7 +131,8 @@ class SqlSearch(Statements):
 
     async def several_schedules(self, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
         """Those that exist, deleted ones too, in the order of the ids."""
-        return await schedule_sieve.several(self.conn, self.dialect, tenant_id, ids)
+        found = await schedule_sieve.several(self.conn, self.dialect, tenant_id, ids)
+        return await SqlSchedules(self.tx).named(found)
 
     async def count_schedules(self, tenant_id: str, query: FilterQuery) -> int:
         return await schedule_sieve.count(self.conn, tenant_id, query)

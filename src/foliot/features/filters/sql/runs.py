@@ -17,7 +17,7 @@ from foliot.db.clock import Elapsed
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
 from foliot.engine.model.quarter_counts import LATE
-from foliot.engine.model.run import FAILURES, OPEN, RunState
+from foliot.engine.model.run import FAILURES, OPEN, REPEATS, RunState
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.filters.model import TEXT, FilterQuery, FilterTerm
 from foliot.features.filters.sql.counts import TargetCallers, callers, tests, went_to
@@ -277,13 +277,14 @@ def _coded(code: str, *, whole: bool = False) -> Condition:
 def replaying() -> Condition:
     """A dead letter whose replay has not ended yet."""
     replay = runs.alias("replay")
-    return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
+    mine = (replay.c.parent_id == runs.c.id, replay.c.origin.in_(sorted(REPEATS)))
+    return select(replay.c.id).where(*mine, replay.c.state.in_(sorted(OPEN))).exists()
 
 
 def repeated() -> Condition:
     """A later run repeats it, whatever the outcome of that."""
     child = runs.alias("child")
-    return select(child.c.id).where(child.c.parent_id == runs.c.id).exists()
+    return select(child.c.id).where(child.c.parent_id == runs.c.id, child.c.origin.in_(sorted(REPEATS))).exists()
 
 
 def tagged(tag: str) -> Condition:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from foliot.core.errors import Unavailable
 from foliot.core.secrets import CannotUnseal
-from foliot.engine.ports import ActionLog, HideValues
+from foliot.engine.ports import ActionLog, HideValues, ReadParent, no_parent
 from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchFailure, FetchOptions, FetchRequest, PageSource
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed, StepRequest, fetch
 from foliot.features.pipelines.model import Item, OnError, SinkDatabase, SinkFiles, StepResources
@@ -93,6 +93,7 @@ class StepContext:
     tally: StepCounts = field(repr=False)
     say: ActionLog = field(repr=False)
     hide: HideValues = field(repr=False)
+    parent: ReadParent = field(repr=False, default=no_parent)
     cancelled: bool = False
     """Whether the chain is being closed: a step with long work between two items checks it and returns."""
 

@@ -10,6 +10,7 @@ from foliot.features.pipelines.steps.feeds import FeedFetcher, SitemapFetcher
 from foliot.features.pipelines.steps.fetchers import HttpFetcher
 from foliot.features.pipelines.steps.filters import Deduplicate, Filter
 from foliot.features.pipelines.steps.parsers import ArticleExtractor, HtmlParser, JsonParser, PriceExtractor
+from foliot.features.pipelines.steps.run_items import RunItems
 from foliot.features.pipelines.steps.sinks import CsvSink, JsonlSink, MongoSink, SqlSink, WebhookSink
 
 ALIASES = {"DiscordSink": ("core.infra.discord_sink.DiscordSink",)}
@@ -28,6 +29,7 @@ def built_in() -> Sequence[type[Transform]]:
         PriceExtractor,
         Filter,
         Deduplicate,
+        RunItems,
         JsonlSink,
         CsvSink,
         SqlSink,

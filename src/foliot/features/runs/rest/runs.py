@@ -107,6 +107,33 @@ async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
     )
 
 
+@router.get(
+    "/{run_id}/children",
+    dependencies=[permits(Runs.children)],
+    response_model=schema.RunPage,
+    responses=UNKNOWN,
+    summary="List the runs that follow a run, newest first",
+)
+async def children(cases: Cases, caller: Who, run_id: RunId, page: Paged) -> Response:
+    """Runs of schedules of type `after` that its end has made. A run that repeats it is not one of them."""
+    found = await cases[Runs].children(caller, run_id, page.more())
+    shown, following = page.of(found, lambda one: one.id)
+    return encode.answer(schema.RunPage(items=[schema.Run.of(one) for one in shown], next_cursor=following))
+
+
+@router.get(
+    "/{run_id}/parents",
+    dependencies=[permits(Runs.parents)],
+    response_model=schema.RunPage,
+    responses=UNKNOWN,
+    summary="List the runs that a run follows, oldest first",
+)
+async def parents(cases: Cases, caller: Who, run_id: RunId) -> Response:
+    """Several where its schedule waits for all of its parents; none for a run that follows nothing."""
+    found = await cases[Runs].parents(caller, run_id)
+    return encode.answer(schema.RunPage(items=[schema.Run.of(one) for one in found], next_cursor=None))
+
+
 @router.post(
     "/{run_id}/cancel",
     dependencies=[permits(Runs.cancel)],

@@ -24,6 +24,7 @@ from foliot.db.database import Database
 from foliot.engine.model.run import Event, Origin, RunState
 from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.follows import SqlFollowUps
 from foliot.engine.sql.runs import SqlRuns, with_attempts
 from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
@@ -99,6 +100,20 @@ class Runs:
             if run.schedule_id is None:
                 return None, None
             return await SqlRuns(tx).neighbours(ctx.tenant_id, run.schedule_id, run_id)
+
+    @query(Verb.READ, Thing.RUN)
+    async def children(self, ctx: QueryContext, run_id: str, page: PageRequest) -> Sequence[RunView]:
+        """The runs that the end of this one has made."""
+        async with ctx.read() as tx:
+            await find_run(tx, ctx.caller, run_id)
+            return await with_attempts(tx, await SqlFollowUps(tx).children(ctx.tenant_id, run_id, page))
+
+    @query(Verb.READ, Thing.RUN)
+    async def parents(self, ctx: QueryContext, run_id: str) -> Sequence[RunView]:
+        """The runs whose ends have made this one."""
+        async with ctx.read() as tx:
+            await find_run(tx, ctx.caller, run_id)
+            return await with_attempts(tx, await SqlFollowUps(tx).parents(ctx.tenant_id, run_id))
 
     @command(Verb.WRITE, Thing.RUN)
     async def cancel(self, ctx: CommandContext, run_id: str, once: IdempotentRequest = EACH_TIME) -> RunView:

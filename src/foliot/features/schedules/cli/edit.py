@@ -50,6 +50,9 @@ def edit(  # noqa: PLR0913 -- a command has as many arguments as flags
     cron: flags.Cron = None,
     every: flags.Every = None,
     at: flags.At = None,
+    after: flags.After = None,
+    outcome: flags.Outcome = None,
+    all_: flags.AllParents = None,
     timezone: flags.Timezone = None,
     url: flags.Url = None,
     method: flags.Method = None,
@@ -78,7 +81,7 @@ def edit(  # noqa: PLR0913 -- a command has as many arguments as flags
     with connect() as client:
         plain = {"name": name, "description": description, "tags": tag, "overlap": overlap}
         placed = {"queue": queue, "priority": priority, "start_at": start_at}
-        changes = flags.trigger(cron, every, at, timezone)
+        changes = flags.trigger(cron, every, at, timezone, flags.follow(after, outcome, every_one=all_))
         changes |= flags.settings(catchup=catchup, retries=retries, timeout=timeout, jitter=jitter, **plain, **placed)
         if action := flags.request(url, method, header or [], body):
             changes["action"] = action

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +12,15 @@ from foliot.terminal.options import duration, json_or_file, usage
 Cron = Annotated[str | None, typer.Option(help="A cron expression: 5 fields, 6 with seconds first, or @daily.")]
 Every = Annotated[str | None, typer.Option(help="An interval: 30s, 15m, 4h, 1h30m.")]
 At = Annotated[str | None, typer.Option(help="A single time, with its offset: 2027-01-01T09:00:00Z.")]
+After = Annotated[
+    list[str] | None, typer.Option(help="Run after the runs of this schedule, by name or id; may be repeated.")
+]
+Outcome = Annotated[
+    str | None, typer.Option(help="With --after: success (the default), failed, partial, degraded or any.")
+]
+AllParents = Annotated[
+    bool | None, typer.Option("--all/--each", help="With several --after: wait for one run of each, or follow any.")
+]
 Timezone = Annotated[str | None, typer.Option(help="Time zone of the trigger, such as Europe/Stockholm.")]
 Url = Annotated[str | None, typer.Option(help="URL of the webhook.")]
 Method = Annotated[str | None, typer.Option(help="HTTP method of the webhook.", show_default=False)]
@@ -34,9 +43,18 @@ Tag = Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")]
 Description = Annotated[str | None, typer.Option(help="What it is for.")]
 
 
-def trigger(cron: str | None, every: str | None, at: str | None, timezone: str | None) -> dict[str, Any]:
+def follow(after: Sequence[str] | None, outcome: str | None, *, every_one: bool | None) -> dict[str, Any] | None:
+    """The schedules to follow; None when no flag names one."""
+    named = {"schedule": list(after) if after else None, "outcome": outcome, "all": every_one}
+    return {name: value for name, value in named.items() if value is not None} or None
+
+
+def trigger(
+    cron: str | None, every: str | None, at: str | None, timezone: str | None, after: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The trigger; empty when no flag gives one."""
-    given = [flag for flag, value in (("--cron", cron), ("--every", every), ("--at", at)) if value is not None]
+    flags = (("--cron", cron), ("--every", every), ("--at", at), ("--after", after))
+    given = [flag for flag, value in flags if value is not None]
     if len(given) > 1:
         raise usage(f"{' and '.join(given)} exclude each other: a schedule has one trigger")
     zone = {"timezone": timezone} if timezone is not None else {}
@@ -46,6 +64,8 @@ def trigger(cron: str | None, every: str | None, at: str | None, timezone: str |
         return {"type": "interval", "interval_seconds": duration("--every", every), **zone}
     if at is not None:
         return {"type": "oneoff", "run_at": at, **zone}
+    if after is not None:
+        return {"type": "after", "after": dict(after), **zone}
     return zone
 
 

@@ -45,6 +45,7 @@ def _none(answer: JsonObject) -> str:
 
 
 SCHEDULES = Table("name, status, next run: @next_run_at, when: summary, id?", empty=_none)
+CHAIN = Table("name, status, when: summary, last run: state, id", items="schedules")
 INSTANTS = Table("at: @at, outcome, reason, run: run_id", empty="No instants in this time range.")
 
 
@@ -55,6 +56,9 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     cron: flags.Cron = None,
     every: flags.Every = None,
     at: flags.At = None,
+    after: flags.After = None,
+    outcome: flags.Outcome = None,
+    all_: flags.AllParents = None,
     timezone: flags.Timezone = None,
     url: flags.Url = None,
     method: flags.Method = None,
@@ -79,7 +83,8 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot schedule create prices --cron '0 2 * * *' --timezone Europe/Stockholm --url https://example.com/hook
     """
     draft = document("--file", file) if file is not None else {}
-    draft |= flags.trigger(cron, every, at, timezone) | _webhook(url, method, header or [], body)
+    draft |= flags.trigger(cron, every, at, timezone, flags.follow(after, outcome, every_one=all_))
+    draft |= _webhook(url, method, header or [], body)
     plain = {"name": name, "description": description, "tags": tag, "overlap": overlap}
     placed = {"queue": queue, "priority": priority, "start_at": start_at}
     return _complete(
@@ -96,7 +101,7 @@ def count_(q: Search = None) -> None:
 def list_(
     *,
     status: Annotated[str | None, typer.Option(*STATUS_FLAGS, help="active, paused, completed or deleted.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="cron, interval or oneoff.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="cron, interval, oneoff or after.")] = None,
     kind: Kind = None,
     tag: Annotated[str | None, typer.Option(help="Only those with this tag.")] = None,
     q: Search = None,
@@ -185,6 +190,11 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
 @group.get("/api/schedules/{schedule}/instants", INSTANTS, paged=True)
 def instants(schedule: ScheduleId, from_: From = None, to: To = None) -> None:
     """List every instant of a time range, with its outcome or what is planned."""
+
+
+@group.get("/api/schedules/{schedule}/chain", CHAIN)
+def chain(schedule: ScheduleId) -> None:
+    """List the schedules that a schedule follows, directly or not, and those that follow it."""
 
 
 @group.get("/api/schedules/{schedule}/runs", RUNS, paged=True)

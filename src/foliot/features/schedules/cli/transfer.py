@@ -152,6 +152,9 @@ def _import(client: Client, planned: Sequence[_PlannedImport]) -> list[Row]:
     """New schedules are sent in batches, in which each has its own answer; others are replaced one by one."""
     rows: list[Row | None] = [None if one.skipped is None else one.row(*one.skipped) for one in planned]
     new = [place for place, one in enumerate(planned) if one.skipped is None and not one.known]
+    depth = _depths(planned)
+    # A schedule comes after those that it follows, which may be in an earlier request.
+    new.sort(key=lambda place: depth.get(planned[place].name, 0))
     old = [place for place, one in enumerate(planned) if one.skipped is None and one.known]
     with counting("importing", len(new) + len(old)) as show:
         done = 0
@@ -168,6 +171,22 @@ def _import(client: Client, planned: Sequence[_PlannedImport]) -> list[Row]:
             if show is not None:
                 show(done)
     return [row for row in rows if row is not None]
+
+
+def _depths(planned: Sequence[_PlannedImport]) -> dict[str, int]:
+    """How many schedules of the file precede each in its longest chain; a ring is the server's to refuse."""
+    parents: dict[str, list[str]] = {}
+    for one in planned:
+        follow = one.body.get("after")
+        named = follow.get("schedule") if isinstance(follow, Mapping) else None
+        parents[one.name] = [named] if isinstance(named, str) else [str(name) for name in named or ()]
+    depth = dict.fromkeys(parents, 0)
+    for _ in range(len(parents)):
+        deeper = {name: 1 + max((depth.get(above, 0) for above in its), default=-1) for name, its in parents.items()}
+        if deeper == depth or max(deeper.values(), default=0) > len(parents):
+            break
+        depth = deeper
+    return depth
 
 
 def _batches(planned: Sequence[_PlannedImport], places: Sequence[int]) -> Iterator[list[int]]:

@@ -217,6 +217,7 @@ def whole(schedule: Schedule) -> dict[str, Any]:
         "cron_expr": trigger.get("cron_expr"),
         "interval_seconds": trigger.get("interval_seconds"),
         "run_at": trigger.get("run_at"),
+        "after": trigger.get("after"),
         "timezone": spec.trigger.rule.zone,
         "action": {"kind": spec.kind, **schedule.action},
         "retry_policy": spec.retry.as_dict(),
@@ -226,11 +227,12 @@ def whole(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-_NESTED = ("retry_policy", "catchup", "action")
+_NESTED = ("retry_policy", "catchup", "action", "after")
 _RULES = {
     TriggerType.CRON: ("cron_expr",),
     TriggerType.INTERVAL: ("interval_seconds", "interval"),
     TriggerType.ONEOFF: ("run_at",),
+    TriggerType.AFTER: ("after",),
 }
 
 

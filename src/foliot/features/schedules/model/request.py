@@ -25,7 +25,7 @@ from foliot.core.declaration import (
 from foliot.core.document import check_name, check_prose
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import MAX_REASON
-from foliot.core.time.trigger import TriggerType
+from foliot.core.time.trigger import MOST_PARENTS, FollowOutcome, TriggerType
 from foliot.engine.model.outcome import RetryField, RetryPolicy
 from foliot.engine.model.schedule import SchedulePolicies
 
@@ -64,6 +64,17 @@ class Interval:
     hours: Annotated[int, Ge(0)] = 0
     minutes: Annotated[int, Ge(0)] = 0
     seconds: Annotated[int, Ge(0)] = 0
+
+
+@declared
+class Following:
+    """Which schedules it follows: their runs that end so make its runs."""
+
+    schedule: Annotated[str, MaxLen(200)] | Annotated[list[str], MinLen(1), MaxLen(MOST_PARENTS)]
+    """Ids or names. An answer holds ids."""
+    outcome: FollowOutcome = FollowOutcome.SUCCESS
+    all: bool = False
+    """Wait for one run of each since its own last run; otherwise each run of any of them is followed."""
 
 
 @declared
@@ -122,6 +133,7 @@ class TriggerFields:
     run_at: Annotated[
         datetime | None, Described({"description": "Type oneoff; an offset is required."}), Parsed(as_given)
     ] = None
+    after: Annotated[Following | None, Described({"description": "Type after."}), Parsed(as_given)] = None
     timezone: Annotated[str | None, Described({"examples": ["Europe/Stockholm"]}), Parsed(as_given)] = None
     start_at: Annotated[datetime | None, Parsed(as_given)] = None
     end_at: Annotated[datetime | None, Parsed(as_given)] = None

@@ -101,5 +101,9 @@ async def _json(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes
 def exported(schedule: Schedule) -> dict[str, Any]:
     """The document that would create it again; `status` says whether to pause it then, or that its row is damaged."""
     fields = {name: value for name, value in document(schedule).items() if value is not None}
+    rule = schedule.spec.trigger.follows
+    if rule is not None:
+        # Names, because the ids of another installation are others.
+        fields["after"] = {**rule.as_dict(), "schedule": list(rule.names or rule.parents)}
     paused = {"paused_reason": schedule.paused_reason} if schedule.paused_reason else {}
     return {**fields, "status": "damaged" if schedule.fault else schedule.status.value, **paused}

@@ -21,6 +21,7 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules import batch_schema, schema
 from foliot.features.schedules.model.request import PreviewRequest, RunNowRequest, ScheduleBatchRequest, ScheduleRequest
 from foliot.features.schedules.usecases.batch import ScheduleBatches
+from foliot.features.schedules.usecases.chains import Chains
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -232,6 +233,18 @@ async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, 
     found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), states)
     shown, following = page.of(found, lambda one: one.id)
     return encode.answer(runs_schema.RunPage(items=[runs_schema.Run.of(one) for one in shown], next_cursor=following))
+
+
+@router.get(
+    "/{schedule_id}/chain",
+    dependencies=[permits(Chains.of_schedule)],
+    response_model=schema.ScheduleChain,
+    responses=UNKNOWN,
+    summary="Get the chain around a schedule",
+)
+async def chain(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
+    """The schedules that it follows, directly or not, and those that follow it."""
+    return encode.answer(schema.ScheduleChain.of(await cases[Chains].of_schedule(caller, schedule_id)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import LONGEST, Cron, FixedInterval, OneOff, Rule, TriggerType
+from foliot.core.time.trigger import LONGEST, After, Cron, FixedInterval, OneOff, Rule, TriggerType
 from foliot.proto import scheduler_service_pb2 as pb
 
 WHERE = "schedule_config.config"
@@ -48,6 +48,8 @@ def _read(kind: TriggerType, fields: Fields) -> dict[str, Any]:
             return {"interval": _interval(fields)}
         case TriggerType.ONEOFF:
             return {"run_at": _given(fields, "run_at")}
+        case TriggerType.AFTER:
+            return {"after": _followed(fields)}
 
 
 def _expression(fields: Fields) -> str:
@@ -108,6 +110,19 @@ def _given(fields: Fields, name: str) -> str:
     return str(text)
 
 
+def _followed(fields: Fields) -> dict[str, Any]:
+    """Parents separated by commas, where none of them is one with a comma in its name: those are given by id."""
+    parents = [parent for text in _given(fields, "schedule").split(",") if (parent := text.strip())]
+    after: dict[str, Any] = {"schedule": parents}
+    if (outcome := fields.value("outcome")) is not None:
+        after["outcome"] = outcome
+    if (every_one := fields.value("all")) is not None:
+        if every_one not in {"true", "false"}:
+            raise Invalid(fields.path("all"), "must be true or false", got=every_one)
+        after["all"] = every_one == "true"
+    return after
+
+
 def meant(error: Invalid, config: Mapping[str, str]) -> str | None:
     """The key of the configuration that an error about the document is about; None when it is about something else."""
     first, _, rest = error.field.partition(".")
@@ -117,8 +132,8 @@ def meant(error: Invalid, config: Mapping[str, str]) -> str | None:
         case "cron_expr":
             unit = _UNITS.get(error.message.partition(":")[0])
             return f"{WHERE}.{unit}" if unit is not None and unit in config else WHERE
-        case "interval_seconds" | "interval":
-            return f"{WHERE}.{rest}" if rest else WHERE
+        case "interval_seconds" | "interval" | "after":
+            return f"{WHERE}.{rest.partition('[')[0]}" if rest else WHERE
         case "run_at":
             return f"{WHERE}.run_at"
         case "type":
@@ -138,3 +153,6 @@ def config_of(rule: Rule) -> pb.ScheduleConfig:
             return pb.ScheduleConfig(type=TriggerType.INTERVAL, config={"seconds": str(seconds)})
         case OneOff(at):
             return pb.ScheduleConfig(type=TriggerType.ONEOFF, config={"run_at": rfc3339(at) or ""})
+        case After(parents, outcome, every_one):
+            config = {"schedule": ",".join(parents), "outcome": outcome.value, "all": str(every_one).lower()}
+            return pb.ScheduleConfig(type=TriggerType.AFTER, config=config)

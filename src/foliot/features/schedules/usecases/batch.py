@@ -25,6 +25,7 @@ from foliot.engine.sql import tenant_limits
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import asleep, put_back, under
 from foliot.features.schedules.model.request import ScheduleBatchRequest
+from foliot.features.schedules.usecases.batch_parents import LinkedBatch, link
 from foliot.features.schedules.usecases.check_target import names_source, objection
 from foliot.features.schedules.usecases.create import ScheduleOwner, UnsavedSchedule
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -96,7 +97,9 @@ class ScheduleBatches:
         wanted, atomic = asked.schedules, asked.atomic
         sources = await self._sources(caller, wanted)
         refused = await self._refusals(caller, wanted)
-        drafts = await REQUESTS.run(self._read_all, caller, wanted, sources, refused)
+        async with self.store.read(caller.tenant_id) as tx:
+            batch = await link(tx, caller.tenant_id, wanted, self.schedules.new_id)
+        drafts = await REQUESTS.run(self._read_all, caller, batch, sources, refused)
         if atomic:
             _refuse_all(drafts)
         size = len(wanted) if atomic or once.key is not None else CHUNK
@@ -163,18 +166,20 @@ class ScheduleBatches:
     def _read_all(
         self,
         caller: Caller,
-        wanted: Sequence[object],
+        batch: LinkedBatch,
         sources: Mapping[str, Mapping[str, Any]],
         refused: Mapping[bytes, Invalid],
     ) -> list[Read]:
         creation, sealer = self.schedules.creation, self.store.sealer
 
-        def read(raw: object) -> Read:
+        def read(place: int, raw: object) -> Read:
+            if place in batch.refused:
+                return batch.refused[place]
             try:
                 rest, reason = asleep(raw)
                 known = sources.get(rest["id"]) if isinstance(rest, Mapping) and names_source(rest) else None
                 rest = put_back(rest, *([] if known is None else [known]))
-                owner = ScheduleOwner(self.schedules.new_id(SCHEDULE), caller.user_id)
+                owner = ScheduleOwner(batch.ids.get(place) or self.schedules.new_id(SCHEDULE), caller.user_id)
                 draft = creation.draft(caller, rest, owner, reason)
                 if refused and (objects := refused.get(_action_key(raw))) is not None:
                     return objects
@@ -187,7 +192,9 @@ class ScheduleBatches:
             except FoliotError as impossible:
                 return Invalid("action", str(impossible))
 
-        return [read(raw) for raw in wanted]
+        drafts = [read(place, raw) for place, raw in enumerate(batch.documents)]
+        lost = batch.with_descendants({place for place, one in enumerate(drafts) if isinstance(one, Invalid)})
+        return [lost.get(place, one) for place, one in enumerate(drafts)]
 
     async def _sources(self, caller: Caller, wanted: Sequence[object]) -> Mapping[str, Mapping[str, Any]]:
         """The actions of the schedules that documents are copies of, whose credentials they keep."""

@@ -137,7 +137,9 @@ def turned(schedule: Schedule, now: datetime) -> Schedule:
     if status in {ScheduleStatus.ACTIVE, ScheduleStatus.COMPLETED}:
         exhausted = spec.max_runs is not None and schedule.fired >= spec.max_runs
         cursor = None if exhausted else spec.trigger.next_after(now)
-        status = ScheduleStatus.COMPLETED if cursor is None else ScheduleStatus.ACTIVE
+        # A schedule that follows others has no cursor: it waits for their runs.
+        waits = not exhausted and spec.trigger.follows is not None
+        status = ScheduleStatus.COMPLETED if cursor is None and not waits else ScheduleStatus.ACTIVE
     return replace(
         still_skipping(schedule, now),
         version=schedule.version + 1,

@@ -15,6 +15,7 @@ from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, ScheduleSpec
 from foliot.engine.model.settle import LedgerEntry, LedgerReason, VersionSpan, skipped_by
+from foliot.engine.sql.follows import FollowRecord, SqlFollowUps
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.usecases.change import DAMAGED
 from foliot.features.schedules.usecases.schedules import find_schedule
@@ -63,7 +64,20 @@ class Instants:
             specs = await SqlSchedules(tx).specs(schedule_id)
             # One more than asked for shows whether there is a next page; `max_runs` may have used it up.
             found = await outcomes(tx, schedule, list(islice(named(spans, specs, start, end), limit + 1)))
+            if any(isinstance(spec, ScheduleSpec) and spec.trigger.follows for spec in specs.values()):
+                records = await SqlFollowUps(tx).records(schedule_id, start, end, limit + 1)
+                found = sorted([*found, *map(_followed, records)], key=lambda one: one.at)[: limit + 1]
         return found[:limit], found[limit].at if len(found) > limit else None
+
+
+def _followed(record: FollowRecord) -> InstantRecord:
+    """The end of a parent's run, as an instant of the schedule that follows it."""
+    if record.made is not None:
+        state = record.state or RunState.QUEUED
+        return InstantRecord(record.at, "queued" if state is RunState.QUEUED else "ran", state.value, record.made)
+    if record.fate is not None:
+        return InstantRecord(record.at, record.fate, record.reason or "")
+    return InstantRecord(record.at, "planned", "waits for the other parents")
 
 
 def named(

@@ -36,6 +36,7 @@ from foliot.features.schedules.model.document import (
     whole,
 )
 from foliot.features.schedules.model.request import MAX_TAGS
+from foliot.features.schedules.usecases import parents
 from foliot.features.schedules.usecases.change import (
     LockedSchedule,
     check_open,
@@ -75,7 +76,8 @@ class Schedules:
     async def create(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Schedule:
         rest, reason = asleep(raw)
         objects = await objection(self.actions, caller, rest, self.check_for(caller.tenant_id))
-        if once.key is None and objects is None and small(raw) and not names_source(rest):
+        alone = names_source(rest) or parents.follows_others(rest)
+        if once.key is None and objects is None and small(raw) and not alone:
             draft = self.creation.draft(caller, put_back(rest), self._owner(caller), reason)
             order = ScheduleOrder(caller, draft, await self.limiter.of(caller.tenant_id))
             schedule = await self.creations.ask(caller.tenant_id, order, self.creation.several)
@@ -88,8 +90,9 @@ class Schedules:
         self, ctx: CommandContext, asked: tuple[object, str | None], objects: Invalid | None, once: IdempotentRequest
     ) -> Schedule:
         tx = await ctx.begin(self.limiter)
-        raw = await copied(tx, ctx.caller, asked[0])
-        draft = self.creation.draft(ctx.caller, raw, self._owner(ctx.caller), asked[1])
+        owner, raw = self._owner(ctx.caller), await copied(tx, ctx.caller, asked[0])
+        raw = await parents.resolved(tx, ctx.tenant_id, raw, owner.schedule_id)
+        draft = self.creation.draft(ctx.caller, raw, owner, asked[1])
         schedule = await self.creation.one(ctx, draft)
         if objects is not None:
             raise objects
@@ -97,6 +100,7 @@ class Schedules:
 
     async def add(self, ctx: CommandContext, raw: object, owner: ScheduleOwner) -> Schedule:
         """Create one as part of the caller's transaction, which has read the tenant's limits."""
+        raw = await parents.resolved(ctx.tx, ctx.tenant_id, raw, owner.schedule_id)
         return await self.creation.one(ctx, self.creation.draft(ctx.caller, raw, owner))
 
     @query(Verb.READ, Thing.SCHEDULE)
@@ -136,7 +140,7 @@ class Schedules:
     async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Apply a merge patch; the result is validated whole, by the rules of a new one."""
         objects = await self._objection_to_patch(caller, schedule_id, raw)
-        if objects is None and small(raw):
+        if objects is None and small(raw) and not parents.changes_parents(raw):
             edit = partial(self._patched, caller, raw, match)
             schedule = await self._edit(caller, schedule_id, edit)
             if schedule is not None:
@@ -359,6 +363,8 @@ class Schedules:
             await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
 
     async def _rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
+        before = None if held.broken else held.schedule.spec.trigger.follows
+        raw = await parents.resolved(ctx.tx, ctx.tenant_id, raw, held.schedule.id, before)
         changed = self._rewritten(held, raw)
         ctx.wake(SCHEDULES_TOPIC)
         return await turn(ctx.tx, changed, held.now)

@@ -12,23 +12,23 @@ import { runColumns } from "../list/columns";
 
 const rowId = (run: Run): string => run.id;
 
-/** The repeats of a run, and runs with the same error fingerprint. */
+/** The runs that a run follows, those that follow it, its repeats, and runs with the same error fingerprint. */
 export function RelatedRuns({ run }: { run: Run }) {
   const zone = useZone();
   const q = run.fingerprint ? `fingerprint:${run.fingerprint}` : `parent:${run.id}`;
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["runs", "related", run.id, q],
     queryFn: async ({ signal }) => {
-      const [repeats, alike] = await Promise.all([
+      const [parents, children, repeats, alike] = await Promise.all([
+        ask("/api/runs/{run_id}/parents", { params: { run_id: run.id }, signal }),
+        ask("/api/runs/{run_id}/children", { params: { run_id: run.id }, query: { limit: 50 }, signal }),
         ask("/api/runs", { query: { q: `parent:${run.id}`, limit: 20 }, signal }),
         run.fingerprint
           ? ask("/api/runs", { query: { q, limit: 30 }, signal })
           : Promise.resolve({ items: [], next_cursor: null }),
       ]);
-      return [
-        ...repeats.items,
-        ...alike.items.filter((item) => item.id !== run.id && !repeats.items.some((other) => other.id === item.id)),
-      ];
+      const all = [...parents.items, ...children.items, ...repeats.items, ...alike.items];
+      return all.filter((item, at) => item.id !== run.id && all.findIndex((other) => other.id === item.id) === at);
     },
   });
   const columns = useMemo(() => runColumns(mark(Date.now(), zone)), [zone]);
@@ -43,7 +43,11 @@ export function RelatedRuns({ run }: { run: Run }) {
       loading={isPending}
       error={error}
       onRetry={() => void refetch()}
-      empty={<Empty title="No related runs">Retries, replays and runs with the same error are listed here.</Empty>}
+      empty={
+        <Empty title="No related runs">
+          Runs before and after it in a chain, retries, replays and runs with the same error are listed here.
+        </Empty>
+      }
     />
   );
 }

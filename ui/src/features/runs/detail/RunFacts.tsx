@@ -75,9 +75,9 @@ export function RunFacts({ run }: { run: Run }) {
         </Fact>
       ) : null}
       {run.parent_id ? (
-        <Fact name="replay of">
+        <Fact name={run.origin === "after" ? "follows" : "replay of"}>
           <Link to={`/runs/${run.parent_id}`} className="underline">
-            original run
+            {run.origin === "after" ? "parent run" : "original run"}
           </Link>
         </Fact>
       ) : null}

@@ -33,6 +33,11 @@ export function NextFires({ schedule }: { schedule: Schedule }) {
             ? "This schedule is deleted and will not run again."
             : "All scheduled times have passed."}
         </p>
+      ) : schedule.after ? (
+        <p className="text-muted">
+          {schedule.summary}: a run starts in the same moment
+          {schedule.after.all && schedule.after.schedule.length > 1 ? ", once each has ended one since the last" : ""}.
+        </p>
       ) : error ? (
         <ErrorCard error={error} what="Could not compute the next runs" onRetry={() => void refetch()} />
       ) : data ? (

@@ -16,6 +16,7 @@ import { number } from "@/time/moment";
 import { useHealth, useHealthUpdates } from "../health";
 import { previewQuery, runsOfQuery, triggerOf } from "../queries";
 import { ActionButtons } from "./ActionButtons";
+import { ChainCard } from "./ChainCard";
 import { NextFires } from "./NextFires";
 import { Notices } from "./Notices";
 import { RunsTab } from "./RunsTab";
@@ -85,6 +86,7 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
         <NextFires schedule={schedule} />
         <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
       </div>
+      <ChainCard id={schedule.id} />
       <Tabs
         tabs={[
           {

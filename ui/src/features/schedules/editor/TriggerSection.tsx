@@ -6,6 +6,7 @@ import { browserZone } from "@/time/zone";
 import type { TriggerPreview } from "../preview/usePreview";
 import { CronBuilder } from "./CronBuilder";
 import { fieldsOf, phraseOf, secondsOf, unitOf } from "./cronFields";
+import { FollowFields } from "./FollowFields";
 import { type Form, type TriggerInputs, type Type } from "./form";
 import { ZoneField } from "./ZoneField";
 
@@ -13,6 +14,7 @@ const TYPES: readonly { value: Type; label: string }[] = [
   { value: "cron", label: "Calendar" },
   { value: "interval", label: "Interval" },
   { value: "oneoff", label: "Once" },
+  { value: "after", label: "After others" },
 ];
 
 /** The trigger: as natural language, with the cron builder or as cron; each updates the others. */
@@ -151,11 +153,15 @@ export function TriggerSection({
           )}
         </Field>
       ) : null}
-      <ZoneField
-        value={timezone}
-        onChange={onZone}
-        hint={timezone === browserZone() ? "From your browser." : undefined}
-      />
+      {when.type === "after" ? (
+        <FollowFields when={when} preview={preview} onChange={onChange} />
+      ) : (
+        <ZoneField
+          value={timezone}
+          onChange={onZone}
+          hint={timezone === browserZone() ? "From your browser." : undefined}
+        />
+      )}
     </div>
   );
 }

@@ -1,4 +1,12 @@
-import type { ActionConfig, CatchupSettings, Overlap, RetrySettings, Schedule, ScheduleRequest } from "@/api/schema";
+import type {
+  ActionConfig,
+  CatchupSettings,
+  Following,
+  Overlap,
+  RetrySettings,
+  Schedule,
+  ScheduleRequest,
+} from "@/api/schema";
 import { shellQuoted } from "@/parts/copy/snippets";
 import { inputOf, instantOf } from "@/time/datetimeLocal";
 
@@ -17,6 +25,10 @@ export interface TriggerInputs {
   seconds: number;
   /** The value of a datetime-local input in the schedule's zone: 2027-01-01T09:00. */
   runAt: string;
+  /** Type after: the schedules to follow, by id or name. */
+  parents: string[];
+  outcome: Following["outcome"];
+  all: boolean;
   /** Which input was edited last: natural language has to be parsed by the server, a trigger does not. */
   by: "words" | "trigger";
 }
@@ -49,6 +61,8 @@ export const DEFAULT_CATCHUP: CatchupSettings = {
   grace_seconds: 60,
 };
 
+const NO_PARENTS = { parents: [] as string[], outcome: "success" as const, all: false };
+
 export function blankForm(kind: string, name: string, words: string, timezone: string, echoUrl: string | null): Form {
   return {
     name,
@@ -56,7 +70,7 @@ export function blankForm(kind: string, name: string, words: string, timezone: s
     tags: [],
     action: blankAction(kind, echoUrl),
     others: {},
-    when: { type: "cron", words, cron: "0 9 * * *", seconds: 3600, runAt: "", by: "words" },
+    when: { type: "cron", words, cron: "0 9 * * *", seconds: 3600, runAt: "", ...NO_PARENTS, by: "words" },
     timezone,
     overlap: "skip",
     catchup: DEFAULT_CATCHUP,
@@ -83,6 +97,9 @@ export function formOf(schedule: Schedule): Form {
       cron,
       seconds: schedule.interval_seconds ?? 3600,
       runAt: inputOf(schedule.run_at, schedule.timezone),
+      parents: schedule.after?.schedule ?? [],
+      outcome: schedule.after?.outcome ?? "success",
+      all: schedule.after?.all ?? false,
       by: "trigger",
     },
     timezone: schedule.timezone,
@@ -101,12 +118,14 @@ export function formOf(schedule: Schedule): Form {
 export function triggerOf(
   when: TriggerInputs,
   timezone: string,
-): Pick<ScheduleRequest, "type" | "cron_expr" | "interval_seconds" | "run_at" | "timezone"> {
+): Pick<ScheduleRequest, "type" | "cron_expr" | "interval_seconds" | "run_at" | "after" | "timezone"> {
   switch (when.type) {
     case "cron":
       return { type: "cron", cron_expr: when.cron, timezone };
     case "interval":
       return { type: "interval", interval_seconds: when.seconds, timezone };
+    case "after":
+      return { type: "after", after: { schedule: when.parents, outcome: when.outcome, all: when.all }, timezone };
     default:
       return { type: "oneoff", run_at: instantOf(when.runAt, timezone), timezone };
   }
@@ -152,6 +171,11 @@ export function commandOf(form: Form): string | undefined {
     cron: ["--cron", form.when.cron],
     interval: ["--every", `${form.when.seconds}s`],
     oneoff: ["--at", instantOf(form.when.runAt, form.timezone) ?? ""],
+    after: [
+      ...form.when.parents.flatMap((parent) => ["--after", parent]),
+      ...(form.when.outcome && form.when.outcome !== "success" ? ["--outcome", form.when.outcome] : []),
+      ...(form.when.all ? ["--all"] : []),
+    ],
   }[form.when.type];
   const parts = [
     "schedule",

@@ -34,7 +34,10 @@ export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUt
               Cron combines day of month and day of week with “or”: it runs on both.
             </p>
           ) : null}
-          <div>
+          {data.type === "after" ? (
+            <p className="text-muted">It has no times of its own: it runs when those runs have ended.</p>
+          ) : null}
+          <div className={data.type === "after" ? "hidden" : undefined}>
             <FireTable fires={data.next.slice(0, count)} zone={data.timezone} />
             {data.next.length > count ? (
               <Button size="small" kind="quiet" className="mt-1" onClick={() => setCount(20)}>

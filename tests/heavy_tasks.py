@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -139,3 +142,30 @@ def leaves_a_daemon(note: str) -> None:
 def hoards() -> None:
     """Has another process fill the memory."""
     subprocess.run([sys.executable, "-c", "import time; a = b'x' * 400_000_000; time.sleep(600)"], check=False)
+
+
+def breaks_out(body: bytes, secret: str, folder: str, port: int) -> dict[str, str]:
+    """Another reader, in an attacker's hands: what it could do of this."""
+    attempts: dict[str, Callable[[], object]] = {
+        "read a file": lambda: Path(secret).read_bytes(),
+        "list a folder": lambda: os.listdir(folder),  # noqa: PTH208 -- as an attacker would
+        "write a file": lambda: Path(folder, "new").write_bytes(b"x"),
+        "delete a file": lambda: Path(secret).unlink(),
+        "connect": lambda: socket.create_connection(("127.0.0.1", port), timeout=1),
+        "open a socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        "start a program": lambda: subprocess.run(["/bin/true"], check=True),
+        "start a process": os.fork,
+        "signal its parent": lambda: os.kill(os.getppid(), 0),
+        "read its parent's memory": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
+        "start a thread": lambda: threading.Thread(target=int).start(),
+        "load a module": lambda: importlib.import_module("wave"),
+    }
+    found = {}
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+        except (OSError, RuntimeError) as error:
+            found[name] = type(error).__name__
+        else:
+            found[name] = "done"
+    return found

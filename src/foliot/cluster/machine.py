@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from foliot.cluster import sandbox
 from foliot.cluster.process_tree import control
 
 MEBIBYTE = 1024 * 1024
@@ -126,28 +128,40 @@ class ChildLimits:
 
     None: no supervisor. 0: no limit.
     """
+    sealed: bool = False
+    """It parses untrusted bytes: where the kernel can, no files but its own modules, no sockets, no processes."""
 
-    def as_dict(self) -> dict[str, int | None]:
+    def as_dict(self) -> dict[str, int | bool | None]:
         return asdict(self)
 
 
 def confine(given: Mapping[str, Any]) -> ChildLimits:
-    """Apply the limits to this process, permanently; programs that it starts gain no privileges."""
+    """Apply the limits to this process, permanently, but for `forbid_processes`; programs gain no privileges.
+
+    Threads that are started later are bound as well, those that run already are not sealed.
+    """
     bounds = ChildLimits(**given)
     _give_up_privileges()
+    if bounds.sealed:
+        sandbox.seal()
     try:
         import resource
     except ImportError:
         return bounds
     _limit(resource.RLIMIT_CORE, 0)
-    for what, most in (
-        (resource.RLIMIT_DATA, bounds.memory),
-        (resource.RLIMIT_NOFILE, bounds.files),
-        (resource.RLIMIT_NPROC, bounds.processes),
-    ):
+    for what, most in ((resource.RLIMIT_DATA, bounds.memory), (resource.RLIMIT_NOFILE, bounds.files)):
         if most is not None:
             _limit(what, most)
     return bounds
+
+
+def forbid_processes(bounds: ChildLimits) -> None:
+    """Apply the limit of processes, which counts threads too: call it when the last one has been started."""
+    if bounds.processes is not None:
+        with suppress(ImportError):
+            import resource
+
+            _limit(resource.RLIMIT_NPROC, bounds.processes)
 
 
 def bound_processor(seconds: float, cores: int) -> None:

@@ -283,6 +283,6 @@ def reader_pool(room: ReaderCapacity) -> ProcessPool:
         size=room.many,
         most=READS_EACH,
         grace=READER_GRACE,
-        bounds=ChildLimits(memory=room.memory, files=FILES, processes=0),
+        bounds=ChildLimits(memory=room.memory, files=FILES, processes=0, sealed=True),
         warm_up=page_reader.asked("foliot.pages.article", "extract", about, SAMPLE),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 from typing import Any, BinaryIO
 
 from foliot.cluster.frames import BODY, BrokenFrame, Send, pack, read
-from foliot.cluster.machine import ChildLimits, bound_processor, confine
+from foliot.cluster.machine import bound_processor, confine, forbid_processes
 from foliot.cluster.page_reader import AttemptInfo, CallResult, ResultWithBody
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import MARK, Task
@@ -96,15 +96,17 @@ def main() -> None:
         with lock:
             out.write(framed)
 
+    first = read(sys.stdin.buffer)
+    if first is None:
+        return
+    sys.path[:] = first["path"]
+    # Before there is a second thread: what seals a process seals the thread that asks for it, and those it starts.
+    bounds = confine(first["bounds"])
     calls: Calls = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin.buffer, calls), daemon=True).start()
-    bounds = ChildLimits()
+    forbid_processes(bounds)
     while (asked := calls.get()) is not None:
         message, stop = asked
-        if "path" in message:
-            sys.path[:] = message["path"]
-            bounds = confine(message["bounds"])
-            continue
         bound_processor(message["seconds"], bounds.cores)
         result = perform(message, send, stop)
         send({"number": message["number"], "ended": _without_body(result)}, result.body)

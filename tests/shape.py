@@ -158,8 +158,10 @@ def _named(names: Collection[str]) -> str:
 
 
 def main() -> None:
-    for what, figure in figures():
-        print(f"{what:<48} {figure}")
+    from tests import webhook_path
+
+    for what, figure in [*figures(), *webhook_path.figures()]:
+        print(f"{what:<58} {figure}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foliot.features.schedules.cli import flags
+from foliot.features.schedules.cli.flags import ScheduleFlags, describes_a_schedule
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import Client, connect, field_lines, segment
 from foliot.terminal.group import CommandGroup, print_answer
@@ -43,31 +43,12 @@ _HEAD = """\
 
 
 @group.command()
-def edit(  # noqa: PLR0913 -- a command has as many arguments as flags
+@describes_a_schedule
+def edit(
     schedule: ScheduleId,
     *,
     name: Annotated[str | None, typer.Option(help="Rename it.")] = None,
-    cron: flags.Cron = None,
-    every: flags.Every = None,
-    at: flags.At = None,
-    after: flags.After = None,
-    outcome: flags.Outcome = None,
-    all_: flags.AllParents = None,
-    timezone: flags.Timezone = None,
-    url: flags.Url = None,
-    method: flags.Method = None,
-    header: flags.Header = None,
-    body: flags.Body = None,
-    overlap: flags.Overlap = None,
-    catchup: flags.Catchup = None,
-    retries: flags.Retries = None,
-    queue: flags.Queue = None,
-    priority: flags.Urgency = None,
-    timeout: flags.Timeout = None,
-    jitter: flags.Jitter = None,
-    tag: flags.Tag = None,
-    start_at: flags.StartAt = None,
-    description: flags.Description = None,
+    flags: ScheduleFlags,
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
@@ -79,12 +60,9 @@ def edit(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot schedule edit nightly-prices --cron '30 3 * * *' --retries 5
     """
     with connect() as client:
-        plain = {"name": name, "description": description, "tags": tag, "overlap": overlap}
-        placed = {"queue": queue, "priority": priority, "start_at": start_at}
-        changes = flags.trigger(cron, every, at, timezone, flags.follow(after, outcome, every_one=all_))
-        changes |= flags.settings(catchup=catchup, retries=retries, timeout=timeout, jitter=jitter, **plain, **placed)
-        if action := flags.request(url, method, header or [], body):
-            changes["action"] = action
+        changes = flags.fields if name is None else flags.fields | {"name": name}
+        if flags.request:
+            changes["action"] = flags.request
         path = f"/api/schedules/{segment(resolve(client, 'schedule', schedule))}"
         now = client.get(path)
         answer = client.patch(path, changes, version=now["version"]) if changes else _Editing(client, path, now).edit()

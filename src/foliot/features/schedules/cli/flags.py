@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -83,18 +86,77 @@ def request(url: str | None, method: str | None, headers: Sequence[str], body: s
     return fields
 
 
-def settings(
-    *, catchup: str | None, retries: int | None, timeout: str | None, jitter: str | None, **plain: Any
-) -> dict[str, Any]:
-    """The other fields; those without a flag are left out."""
-    fields = {
-        **plain,
+@dataclass(frozen=True, slots=True)
+class ScheduleFlags:
+    """What the flags of a command say about a schedule."""
+
+    fields: dict[str, Any]
+    """Fields of its document: those that a flag sets."""
+    request: dict[str, Any]
+    """The webhook's request, as far as flags describe it."""
+
+
+def schedule_flags(  # noqa: PLR0913 -- one for each flag
+    *,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    after: After = None,
+    outcome: Outcome = None,
+    all_: AllParents = None,
+    timezone: Timezone = None,
+    url: Url = None,
+    method: Method = None,
+    header: Header = None,
+    body: Body = None,
+    overlap: Overlap = None,
+    catchup: Catchup = None,
+    retries: Retries = None,
+    queue: Queue = None,
+    priority: Urgency = None,
+    timeout: Timeout = None,
+    jitter: Jitter = None,
+    tag: Tag = None,
+    start_at: StartAt = None,
+    description: Description = None,
+) -> ScheduleFlags:
+    """Every command with `@describes_a_schedule` has these flags: a new one is added here."""
+    given = {
+        "overlap": overlap,
         "catchup": None if catchup is None else {"mode": catchup},
         "retry_policy": None if retries is None else {"max_retries": retries},
+        "queue": queue,
+        "priority": priority,
         "timeout_seconds": None if timeout is None else duration("--timeout", timeout),
         "jitter_seconds": None if jitter is None else duration("--jitter", jitter),
+        "tags": tag or None,
+        "start_at": start_at,
+        "description": description,
     }
-    return {name: value for name, value in fields.items() if value is not None and value != []}
+    fields = {name: value for name, value in given.items() if value is not None}
+    when = trigger(cron, every, at, timezone, follow(after, outcome, every_one=all_))
+    return ScheduleFlags(when | fields, request(url, method, header or [], body))
+
+
+Command = TypeVar("Command")
+
+
+def describes_a_schedule(command: Callable[..., Command]) -> Callable[..., Command]:
+    """Gives a command the flags of a schedule in place of its parameter `flags`, where it gets what they say."""
+    own = inspect.signature(command, eval_str=True).parameters
+    described = inspect.signature(schedule_flags, eval_str=True).parameters
+    shown: list[Parameter] = []
+    for name, parameter in own.items():
+        shown += described.values() if name == "flags" else [parameter]
+
+    def call(**given: Any) -> Command:
+        flags = schedule_flags(**{name: given.pop(name) for name in described})
+        return command(**given, flags=flags)
+
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    call.__annotations__ = {one.name: one.annotation for one in shown}
+    call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    return call
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from foliot.features.runs.view import RUN, RUNS
-from foliot.features.schedules.cli import flags
+from foliot.features.schedules.cli.flags import At, Cron, Every, ScheduleFlags, Timezone, describes_a_schedule, trigger
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, JsonObject, Table
@@ -50,30 +50,11 @@ INSTANTS = Table("at: @at, outcome, reason, run: run_id", empty="No instants in 
 
 
 @group.post("/api/schedules", SCHEDULE)
-def create(  # noqa: PLR0913 -- a command has as many arguments as flags
+@describes_a_schedule
+def create(
     name: Annotated[str | None, typer.Argument(help="Its name.")] = None,
     *,
-    cron: flags.Cron = None,
-    every: flags.Every = None,
-    at: flags.At = None,
-    after: flags.After = None,
-    outcome: flags.Outcome = None,
-    all_: flags.AllParents = None,
-    timezone: flags.Timezone = None,
-    url: flags.Url = None,
-    method: flags.Method = None,
-    header: flags.Header = None,
-    body: flags.Body = None,
-    overlap: flags.Overlap = None,
-    catchup: flags.Catchup = None,
-    retries: flags.Retries = None,
-    queue: flags.Queue = None,
-    priority: flags.Urgency = None,
-    timeout: flags.Timeout = None,
-    jitter: flags.Jitter = None,
-    tag: flags.Tag = None,
-    start_at: flags.StartAt = None,
-    description: flags.Description = None,
+    flags: ScheduleFlags,
     file: Annotated[
         str | None, typer.Option(help="The whole document as JSON (- for standard input); flags override it.")
     ] = None,
@@ -83,13 +64,8 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot schedule create prices --cron '0 2 * * *' --timezone Europe/Stockholm --url https://example.com/hook
     """
     draft = document("--file", file) if file is not None else {}
-    draft |= flags.trigger(cron, every, at, timezone, flags.follow(after, outcome, every_one=all_))
-    draft |= _webhook(url, method, header or [], body)
-    plain = {"name": name, "description": description, "tags": tag, "overlap": overlap}
-    placed = {"queue": queue, "priority": priority, "start_at": start_at}
-    return _complete(
-        draft | flags.settings(catchup=catchup, retries=retries, timeout=timeout, jitter=jitter, **plain, **placed)
-    )
+    named = {} if name is None else {"name": name}
+    return _complete(draft | flags.fields | named | _webhook(flags.request))
 
 
 @group.get("/api/schedules/count", lambda answer: typer.echo(answer["count"]), utc=False)
@@ -170,10 +146,10 @@ def _flags(answer: JsonObject) -> str:
 def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
     words: Annotated[str | None, typer.Argument(help="When, in words: 'every day at 02:30'.")] = None,
     *,
-    cron: flags.Cron = None,
-    every: flags.Every = None,
-    at: flags.At = None,
-    timezone: flags.Timezone = None,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    timezone: Timezone = None,
     start: Annotated[str | None, typer.Option("--from", help="Count from this time instead of now.")] = None,
     count: Annotated[int, typer.Option(min=1, max=100, help="How many instants.")] = 10,
 ) -> dict[str, object]:
@@ -181,7 +157,7 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
 
     foliot schedule preview 'weekdays at 9' --timezone Europe/Stockholm
     """
-    body = flags.trigger(cron, every, at, timezone)
+    body = trigger(cron, every, at, timezone)
     if ("type" in body) is (words is not None):
         raise usage("a preview needs a trigger: words such as 'every day at 9', --cron, --every or --at")
     return {**body, "count": count, "words": words, "start_at": start}
@@ -205,13 +181,13 @@ def runs(
     """List a schedule's runs, newest first."""
 
 
-def _webhook(url: str | None, method: str | None, headers: Sequence[str], body: str | None) -> dict[str, Any]:
+def _webhook(request: Mapping[str, Any]) -> dict[str, Any]:
     """The action; empty when no flag gives one."""
-    if url is None:
-        if method or headers or body:
-            raise usage("--method, --header and --body need --url: they describe the request that is sent to it")
+    if not request:
         return {}
-    return {"action": {"kind": "webhook", **flags.request(url, method, headers, body)}}
+    if "url" not in request:
+        raise usage("--method, --header and --body need --url: they describe the request that is sent to it")
+    return {"action": {"kind": "webhook", **request}}
 
 
 def _complete(draft: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from foliot.engine.ports import ActionContext, ParkedRun, StaleAttempt
 from foliot.features.crawls.action.action import CrawlAction, CrawlPace
 from foliot.features.crawls.action.scrapyd_client import ScrapydNode
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
+from foliot.features.expectations.usecases import DataJudge
 from foliot.net.client import HttpEgress
 
 SECONDS = 60.0
@@ -149,5 +150,14 @@ async def crawling(
     ):
         nodes = ScrapydNodes(places, egress=egress, clock=clock)
         yield Crawling(
-            CrawlAction(nodes=nodes, targets=allowed, clock=clock, project="TestBot", pace=pace), clock, nodes
+            CrawlAction(
+                nodes=nodes,
+                targets=allowed,
+                clock=clock,
+                project="TestBot",
+                data=DataJudge(store=None, clock=clock),
+                pace=pace,
+            ),
+            clock,
+            nodes,
         )

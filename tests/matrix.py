@@ -84,6 +84,7 @@ class Things:
     delivery_id: str
     monitor_id: str
     ping_id: str
+    degraded_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
     task: str = "greet"
@@ -98,7 +99,7 @@ class Things:
         first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
         rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
-        last = (new_id("mon"), new_id("png"))
+        last = (new_id("mon"), new_id("png"), new_id("run"))
         return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest, *last, task="no_task")
 
 
@@ -117,6 +118,8 @@ class Route:
     def url(self, things: Things) -> str:
         """The path with real names in it. A new parameter needs a field of `Things`."""
         chosen = {"run_id": {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)}
+        if "/quarantine" in self.path:
+            chosen["run_id"] = things.degraded_id
         # The log of a job that goes on would go on too.
         chosen["job_id"] = things.job_id if self.method == "DELETE" else things.ended_job_id
         if "{article_id}" in self.path:
@@ -280,15 +283,16 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     """A schedule with a waiting run, an ended one and a dead letter; a key, a secret, and limits of its own."""
     admin, cases = caller(tenant_id, Role.ADMIN), world.cases
     schedule = await cases[Schedules].create(admin, {**EVERY_MINUTE, "name": f"Of {tenant_id}"})
-    for _ in range(3):
+    for _ in range(4):
         world.clock.advance(60)
         await world.tick()
-    waiting, ended, letter = (run.id for run in await cases[Runs].list(admin, PageRequest(3)))
+    waiting, ended, letter, degraded = (run.id for run in await cases[Runs].list(admin, PageRequest(4)))
     world.store.caches[EndingHooks] = EndingHooks(judge_endings)
     rule = await cases[AlertRules].create(admin, {"name": f"rule of {tenant_id}", "on": ["failed"]})
     channel = {**_CHANNEL, "name": f"channel of {tenant_id}"}
     channel_id = (await cases[Channels].create(admin, channel)).channel.id
     await world.end(ended, RunState.SUCCESS)
+    await world.end(degraded, RunState.DEGRADED, {"code": "expectation_broken", "message": "too few items"})
     await world.end(letter, RunState.DEAD_LETTER, {"code": "http_500", "message": f"no, says {tenant_id}"})
     key = await cases[KeysCases].create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
     name = f"secret_of_{tenant_id}"
@@ -321,6 +325,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         delivery_id=(await cases[Channels].test(admin, channel_id)).id,
         monitor_id=monitor_id,
         ping_id=ping_id,
+        degraded_id=degraded,
         pipeline=await _pipeline(world, tenant_id),
     )
 

@@ -48,6 +48,7 @@ from foliot.features.bulk.wiring import build_bulk_runner
 from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
 from foliot.features.discord import wiring as discord_wiring
+from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.wiring import build_fetching
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases import KnownStandstills
@@ -186,7 +187,8 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     standing = settings.webhook_secret if settings.local else None
     wallet = SecretCache(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
     wallet.standing = standing.reveal() if standing else None
-    crawl, crawl_egress = build_crawls(settings, egress, clock)
+    judge = DataJudge(store=store, clock=clock)
+    crawl, crawl_egress = build_crawls(settings, egress, clock, judge)
     calls = GrpcEgress(
         book=settings.services,
         ca_file=settings.services_ca,
@@ -195,7 +197,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     )
     grpc = GrpcCall(calls=calls, clock=clock)
     fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE)
-    pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher)
+    pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher, judge)
     tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
     articles = build_articles(settings, fetching, clock) if engine else None
     alerts = build_alerts(settings, egress)

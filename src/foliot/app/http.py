@@ -19,6 +19,7 @@ from foliot.features.crawls import rest as crawls
 from foliot.features.dead_letters import rest as dead_letters
 from foliot.features.demo import rest as demo
 from foliot.features.endpoints import rest as endpoints
+from foliot.features.expectations import rest as expectations
 from foliot.features.filters import rest as filters
 from foliot.features.health import metrics_rest
 from foliot.features.health import rest as health
@@ -75,6 +76,7 @@ ROUTERS = tuple(
         bulk,
         queues,
         endpoints,
+        expectations,
         workers,
         alerts,
         monitors,

@@ -28,6 +28,7 @@ from foliot.features.crawls.usecases import CACHED_FOR, Crawls
 from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
+from foliot.features.expectations.usecases import DataQuality
 from foliot.features.filters.usecases import Search
 from foliot.features.health.usecases import HealthChecks, KnownStandstills, ScrapydProbe
 from foliot.features.insights.usecases.attention import Attention
@@ -174,6 +175,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 presets=presets or {},
             ),
             Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            DataQuality(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters,
             Mutes(store=store, clock=clock, feed=feed),
             Channels(store=store, clock=clock, feed=feed, vault=vault, new_id=new_id, sender=channels),

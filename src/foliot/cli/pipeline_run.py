@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from foliot.core.redact import Redactor
-from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
+from foliot.engine.model.run import AttemptError, Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
 from foliot.terminal.output import Exit, Failure, count, note, print_json, printable
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ async def _run(settings: Settings, definitions: Sequence[PipelineDefinition], *,
         for definition in definitions:
             log = StderrLog(quiet=as_json)
             outcome = await _perform(app, definition, log)
-            failed += not isinstance(outcome, Succeeded)
+            failed += not isinstance(outcome, Succeeded) or outcome.degraded is not None
             _show(definition, outcome, log, as_json=as_json)
     except asyncio.CancelledError:
         note("stopped: what was being written is discarded")
@@ -162,6 +162,8 @@ def _show(definition: PipelineDefinition, outcome: Outcome, log: StderrLog, *, a
 
 def _result(outcome: Outcome, log: StderrLog) -> tuple[str, dict[str, Any]]:
     match outcome:
+        case Succeeded(result=result, degraded=AttemptError() as broken):
+            return "degraded", {**dict(result or {}), "error": broken.as_dict()}
         case Succeeded(result=result, partial=partial):
             return ("partial" if partial else "success"), dict(result or {})
         case Failed(problem=problem):

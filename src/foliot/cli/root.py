@@ -61,6 +61,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "ping": CommandSource("foliot.features.monitors.cli.ping_command", CLIENT, nested=False),
     "endpoints": _feature("endpoints"),
     "schedule": _feature("schedules"),
+    "quality": _feature("expectations"),
     "run": _feature("runs"),
     "task": _feature("tasks"),
     "preset": _feature("presets"),

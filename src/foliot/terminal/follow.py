@@ -25,7 +25,7 @@ from foliot.terminal.output import Exit, Failure, faint, note, now, print_json, 
 PAGE = 500
 # Half a minute of tries: a restart of the server is shorter.
 PAUSES = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 10.0)
-_FINAL = frozenset({"success", "partial", "failed", "dead_letter", "cancelled"})
+_FINAL = frozenset({"success", "partial", "degraded", "failed", "dead_letter", "cancelled"})
 
 Event = dict[str, Any]
 

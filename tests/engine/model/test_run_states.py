@@ -18,7 +18,14 @@ from foliot.engine.model.settle import LedgerKind
 from foliot.engine.sql.tables import ledger, runs, schedules
 from tests.givens import NOON
 
-FINAL = {RunState.SUCCESS, RunState.PARTIAL, RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED}
+FINAL = {
+    RunState.SUCCESS,
+    RunState.PARTIAL,
+    RunState.DEGRADED,
+    RunState.FAILED,
+    RunState.DEAD_LETTER,
+    RunState.CANCELLED,
+}
 
 
 def check(table: str, name: str) -> str:

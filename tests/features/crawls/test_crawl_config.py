@@ -11,6 +11,7 @@ from foliot.features.crawls.action.action import CrawlAction
 from foliot.features.crawls.action.control import asked, jobid_of
 from foliot.features.crawls.action.scrapyd_client import ScrapydNode
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
+from foliot.features.expectations.usecases import DataJudge
 from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
 
@@ -20,7 +21,9 @@ URL = "https://example.com/"
 def action(*urls: str) -> CrawlAction:
     egress, clock = HttpEgress(), StoppedClock()
     nodes = ScrapydNodes([ScrapydNode.of(url) for url in urls], egress=egress, clock=clock)
-    return CrawlAction(nodes=nodes, targets=egress, clock=clock, project="DiscoveryBot")
+    return CrawlAction(
+        nodes=nodes, targets=egress, clock=clock, project="DiscoveryBot", data=DataJudge(store=None, clock=clock)
+    )
 
 
 def check(**config: Any) -> dict[str, Any]:

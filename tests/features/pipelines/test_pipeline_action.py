@@ -26,6 +26,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import EventType, RunState
 from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.model import OnError, PipelineDefinition, StepSpec, Unreadable, revision_of
@@ -183,11 +184,14 @@ async def place(tmp_path: Path, pool: ProcessPool) -> AsyncIterator[Place]:
             ("HtmlParser", {"selectors": {"head": "h1"}}),
         ),
     ]
-    action = PipelineAction(
-        definitions=GivenDefinitions({one.name: one for one in known}), catalogue=catalogue, outside=reached
-    )
     async with open_store() as store:
         clock = StoppedClock()
+        action = PipelineAction(
+            definitions=GivenDefinitions({one.name: one for one in known}),
+            catalogue=catalogue,
+            outside=reached,
+            judge=DataJudge(store=store, clock=clock),
+        )
         yield Place(store, clock, use_cases(store, clock, MemoryFeed(), GivenActions.of(action)), action)
 
 

@@ -17,6 +17,7 @@ from foliot.core.errors import Conflict, NotFound
 from foliot.db.database import Database
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.expectations.usecases import DataJudge
 from foliot.features.pipelines import schema as pipelines_schema
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.file.read import PipelineFileReader
@@ -72,7 +73,8 @@ class House:
     def __post_init__(self) -> None:
         outside: Any = None  # no step here leaves the house
         definitions = StoredDefinitions(self.store)
-        self.action = PipelineAction(definitions=definitions, catalogue=CATALOGUE, outside=outside)
+        judge = DataJudge(store=self.store, clock=self.clock)
+        self.action = PipelineAction(definitions=definitions, catalogue=CATALOGUE, outside=outside, judge=judge)
         self.cases = use_cases(self.store, self.clock, MemoryFeed(), GivenActions.of(self.action))
         self.reconciler = PipelineReconciler(
             store=self.store, book=self.book, declaring=self.cases[Presets].declaring, tenant_id=LOCAL.tenant_id

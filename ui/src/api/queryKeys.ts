@@ -14,6 +14,8 @@ export const queryKeys = {
   timeline: (query: Query) => ["runs", "timeline", query] as const,
   calendar: (query: Query) => ["runs", "calendar", query] as const,
   run: (id: string) => ["run", id] as const,
+  quarantine: (id: string) => ["run", id, "quarantine"] as const,
+  quality: (id: string) => ["runs", "quality", id] as const,
   schedules: (query: Query) => ["list", "schedules", query] as const,
   schedule: (id: string) => ["schedules", "one", id] as const,
   /** The request that created or changed the schedule a moment ago, kept in the query cache for "Copy as". */

@@ -192,6 +192,7 @@ export interface ArticleJobRequest {
   articles: (ArticleRequest)[];
   ignore_cache?: boolean;
   max_age_seconds?: number | null;
+  expect?: Record<string, unknown> | null;
 }
 
 export type ArticleJobStatus = "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED";
@@ -290,6 +291,12 @@ export interface BackfillDryRun {
 }
 
 export type BackoffStrategy = "exponential" | "linear" | "fixed";
+
+export interface BaselineBand {
+  median: number;
+  low: number;
+  high: number;
+}
 
 export type BatchOutcome = "created" | "refused";
 
@@ -450,6 +457,15 @@ export interface DamagedSchedule {
   fault: string;
 }
 
+export interface DataFactsAnswer {
+  items: number;
+  errors: number;
+  seconds: number | null;
+  duplicates: number | null;
+  coverage: Record<string, number>;
+  newest: string | null;
+}
+
 export interface DatabaseHealth {
   status: "ok" | "refuses" | "down";
   latency_ms: number | null;
@@ -560,6 +576,15 @@ export interface EventPage {
 }
 
 export type EventType = "state" | "log" | "progress";
+
+export interface ExpectationVerdict {
+  expectation: string;
+  wanted: string;
+  got: string;
+  baseline: string | null;
+  met: boolean | null;
+  note?: string;
+}
 
 export interface FailedArticle {
   article_id: string;
@@ -1181,6 +1206,25 @@ export interface ProposedRequest {
   body: unknown;
 }
 
+export interface QualityRun {
+  run_id: string;
+  state: RunState;
+  at: string;
+  facts: DataFactsAnswer | null;
+  verdict: (ExpectationVerdict)[] | null;
+}
+
+export interface QuarantineAnswer {
+  run_id: string;
+  state: QuarantineState;
+  items: number;
+  decided_at: string | null;
+  decided_by: string | null;
+  release_id: string | null;
+}
+
+export type QuarantineState = "held" | "released" | "dropped";
+
 export interface QueueHealth {
   queue: string;
   depth: number;
@@ -1342,6 +1386,7 @@ export interface Run {
   lateness_ms: number | null;
   result: unknown;
   error: RunError | null;
+  verdict: (ExpectationVerdict)[] | null;
   fingerprint: string | null;
   parent_id: string | null;
   resolved_by: string | null;
@@ -1450,7 +1495,7 @@ export interface RunSeriesBucket {
   late: number;
 }
 
-export type RunState = "queued" | "running" | "retrying" | "success" | "partial" | "failed" | "dead_letter" | "cancelled";
+export type RunState = "queued" | "running" | "retrying" | "success" | "partial" | "degraded" | "failed" | "dead_letter" | "cancelled";
 
 export interface Schedule {
   id: string;
@@ -1579,6 +1624,13 @@ export interface SchedulePreview {
   timezone: string;
   next: (PreviewInstant)[];
   notes: (string)[];
+}
+
+export interface ScheduleQualityAnswer {
+  items: (QualityRun)[];
+  baseline: BaselineBand | null;
+  good_runs: number;
+  suggestions: (SuggestedExpectation)[];
 }
 
 export interface ScheduleRanking {
@@ -1725,6 +1777,12 @@ export interface SubjectOfAlert {
 }
 
 export type SuggestField = "schedule" | "tag" | "queue" | "kind" | "state" | "zone" | "worker" | "pipeline" | "any";
+
+export interface SuggestedExpectation {
+  expectation: string;
+  value: unknown;
+  why: string;
+}
 
 export interface SuggestionList {
   items: (FilterSuggestion)[];
@@ -1953,6 +2011,8 @@ export interface Operations {
     "/api/runs/{run_id}/neighbours": { params: { run_id: string; }; answer: RunNeighbours; };
     /** runs.parents */
     "/api/runs/{run_id}/parents": { params: { run_id: string; }; answer: RunPage; };
+    /** runs.quarantine */
+    "/api/runs/{run_id}/quarantine": { params: { run_id: string; }; answer: QuarantineAnswer; };
     /** schedules.list */
     "/api/schedules": { query?: { sort?: string | null; limit?: number; cursor?: string | null; status?: ScheduleStatus | null; type?: TriggerType | null; kind?: string | null; tag?: string | null; q?: string | null; }; answer: SchedulePage; };
     /** schedules.count */
@@ -1969,6 +2029,8 @@ export interface Operations {
     "/api/schedules/{schedule_id}/chain": { params: { schedule_id: string; }; answer: ScheduleChain; };
     /** schedules.instants */
     "/api/schedules/{schedule_id}/instants": { params: { schedule_id: string; }; query?: { from?: string | null; to?: string | null; limit?: number; cursor?: string | null; }; answer: InstantPage; };
+    /** schedules.quality */
+    "/api/schedules/{schedule_id}/quality": { params: { schedule_id: string; }; answer: ScheduleQualityAnswer; };
     /** schedules.runs */
     "/api/schedules/{schedule_id}/runs": { params: { schedule_id: string; }; query?: { limit?: number; cursor?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
     /** secrets.list */
@@ -2063,6 +2125,10 @@ export interface Operations {
     "/api/queues/{queue}/resume": { params: { queue: string; }; answer: QueueStatus; };
     /** runs.cancel */
     "/api/runs/{run_id}/cancel": { params: { run_id: string; }; answer: Run; };
+    /** runs.quarantine_drop */
+    "/api/runs/{run_id}/quarantine/drop": { params: { run_id: string; }; answer: QuarantineAnswer; };
+    /** runs.quarantine_release */
+    "/api/runs/{run_id}/quarantine/release": { params: { run_id: string; }; answer: QuarantineAnswer; };
     /** runs.retry */
     "/api/runs/{run_id}/retry": { params: { run_id: string; }; answer: Run; };
     /** schedules.create */

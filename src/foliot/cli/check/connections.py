@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from foliot.cli.check import Finding
+from foliot.features.expectations.usecases import DataJudge
 from foliot.terminal.output import count
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ async def check_scrapyd(settings: Settings) -> list[Finding]:
     from foliot.features.crawls import wiring
     from foliot.net.client import HttpEgress
 
-    crawl, egress = wiring.build_crawls(settings, HttpEgress(), StoreClock())
+    clock = StoreClock()
+    crawl, egress = wiring.build_crawls(settings, HttpEgress(), clock, DataJudge(store=None, clock=clock))
     async with egress:
         seen = await crawl.seen()
         lacking = await crawl.lacking(settings.scrapyd_project, [each.url for each in seen if each.error is None])

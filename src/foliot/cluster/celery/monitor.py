@@ -18,6 +18,7 @@ from foliot.cluster.frames import MonitoredTask, MonitoredTaskEnd
 EVENTS = {
     "success": "task-succeeded",
     "partial": "task-succeeded",
+    "degraded": "task-succeeded",
     "retrying": "task-retried",
     "queued": "task-retried",
     "failed": "task-failed",

@@ -159,6 +159,9 @@ class Verdict:
 def judge(tried: AttemptFacts, outcome: Ended, now: datetime) -> Verdict:
     """A success takes precedence over a late cancellation; a cancellation takes precedence over a retry."""
     match outcome:
+        case Succeeded(result=result, degraded=AttemptError() as broken, response=response):
+            state = RunState.DEGRADED
+            return Verdict(state, state.value, result=result, error=broken.as_dict(), response=response)
         case Succeeded(result=result, partial=partial, response=response):
             state = RunState.PARTIAL if partial else RunState.SUCCESS
             return Verdict(state, state.value, result=result, response=response)

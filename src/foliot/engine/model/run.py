@@ -4,6 +4,7 @@
                     ▼                                     │
     created ──▶ queued ──────────── claim ───────────▶ running ──▶ success
                     │                                  ▲  │  └───▶ partial
+                    │                                  │  │  └───▶ degraded
                     │                            claim │  │  └───▶ failed
                     │                                  │  ▼  └───▶ dead_letter
                     │                               retrying
@@ -18,7 +19,7 @@ time to time.
                      ▼                                                                               ▼
           any of the arrows above                                                       any of the arrows above
 
-Final states are final: nothing leaves success, partial, failed, dead_letter or cancelled.
+Final states are final: nothing leaves success, partial, degraded, failed, dead_letter or cancelled.
 A buffered run is queued and waits for its predecessor: it has no place in the order yet.
 
 A batch is a run that is made of items, each of which is claimed work of its own. No executor claims it: it is queued
@@ -100,6 +101,7 @@ class RunState(StrEnum):
     RETRYING = "retrying"
     SUCCESS = "success"
     PARTIAL = "partial"
+    DEGRADED = "degraded"
     FAILED = "failed"
     DEAD_LETTER = "dead_letter"
     CANCELLED = "cancelled"
@@ -110,7 +112,16 @@ class RunState(StrEnum):
         return not TRANSITIONS[self]
 
 
-_ENDS = frozenset({RunState.SUCCESS, RunState.PARTIAL, RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
+_ENDS = frozenset(
+    {
+        RunState.SUCCESS,
+        RunState.PARTIAL,
+        RunState.DEGRADED,
+        RunState.FAILED,
+        RunState.DEAD_LETTER,
+        RunState.CANCELLED,
+    }
+)
 
 TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED}),
@@ -118,6 +129,7 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.RETRYING: frozenset({RunState.RUNNING, RunState.CANCELLED}),
     RunState.SUCCESS: frozenset(),
     RunState.PARTIAL: frozenset(),
+    RunState.DEGRADED: frozenset(),
     RunState.FAILED: frozenset(),
     RunState.DEAD_LETTER: frozenset(),
     RunState.CANCELLED: frozenset(),
@@ -163,10 +175,12 @@ EXCHANGE = "exchange"
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
-    """The action succeeded; `partial` when some of its items failed."""
+    """The action finished; `partial` when some of its items failed."""
 
     result: Any = None
     partial: bool = False
+    degraded: AttemptError | None = None
+    """Which expectations of its data were broken: the run is degraded then, whatever else it is."""
     response: dict[str, Any] | None = None
 
 

@@ -50,6 +50,8 @@ def _findings(run: RunEnded, name: str) -> list[AlertFinding]:
             findings.append(finding("failed", AlertEvent.FAILED))
         case RunState.PARTIAL:
             findings.append(finding("finished with failures", AlertEvent.DEGRADED))
+        case RunState.DEGRADED:
+            findings.append(finding("broke an expectation of its data", AlertEvent.DEGRADED))
         case RunState.SUCCESS:
             findings.append(finding("works again", AlertEvent.RECOVERED, over=True))
         case _:

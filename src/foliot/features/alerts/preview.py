@@ -109,7 +109,7 @@ def _event(settings: RuleSettings, state: RunState) -> AlertEvent | None:
         return AlertEvent.FAILED
     if state is RunState.DEAD_LETTER and AlertEvent.DEAD_LETTER in settings.on:
         return AlertEvent.DEAD_LETTER
-    if state is RunState.PARTIAL and AlertEvent.DEGRADED in settings.on:
+    if state in {RunState.PARTIAL, RunState.DEGRADED} and AlertEvent.DEGRADED in settings.on:
         return AlertEvent.DEGRADED
     return None
 

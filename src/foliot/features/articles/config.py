@@ -12,12 +12,16 @@ from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.engine.model.run import DEFAULT_PRIORITY
 from foliot.features.articles.model import MOST_ARTICLES
+from foliot.features.expectations.model.facts import EXPECT
+from foliot.features.expectations.model.read import OF_COUNTS, read_expect
 from foliot.features.fetching.url import MOST_URL, BadUrl, one_spelling
 
 MOST_LABEL = 200
 MOST_AGE = 365 * 24 * 3600
 MOST_COMPLAINTS = 100
 """How many bad URLs one answer names."""
+JUDGED = OF_COUNTS | {"coverage"}
+"""What can be expected of a batch; the fields of an article are those of its results."""
 _UNLABELLED: Mapping[str, Any] = {"source": "", "category": "", "priority": DEFAULT_PRIORITY}
 
 
@@ -44,6 +48,9 @@ class ArticleJobRequest:
     """Fetch every page anew."""
     max_age_seconds: Annotated[int | None, Interval(ge=0, le=MOST_AGE)] = None
     """How old a page may be that is not fetched again."""
+    expect: Annotated[dict[str, Any] | None, Parsed(lambda where, raw: read_expect(raw, where, kinds=JUDGED))] = None
+    """What the data must be like; otherwise the job ends as `degraded`: `{"items": ">= 100", "coverage": {"author":
+    "80%"}}`."""
 
 
 class ArticleTargets(Protocol):
@@ -58,12 +65,15 @@ def read_config(config: Mapping[str, Any], targets: ArticleTargets) -> dict[str,
     given = fields.value("articles")
     max_age = fields.integer("max_age_seconds", 0, low=0, high=MOST_AGE)
     named = "max_age_seconds" in fields.raw and fields.raw["max_age_seconds"] is not None
+    expect = fields.value(EXPECT)
     fields.finish()
     if not isinstance(given, Sequence) or isinstance(given, str | bytes) or not given:
         raise Invalid("articles", f"must be a list of 1 to {MOST_ARTICLES:,} articles", got=_brief(given))
     if len(given) > MOST_ARTICLES:
         raise Invalid("articles", f"must be at most {MOST_ARTICLES:,} articles", got=f"{len(given):,}")
     stored: dict[str, Any] = {"articles": _articles(given, targets)}
+    if expect is not None:
+        stored[EXPECT] = read_expect(expect, kinds=JUDGED)
     return stored | ({"max_age_seconds": max_age} if named else {})
 
 

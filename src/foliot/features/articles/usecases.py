@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, query, requires, unchecked_command
@@ -25,6 +26,7 @@ from foliot.features.articles.config import ArticleJobRequest
 from foliot.features.articles.model import KIND, QUEUE, ArticleCounts, ItemView, PreviousContent, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
+from foliot.features.expectations.model.facts import EXPECT
 from foliot.features.schedules.usecases.schedules import Schedules, find_run
 from foliot.wakeups.feed import ARTICLES_TOPIC, RUNS_TOPIC, Feed
 
@@ -62,7 +64,7 @@ class Articles:
         config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": asked.articles})
         wanted = [WantedArticle.of(article) for article in config["articles"]]
         # Apart from the validation, which a retry on conflict does not repeat.
-        return await self._submit(caller, wanted, max_age, once)
+        return await self._submit(caller, wanted, max_age, asked.expect, once)
 
     def _max_age(self, asked: ArticleJobRequest) -> timedelta:
         stated = asked.max_age_seconds
@@ -74,7 +76,12 @@ class Articles:
 
     @unchecked_command
     async def _submit(
-        self, ctx: CommandContext, wanted: Sequence[WantedArticle], max_age: timedelta, once: IdempotentRequest
+        self,
+        ctx: CommandContext,
+        wanted: Sequence[WantedArticle],
+        max_age: timedelta,
+        expect: Mapping[str, Any] | None,
+        once: IdempotentRequest,
     ) -> SubmittedArticles:
         tx = await ctx.begin(self.limiter)
         self.limiter.run(ctx.caller, ctx.limits)
@@ -88,7 +95,7 @@ class Articles:
             priority=min((article.priority for article in wanted), default=DEFAULT_PRIORITY),
             max_attempts=1,
             timeout_seconds=None,
-            action={"max_age_seconds": int(max_age.total_seconds())},
+            action={"max_age_seconds": int(max_age.total_seconds())} | ({} if expect is None else {EXPECT: expect}),
             parked=True,
         )
         await SqlRuns(tx).add([request], ctx.now)

@@ -9,13 +9,16 @@ from foliot.core.ports import Clock
 from foliot.features.crawls.action.action import CrawlAction, CrawlPace
 from foliot.features.crawls.action.scrapyd_client import ScrapydNode
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
+from foliot.features.expectations.usecases import DataJudge
 from foliot.net.client import HttpEgress
 
 REQUESTS = 16
 """Maximum concurrent requests of a process to one Scrapyd, which answers one after the other anyway."""
 
 
-def build_crawls(settings: Settings, targets: HttpEgress, clock: Clock) -> tuple[CrawlAction, HttpEgress]:
+def build_crawls(
+    settings: Settings, targets: HttpEgress, clock: Clock, judge: DataJudge
+) -> tuple[CrawlAction, HttpEgress]:
     """The action, and the egress to its nodes; `targets` is the SSRF guard of start URLs."""
     nodes = [ScrapydNode.of(url.reveal()) for url in settings.scrapyd_urls]
     egress = HttpEgress(allow=[node.place for node in nodes], ports=(), per_host=REQUESTS)
@@ -23,6 +26,7 @@ def build_crawls(settings: Settings, targets: HttpEgress, clock: Clock) -> tuple
         nodes=ScrapydNodes(nodes, egress=egress, clock=clock),
         targets=targets,
         clock=clock,
+        data=judge,
         project=settings.scrapyd_project,
         pace=CrawlPace(
             poll=timedelta(seconds=settings.crawl_poll_seconds),

@@ -100,7 +100,8 @@ class _SnapshotCollector(Collector):
         yield GaugeMetricFamily("foliot_run_count", "All runs kept.", sum(counts.values()))
         yield GaugeMetricFamily("foliot_parked", "Runs whose effect goes on elsewhere.", self.numbers.parked)
         good = counts.get(RunState.SUCCESS, 0) + counts.get(RunState.PARTIAL, 0)
-        judged = good + counts.get(RunState.FAILED, 0) + counts.get(RunState.DEAD_LETTER, 0)
+        bad = (RunState.DEGRADED, RunState.FAILED, RunState.DEAD_LETTER)
+        judged = good + sum(counts.get(state, 0) for state in bad)
         yield GaugeMetricFamily(
             "foliot_run_success_ratio",
             "Of the ended runs kept that were not cancelled.",

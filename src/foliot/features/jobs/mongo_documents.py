@@ -14,6 +14,7 @@ STATUS = {
     RunState.RUNNING: ("running", "IN_PROGRESS"),
     RunState.SUCCESS: ("finished", "COMPLETED"),
     RunState.PARTIAL: ("finished", "COMPLETED"),
+    RunState.DEGRADED: ("finished", "COMPLETED"),
     RunState.FAILED: ("error", "FAILED"),
     RunState.DEAD_LETTER: ("error", "FAILED"),
     RunState.CANCELLED: ("error", "CANCELLED"),

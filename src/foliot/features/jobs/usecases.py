@@ -50,6 +50,7 @@ STATUS: Mapping[RunState, JobStatus] = {
     RunState.RUNNING: JobStatus.RUNNING,
     RunState.SUCCESS: JobStatus.FINISHED,
     RunState.PARTIAL: JobStatus.FINISHED,
+    RunState.DEGRADED: JobStatus.FINISHED,
     RunState.FAILED: JobStatus.ERROR,
     RunState.DEAD_LETTER: JobStatus.ERROR,
     RunState.CANCELLED: JobStatus.CANCELLED,

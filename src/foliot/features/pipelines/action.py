@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import time
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,11 +16,24 @@ from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.core.parent_template import ParentRun, ParentValueMissing, filled, mentions_parent
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
+from foliot.features.expectations.model.facts import EXPECT, QUARANTINE, RELEASE
+from foliot.features.expectations.model.judge import DataVerdict
+from foliot.features.expectations.model.read import read_expect
+from foliot.features.expectations.profile import ItemProfile
+from foliot.features.expectations.usecases import DataJudge
 from foliot.features.pipelines.chain.check import TransformCatalogue, build_steps
-from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed
+from foliot.features.pipelines.chain.context import StepContext, StepCounts, StepFailed, Transform
 from foliot.features.pipelines.chain.fetch import FetchFailed
 from foliot.features.pipelines.chain.run import ChainFailed, ChainRun, is_permanent, told
-from foliot.features.pipelines.model import PIPELINE, PipelineDefinition, PipelineDefinitions, StepResources, Unreadable
+from foliot.features.pipelines.model import (
+    PIPELINE,
+    Item,
+    PipelineDefinition,
+    PipelineDefinitions,
+    StepResources,
+    Unreadable,
+)
+from foliot.features.pipelines.spool import ItemSpool
 
 SOFT = 1500 / 1620
 """Soft time limit as a share of the timeout: 25 of 27 minutes."""
@@ -27,6 +41,8 @@ LONGEST_NAME = 200
 LONGEST_TRACE = 16_000
 LONGEST = 1000
 MOST_NAMED = 50
+KEPT_AT_ONCE = 2000
+"""Withheld items that one transaction stores."""
 
 
 class PipelineAction:
@@ -36,9 +52,15 @@ class PipelineAction:
     timeout = timedelta(minutes=30)
 
     def __init__(
-        self, *, definitions: PipelineDefinitions, catalogue: TransformCatalogue, outside: StepResources
+        self,
+        *,
+        definitions: PipelineDefinitions,
+        catalogue: TransformCatalogue,
+        outside: StepResources,
+        judge: DataJudge,
     ) -> None:
         self._definitions = definitions
+        self._judge = judge
         self._catalogue = catalogue
         self._outside = outside
 
@@ -46,12 +68,14 @@ class PipelineAction:
         """The configuration in its stored form, or `Invalid` naming the field."""
         fields = Fields.of("", config)
         name = fields.value("pipeline")
+        expect = fields.value(EXPECT)
         fields.finish()
         if name is None:
             raise Invalid("pipeline", "is required")
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or "\x00" in name:
             raise Invalid("pipeline", "must be the name of a pipeline", got=name if isinstance(name, str) else None)
-        return {"pipeline": name}
+        stored: dict[str, Any] = {"pipeline": name}
+        return stored if expect is None else stored | {EXPECT: read_expect(expect)}
 
     async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
         """`Invalid` when the tenant has no pipeline of this name; the message lists those that it has."""
@@ -80,7 +104,7 @@ class PipelineAction:
         return await self.perform_definition(ctx, definition)
 
     async def perform_definition(self, ctx: ActionContext, definition: PipelineDefinition) -> Outcome:
-        """Runs this definition once."""
+        """Runs this definition once; with expectations, its sinks get nothing before the data have met them."""
         if any(mentions_parent(step.kwargs) for step in definition.steps):
             try:
                 definition = _with_parent(definition, await ctx.parent())
@@ -94,23 +118,24 @@ class PipelineAction:
             return Failed(
                 AttemptError("bad_pipeline", f"this worker cannot make the steps of {definition.name}: {listed}")
             )
-        chain = ChainRun(
+        run = _PipelineRun(
+            ctx=ctx,
+            definition=definition,
             steps=[(step, self._context(ctx, definition, at)) for at, step in enumerate(steps)],
-            tell=lambda tallies: _tell(ctx, tallies),
+            judge=self._judge,
         )
         ctx.log(f"{definition.name}, revision {definition.revision}: {_drawn(definition)}")
         patience = ctx.timeout * SOFT
         limit = asyncio.timeout(patience.total_seconds())
         try:
             async with limit:
-                count = await chain.run()
+                return await run.whole()
         except TimeoutError:
             if not limit.expired():
                 raise
             return Failed(AttemptError("timeout", f"did not finish within {patience.total_seconds():g} s"))
         except ChainFailed as failed:
             return _failure(ctx, failed)
-        return _success(ctx, definition, chain, count)
 
     def _context(self, ctx: ActionContext, definition: PipelineDefinition, at: int) -> StepContext:
         spec = definition.steps[at]
@@ -135,6 +160,86 @@ def _with_parent(definition: PipelineDefinition, parent: ParentRun | None) -> Pi
     return replace(definition, steps=steps)
 
 
+@dataclass(slots=True, kw_only=True)
+class _PipelineRun:
+    """One run of a definition, in one part or, where sinks must wait for the judgement, in two."""
+
+    ctx: ActionContext
+    definition: PipelineDefinition
+    steps: list[tuple[Transform, StepContext]]
+    judge: DataJudge
+
+    async def whole(self) -> Outcome:
+        expect = self.ctx.config.get(EXPECT) or self.definition.expect
+        if (released := self.ctx.config.get(RELEASE)) is not None:
+            return await self._release(str(released))
+        if not expect:
+            return _success(self.ctx, self.definition, self._tallies, await self._part(self.steps))
+        return await self._judged(expect)
+
+    @property
+    def _tallies(self) -> list[StepCounts]:
+        return [step.tally for _, step in self.steps]
+
+    @property
+    def _sinks_at(self) -> int:
+        """Where the sinks begin; steps between two sinks wait with them."""
+        return next((at for at, (step, _) in enumerate(self.steps) if step.sink), len(self.steps))
+
+    async def _part(
+        self,
+        steps: list[tuple[Transform, StepContext]],
+        source: AsyncIterator[Item] | None = None,
+        keep: Callable[[Item], None] | None = None,
+    ) -> int:
+        def tell(_: Sequence[Mapping[str, Any]]) -> None:
+            _tell(self.ctx, [tally.as_dict() for tally in self._tallies])
+
+        return await ChainRun(steps=steps, tell=tell, source=source, keep=keep).run()
+
+    async def _judged(self, expect: Mapping[str, Any]) -> Outcome:
+        before, sinks = self.steps[: self._sinks_at], self.steps[self._sinks_at :]
+        profile, spool = ItemProfile(expect), ItemSpool()
+        began = time.monotonic()
+
+        def keep(item: Item) -> None:
+            profile.add(item)
+            if sinks:
+                spool.add(item)
+
+        try:
+            count = await self._part(before, keep=keep)
+            failed = sum(step.tally.failed for _, step in before)
+            facts = profile.facts(errors=failed, seconds=time.monotonic() - began)
+            verdict = await self.judge.judge(self.ctx.tenant_id, self.ctx.schedule_id, expect, facts)
+            if (problem := verdict.problem) is not None:
+                return await self._withheld(verdict, problem, count, spool)
+            count = await self._part(sinks, source=spool.items()) if sinks else count
+        finally:
+            spool.close()
+        outcome = _success(self.ctx, self.definition, self._tallies, count)
+        return replace(outcome, result=verdict.into(outcome.result))
+
+    async def _withheld(self, verdict: DataVerdict, problem: AttemptError, count: int, spool: ItemSpool) -> Outcome:
+        """The sinks keep what they have; the items are kept with the run, to be released or dropped."""
+        for group in spool.groups(KEPT_AT_ONCE):
+            await self.judge.keep(self.ctx.tenant_id, self.ctx.run_id, group)
+        self.ctx.log(problem.message, level="warning")
+        if spool.count:
+            self.ctx.log(f"{spool.count:,} items are withheld from the sinks: release or drop them", level="warning")
+        outcome = _success(self.ctx, self.definition, self._tallies, count)
+        result = verdict.into({**outcome.result, QUARANTINE: {"items": spool.count}})
+        return replace(outcome, result=result, degraded=problem)
+
+    async def _release(self, run_id: str) -> Outcome:
+        """Writes the withheld items of an earlier run to the sinks."""
+        sinks = self.steps[self._sinks_at :]
+        self.ctx.log(f"Writing the withheld items of {run_id} to {', '.join(step.step for _, step in sinks)}")
+        source = self.judge.items(self.ctx.tenant_id, run_id)
+        count = await self._part(sinks, source=source)
+        return _success(self.ctx, self.definition, [step.tally for _, step in sinks], count)
+
+
 def _drawn(definition: PipelineDefinition) -> str:
     return " → ".join(step.name for step in definition.steps)
 
@@ -144,8 +249,9 @@ def _tell(ctx: ActionContext, tallies: Sequence[Mapping[str, Any]]) -> None:
         ctx.progress(steps=list(tallies))
 
 
-def _success(ctx: ActionContext, definition: PipelineDefinition, chain: ChainRun, count: int) -> Succeeded:
-    tallies = chain.tallies
+def _success(
+    ctx: ActionContext, definition: PipelineDefinition, tallies: Sequence[StepCounts], count: int
+) -> Succeeded:
     failed = sum(tally.failed for tally in tallies)
     for tally in tallies:
         left_out = f", {tally.failed:,} left out" if tally.failed else ""

@@ -66,6 +66,8 @@ class PipelineDefinition:
     """The schedule as in a request of the API; None runs it once per revision."""
     on_error: OnError = "fail"
     """Default of its steps."""
+    expect: Mapping[str, Any] | None = None
+    """What its data must be like; else its sinks are not written."""
     revision: str
     """Short hash of its content: see `revision_of`."""
 
@@ -77,7 +79,7 @@ class PipelineDefinition:
             "draft": None if self.draft is None else dict(self.draft),
             "on_error": self.on_error,
             "revision": self.revision,
-        }
+        } | ({"expect": dict(self.expect)} if self.expect else {})
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> PipelineDefinition:
@@ -87,14 +89,21 @@ class PipelineDefinition:
             steps=tuple(StepSpec.from_dict(step) for step in raw["steps"]),
             draft=raw.get("draft"),
             on_error=raw.get("on_error", "fail"),
+            expect=raw.get("expect"),
             revision=raw["revision"],
         )
 
 
-def revision_of(steps: Sequence[StepSpec], draft: Mapping[str, Any] | None, on_error: OnError = "fail") -> str:
+def revision_of(
+    steps: Sequence[StepSpec],
+    draft: Mapping[str, Any] | None,
+    on_error: OnError = "fail",
+    expect: Mapping[str, Any] | None = None,
+) -> str:
     """Hash of the content, independent of its place in the file."""
     chain = [{**step.to_dict(), "line": None} for step in steps]
-    told = orjson.dumps([chain, draft, on_error], option=orjson.OPT_SORT_KEYS)
+    content = [chain, draft, on_error] if expect is None else [chain, draft, on_error, expect]
+    told = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(told).hexdigest()[:12]
 
 

@@ -24,6 +24,7 @@ from foliot.db.database import Database
 from foliot.engine.sql.run_items import read_items
 from foliot.features.articles.model import ItemView
 from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.pipelines.action import PipelineAction
 from foliot.features.pipelines.chain.check import TransformCatalogue
@@ -110,7 +111,12 @@ class PipelineParts:
 
 
 def build_pipelines(
-    settings: Settings, store: Database, egress: Egress, wallet: SecretLookup, fetcher: Fetcher
+    settings: Settings,
+    store: Database,
+    egress: Egress,
+    wallet: SecretLookup,
+    fetcher: Fetcher,
+    judge: DataJudge,
 ) -> PipelineParts:
     """Loads all transforms; one that cannot be loaded is logged, and does not affect the others."""
     catalogue = load(settings.transforms)
@@ -133,7 +139,7 @@ def build_pipelines(
         discord=DiscordCredentials(api=settings.discord_api, token=None if bot is None else bot.reveal()),
         run_items=StoredRunItems(store),
     )
-    action = PipelineAction(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached)
+    action = PipelineAction(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached, judge=judge)
     return PipelineParts(catalogue=catalogue, action=action, outside=reached, pool=pool)
 
 

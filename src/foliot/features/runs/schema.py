@@ -13,6 +13,8 @@ from foliot.core.declaration import declared
 from foliot.core.mask import shown
 from foliot.engine.model.run import Event, EventType, Origin, RunState
 from foliot.engine.model.views import AttemptView, RunView
+from foliot.features.expectations.model.facts import VERDICT
+from foliot.features.expectations.schema import ExpectationVerdict
 from foliot.servers.http.schema import CLOSED, OPEN
 
 
@@ -124,6 +126,8 @@ class Run:
     """From when it was ready for its first start to that start; retries do not change it."""
     result: Any
     error: RunError | None
+    verdict: list[ExpectationVerdict] | None
+    """What was expected of its data, and what came; null for a run without expectations."""
     fingerprint: str | None
     """Equal for failures with the same cause; only failed runs and dead letters have one."""
     parent_id: str | None
@@ -166,6 +170,7 @@ class Run:
             duration_ms=None if began is None or ended is None else milliseconds(began, ended),
             lateness_ms=_lateness(one),
             result=one.result,
+            verdict=_verdict(one.result),
             error=cast("RunError | None", one.error),
             fingerprint=one.fingerprint,
             parent_id=one.parent_id,
@@ -302,3 +307,7 @@ class LogCount:
     by_level: dict[str, int]
     by_category: dict[str, int]
     by_attempt: dict[int, int]
+
+
+def _verdict(result: Any) -> list[ExpectationVerdict] | None:
+    return cast("list[ExpectationVerdict] | None", result.get(VERDICT)) if isinstance(result, Mapping) else None

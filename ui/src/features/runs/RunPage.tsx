@@ -8,6 +8,7 @@ import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
 import type { Run, Schedule } from "@/api/schema";
 import { usePermission } from "@/api/session";
+import { DataVerdict } from "@/features/expectations/DataVerdict";
 import { useOffline, useTopic } from "@/live/live";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
@@ -230,6 +231,7 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
         }}
         onEdit={mayEdit && final ? () => setEditing(true) : undefined}
       />
+      <DataVerdict run={run} />
       <AttemptTimeline run={run} />
       <ProgressBar run={run} />
       {job ? (

@@ -22,10 +22,11 @@ export function outcomeBars(outcomes: readonly RunOutcome[]): StripBar[] {
   }));
 }
 
-const COUNTED = ["success", "partial", "failed", "dead_letter", "cancelled"] as const;
+const COUNTED = ["success", "partial", "degraded", "failed", "dead_letter", "cancelled"] as const;
 const WORDS = {
   success: "succeeded",
   partial: "in part",
+  degraded: "degraded",
   failed: "failed",
   dead_letter: "dead",
   cancelled: "cancelled",

@@ -50,6 +50,7 @@ export const STATES = {
   retrying: look("retrying", RotateCw, "attention", "An attempt failed; the next one is scheduled"),
   success: look("success", CircleCheck, "success", "Finished successfully", true),
   partial: look("partial", HalfCheck, "attention", "Finished, some items failed"),
+  degraded: look("degraded", CircleAlert, "attention", "Finished, but its data broke an expectation"),
   failed: look("failed", CircleX, "failed", "The last attempt failed", true),
   dead_letter: look("dead letter", ArchiveX, "dead", "Every attempt failed; its payload is kept for replay"),
   cancelled: look("cancelled", Ban, "neutral", "Stopped by a person or a program"),
@@ -72,6 +73,7 @@ export const lookOf = (state: string): Look =>
 export const STACK = [
   "success",
   "partial",
+  "degraded",
   "running",
   "queued",
   "retrying",
@@ -80,7 +82,7 @@ export const STACK = [
   "dead_letter",
 ] as const;
 
-export const FINAL: ReadonlySet<string> = new Set(["success", "partial", "failed", "dead_letter", "cancelled"]);
+export const FINAL: ReadonlySet<string> = new Set(["success", "partial", "degraded", "failed", "dead_letter", "cancelled"]);
 
 /** `var(--success)` and its like, for SVG. */
 export const fill = (tone: Tone): string => `var(--${tone})`;

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from foliot.db.metadata import Moment, key
+from foliot.db.migrations.check_constraint import restate
 
 revision = "0026"
 down_revision = "0025"
@@ -62,39 +63,18 @@ def upgrade() -> None:
     op.create_index("ix_follow_ups_waiting", "follow_ups", ["waiting_of"], **_where_set("waiting_of"))
     op.create_index("ix_follow_ups_made", "follow_ups", ["made"], **_where_set("made"))
     op.create_index(op.f("ix_follow_ups_run_id"), "follow_ups", ["run_id"])
-    _restate("runs", "ck_runs_origin", ORIGIN.format(""), ORIGIN.format(AFTER))
-    _restate("schedules", "ck_schedules_type", TYPE.format(""), TYPE.format(AFTER))
+    restate("runs", "ck_runs_origin", ORIGIN.format(""), ORIGIN.format(AFTER))
+    restate("schedules", "ck_schedules_type", TYPE.format(""), TYPE.format(AFTER))
 
 
 def downgrade() -> None:
     """Take them away. A run that followed another was asked for by it; a schedule that followed stays, paused."""
     op.execute("UPDATE runs SET origin = 'manual' WHERE origin = 'after'")
     op.execute("UPDATE schedules SET type = 'oneoff' WHERE type = 'after'")
-    _restate("schedules", "ck_schedules_type", TYPE.format(AFTER), TYPE.format(""))
-    _restate("runs", "ck_runs_origin", ORIGIN.format(AFTER), ORIGIN.format(""))
+    restate("schedules", "ck_schedules_type", TYPE.format(AFTER), TYPE.format(""))
+    restate("runs", "ck_runs_origin", ORIGIN.format(AFTER), ORIGIN.format(""))
     op.drop_table("follow_ups")
     op.drop_table("follows")
-
-
-def _restate(table: str, name: str, old: str, new: str) -> None:
-    """Change a rule of a table."""
-    bind = op.get_bind()
-    if bind.dialect.name == "sqlite":
-        # The documented way to change a rule that no stored byte depends on (https://sqlite.org/lang_altertable.html).
-        made = str(
-            bind.scalar(sa.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = :t"), {"t": table})
-        )
-        if made.count(old) != 1:
-            raise RuntimeError(f"the table {table} has not the rule that it was made with")
-        version = bind.exec_driver_sql("PRAGMA schema_version").scalar_one()
-        bind.exec_driver_sql("PRAGMA writable_schema = ON")
-        changed = sa.text("UPDATE sqlite_master SET sql = :sql WHERE type = 'table' AND name = :t")
-        bind.execute(changed, {"sql": made.replace(old, new), "t": table})
-        bind.exec_driver_sql(f"PRAGMA schema_version = {version + 1}")
-        bind.exec_driver_sql("PRAGMA writable_schema = OFF")
-        return
-    op.drop_constraint(op.f(name), table, type_="check")
-    op.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK ({new})")
 
 
 def _where_set(column: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ before its articles, because no other transaction reaches its run through them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -21,13 +21,18 @@ from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
 from foliot.engine.attempts.conclusion import conclude
-from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, EventLine, EventType, Fence, RunState
+from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, EventLine, EventType, Fence, RunState, Succeeded
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql import endings, queue_pauses
 from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
 from foliot.engine.sql.tables import log_chunks, queues, runs
 from foliot.features.articles.model import KIND, ArticleCounts, EndedBatches, verdict
+from foliot.features.articles.sql.views import articles_with
+from foliot.features.expectations.model.facts import EXPECT, DataFacts, seconds_between
+from foliot.features.expectations.model.judge import DataVerdict, judge_data
+from foliot.features.expectations.model.read import fields_of
+from foliot.features.expectations.sql import SqlExpectations
 
 NUMBERED = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped")
 """Columns of a run that numbering its next events needs."""
@@ -158,7 +163,10 @@ class SqlBatchRuns(Statements):
         made = []
         for row in rows:
             claimed = self.holding.claimed(row, Fence(row.id, row.epoch, row.token), row.attempt, row.attempt_at)
-            made.append((claimed, conclude(claimed, outcomes[row.id], now)))
+            outcome = outcomes[row.id]
+            if isinstance(outcome, Succeeded) and (expect := claimed.config.get(EXPECT)):
+                outcome = await self._judged(claimed, outcome, expect, now)
+            made.append((claimed, conclude(claimed, outcome, now)))
         ended = [ending for _, ending in made]
         stored = await endings.finish(self.conn, self.dialect, ended, now, parked=True)
         await self.tx.cache(endings.EndingHooks).after(self.tx, stored, now)
@@ -169,6 +177,24 @@ class SqlBatchRuns(Statements):
             if claimed.fence.run_id in states
         ]
         return EndedBatches(results, stored.released)
+
+    async def _judged(
+        self, claimed: ClaimedRun, outcome: Succeeded, expect: Mapping[str, Any], now: datetime
+    ) -> Succeeded:
+        """The outcome with the verdict on the batch's articles."""
+        run_id, counts = claimed.fence.run_id, outcome.result
+        covered = {}
+        if names := fields_of(expect):
+            covered = await articles_with(self.conn, run_id, sorted(names))
+        facts = DataFacts(
+            items=counts["completed"],
+            errors=counts["failed"],
+            seconds=seconds_between(claimed.started_at, now),
+            coverage=covered,
+        )
+        history = await SqlExpectations(self.tx).baseline(claimed.tenant_id, claimed.schedule_id)
+        verdict = DataVerdict(facts, judge_data(expect, facts, history, now))
+        return replace(outcome, result=verdict.into(counts), degraded=verdict.problem)
 
     async def standing(self, run_ids: Sequence[str]) -> tuple[list[str], list[str]]:
         """Splits these parked batches into running ones, and those whose cancellation is requested or done."""

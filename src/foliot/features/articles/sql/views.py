@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.features.articles.model import ArticleView, ChangeCursor, ChangedArticle
+from foliot.features.articles.model import ArticleView, ChangeCursor, ChangedArticle, ItemState
 from foliot.features.articles.sql.batches import page_of
-from foliot.features.articles.tables import articles
+from foliot.features.articles.tables import articles, items
 
 _VIEWED = (
     articles.c.id,
@@ -46,6 +46,26 @@ async def changed(conn: AsyncConnection, after: ChangeCursor, limit: int) -> lis
 async def views(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> list[ArticleView]:
     query = select(*_VIEWED).where(dialect.among(articles.c.id, ids), articles.c.scraped_at.is_not(None))
     return [_view(row) for row in await conn.execute(query)]
+
+
+async def articles_with(conn: AsyncConnection, run_id: str, names: Sequence[str]) -> dict[str, int]:
+    """How many articles that a job has read have a value for each of these fields; the long texts are not read."""
+    read = items.c.state.in_([ItemState.DONE.value, ItemState.CACHED.value])
+    query = (
+        select(
+            func.length(articles.c.title).label("title"),
+            func.length(articles.c.content).label("content"),
+            articles.c.about,
+        )
+        .select_from(items.join(articles, articles.c.id == items.c.article_id))
+        .where(items.c.run_id == run_id, read)
+    )
+    counts = dict.fromkeys(names, 0)
+    for row in await conn.execute(query):
+        present = {**(row.about or {}), "title": row.title, "content": row.content}
+        for name in names:
+            counts[name] += bool(present.get(name))
+    return counts
 
 
 def _view(row: Any) -> ArticleView:

@@ -17,6 +17,7 @@ from foliot.features.crawls.action.copier import CrawlCopier
 from foliot.features.crawls.action.scrapyd_client import START_PATIENCE
 from foliot.features.crawls.action.scrapyd_nodes import NodeStatus, ScrapydNodes
 from foliot.features.crawls.action.watcher import CrawlWatcher
+from foliot.features.expectations.usecases import DataJudge
 
 SILENT = frozenset({"no_node", "timeout"})
 """Codes of failures in which no node answered."""
@@ -47,7 +48,14 @@ class CrawlAction:
     """Of the start: a crawl itself has no time limit unless its schedule sets one."""
 
     def __init__(
-        self, *, nodes: ScrapydNodes, targets: CrawlTargets, clock: Clock, project: str, pace: CrawlPace | None = None
+        self,
+        *,
+        nodes: ScrapydNodes,
+        targets: CrawlTargets,
+        clock: Clock,
+        project: str,
+        data: DataJudge,
+        pace: CrawlPace | None = None,
     ) -> None:
         pace = pace or CrawlPace()
         self._nodes = nodes
@@ -57,6 +65,7 @@ class CrawlAction:
         self._watcher = CrawlWatcher(
             nodes=nodes,
             clock=clock,
+            data=data,
             starter=self._starter,
             stopper=CrawlStopper(poll=pace.poll, patience=pace.closing, certain=pace.certain),
             copier=CrawlCopier(most_log=pace.most_log),

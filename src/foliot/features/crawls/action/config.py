@@ -11,6 +11,8 @@ import orjson
 from foliot.core.document import Complaints, Fields
 from foliot.core.errors import Invalid
 from foliot.core.json_values import check_depth
+from foliot.features.expectations.model.facts import EXPECT
+from foliot.features.expectations.model.read import read_expect
 
 MOST_URLS = 1000
 MOST_URL_BYTES = 64 * 1024
@@ -58,7 +60,7 @@ def read_config(config: Mapping[str, Any], targets: CrawlTargets, project: str) 
     """The stored form: `spider`, `project` and `start_urls`, and what else was given."""
     fields = Fields.of("", config)
     # First, so that a misspelt `urls` is reported as unknown, and not only `start_urls` as missing.
-    fields.asked |= {"spider", "project", "start_urls", "depth", "params", *CONDITIONS}
+    fields.asked |= {"spider", "project", "start_urls", "depth", "params", EXPECT, *CONDITIONS}
     fields.finish()
     wrong = Complaints()
     stored: dict[str, Any] = {
@@ -72,6 +74,8 @@ def read_config(config: Mapping[str, Any], targets: CrawlTargets, project: str) 
     for name in CONDITIONS:
         with wrong.collect():
             stored |= _condition(name, fields, params)
+    if (expect := fields.value(EXPECT)) is not None:
+        stored[EXPECT] = wrong.attempt(lambda: read_expect(expect))
     wrong.speak()
     if others := {name: value for name, value in params.items() if name not in CONDITIONS}:
         stored["params"] = others

@@ -6,8 +6,9 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 
@@ -16,7 +17,7 @@ from foliot.engine.model.run import AttemptError, Cancelled, Failed, Outcome, Pa
 from foliot.engine.ports import ParkedRun, StaleAttempt
 from foliot.features.crawls.action.control import CrawlStarter, CrawlStopper, jobid_of
 from foliot.features.crawls.action.copier import CopiedPart, CopyBudget, CrawlCopier
-from foliot.features.crawls.action.handle import CrawlHandle, HandleUnreadable, advance
+from foliot.features.crawls.action.handle import CrawlHandle, HandleUnreadable, advance, counted
 from foliot.features.crawls.action.scrapyd_client import (
     NodeAnswerTooLarge,
     NodeFailed,
@@ -26,6 +27,10 @@ from foliot.features.crawls.action.scrapyd_client import (
 )
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
 from foliot.features.crawls.action.verdict import judge
+from foliot.features.expectations.model.facts import EXPECT, DataFacts, seconds_between
+from foliot.features.expectations.model.read import needs_items
+from foliot.features.expectations.profile import ItemProfile
+from foliot.features.expectations.usecases import DataJudge
 
 FINISHED = ScrapydJob("finished")
 
@@ -104,6 +109,7 @@ class CrawlWatcher:
 
     nodes: ScrapydNodes
     clock: Clock
+    data: DataJudge
     starter: CrawlStarter
     stopper: CrawlStopper
     copier: CrawlCopier = field(default_factory=CrawlCopier)
@@ -200,7 +206,7 @@ class CrawlWatcher:
             # What was just read must be stored before the run ends: a final outcome carries no items.
             return sight.park(NONE)
         if sight.job is not None or sight.handle.reading.ended:
-            return self._ended(sight, forgotten=sight.job is None)
+            return await self._ended(sight, forgotten=sight.job is None)
         return await self._unknown(sight, scrapyd)
 
     async def _copy(self, sight: CrawlCheck, scrapyd: ScrapydClient, budget: CopyBudget) -> NodeFailed | None:
@@ -244,16 +250,31 @@ class CrawlWatcher:
         handle.idle = min(handle.idle + 1, 10)
         return together(self.clock.now(), self.poll, slower)
 
-    def _ended(self, sight: CrawlCheck, *, forgotten: bool) -> Outcome:
+    async def _ended(self, sight: CrawlCheck, *, forgotten: bool) -> Outcome:
         look, handle = sight.look, sight.handle
         outcome = judge(handle, look.ctx.config, forgotten=forgotten, missing=sight.got.missing)
         if left_out := handle.items.left_out:
             look.ctx.log(f"{left_out} items could not be kept: too large, or not JSON", level="warning")
         if isinstance(outcome, Failed) and handle.stopping is not None:
             return self.stopper.stopped(handle, look.ctx.limit)
+        if isinstance(outcome, Succeeded) and (expect := look.ctx.config.get(EXPECT)):
+            outcome = await self._judged(sight, outcome, expect)
         message, level = _closing_line(outcome)
         look.ctx.log(message, level=level)
         return outcome
+
+    async def _judged(self, sight: CrawlCheck, outcome: Succeeded, expect: Mapping[str, Any]) -> Succeeded:
+        """The outcome with the verdict on its items, all of which are stored by now."""
+        look, handle = sight.look, sight.handle
+        counts, seconds = counted(handle), seconds_between(handle.since or look.started_at, sight.now)
+        facts = DataFacts(items=counts["items"], errors=counts["errors"], seconds=seconds)
+        if needs_items(expect):
+            profile = ItemProfile(expect)
+            async for item in self.data.items(look.ctx.tenant_id, look.ctx.run_id):
+                profile.add(item)
+            facts = profile.facts(errors=counts["errors"], seconds=seconds)
+        verdict = await self.data.judge(look.ctx.tenant_id, look.ctx.schedule_id, expect, facts)
+        return replace(outcome, result=verdict.into(outcome.result), degraded=verdict.problem)
 
     async def _unknown(self, sight: CrawlCheck, scrapyd: ScrapydClient) -> Outcome:
         """For a crawl that Scrapyd does not know: it was never started, or Scrapyd was restarted."""
@@ -268,7 +289,7 @@ class CrawlWatcher:
         handle.trouble_since = handle.trouble_since or now
         if now - handle.trouble_since < self.lost_after:
             return sight.park(self._wait(now))
-        return self._ended(sight, forgotten=True)
+        return await self._ended(sight, forgotten=True)
 
     def _unreadable(self, sight: CrawlCheck, reason: NodeFailed) -> Outcome:
         """For a crawl that has ended and whose files cannot be read."""

@@ -241,6 +241,8 @@ class Transform(DocumentedModel):
 
     aliases: ClassVar[tuple[str, ...]] = ()
     """Additional names for files."""
+    sink: ClassVar[bool] = False
+    """Whether it writes items elsewhere. Sinks get nothing before the data of the run have met its expectations."""
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
         """Yields the output items one at a time, so that memory stays bounded.

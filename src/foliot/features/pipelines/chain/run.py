@@ -50,6 +50,8 @@ class ChainRun:
 
     steps: Sequence[tuple[Transform, StepContext]]
     tell: Tell
+    source: AsyncIterator[Item] | None = None
+    """The input of the first step; without it, the first step gets an empty stream."""
     keep: Callable[[Item], None] | None = None
     """Called with every item of the last step; without it, they are only counted."""
     _outputs: list[_StepOutput] = field(default_factory=list)
@@ -86,7 +88,7 @@ class ChainRun:
     async def _drain(self) -> int:
         loop = asyncio.get_running_loop()
         self._breathed = self._told = loop.time()
-        items: AsyncIterator[Item] = _nothing()
+        items: AsyncIterator[Item] = _nothing() if self.source is None else self.source
         for transform, ctx in self.steps:
             before = self._outputs[-1] if self._outputs else None
             items = output = _StepOutput(self, ctx, transform, items, before)

@@ -13,6 +13,8 @@ from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_values import check_plain
 from foliot.engine.model.schedule import POLICIES
 from foliot.engine.model.trigger_document import TriggerContext
+from foliot.features.expectations.model.facts import EXPECT
+from foliot.features.expectations.model.read import read_expect
 from foliot.features.pipelines.chain.check import TransformCatalogue, check_steps, confides, shown
 from foliot.features.pipelines.file.mask import excerpt, masked
 from foliot.features.pipelines.file.parse import (
@@ -43,7 +45,7 @@ MAX_STEPS = 100
 MOST_IN_ALL = 2 * MAX_NODES
 """Maximum nodes of all pipelines of a file with aliases expanded, because each is stored."""
 _PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-_KEYS = ("schedule", "chain", "on_error")
+_KEYS = ("schedule", "chain", "on_error", EXPECT)
 _STEP_KEYS = ("class", "kwargs", "name", "on_error")
 _POLICIES = (
     *("retry_policy", *(name for name in POLICIES if name != "max_runs")),
@@ -215,8 +217,19 @@ class _PipelineReader:
             self._checked(lambda: check_steps(steps, self.reader.catalogue))
             self._checked(lambda: check_plain("chain", [step.to_dict() for step in steps]))
         draft = self._draft(node, now)
-        revision = "" if self.faults else revision_of(steps, draft, on_error)
-        return PipelineDefinition(name=self.name, steps=tuple(steps), draft=draft, on_error=on_error, revision=revision)
+        expect = self._expect(node)
+        revision = "" if self.faults else revision_of(steps, draft, on_error, expect)
+        return PipelineDefinition(
+            name=self.name, steps=tuple(steps), draft=draft, on_error=on_error, expect=expect, revision=revision
+        )
+
+    def _expect(self, node: YamlNode) -> dict[str, Any] | None:
+        entry = node.value.get(EXPECT)
+        if entry is None or entry.node.value is None:
+            return None
+        stored: dict[str, Any] = {}
+        self._checked(lambda: stored.update(read_expect(entry.node.plain())))
+        return stored
 
     def _steps(self, node: YamlNode, on_error: OnError) -> list[StepSpec]:
         chain = node.value.get("chain")

@@ -40,6 +40,8 @@ class DiscordSink(Transform):
     the whole item. Mentions in items are disabled.
     """
 
+    sink = True
+
     channel_id: Annotated[int, Field(ge=1, lt=2**64)]
     template: Annotated[str, Field(max_length=MESSAGE)] | None = None
     embeds: bool = False

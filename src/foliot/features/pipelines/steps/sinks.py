@@ -24,6 +24,8 @@ Group = Annotated[int, Field(ge=1, le=5000)]
 class RowSink(Transform):
     """Base of both sinks. Items go on to the next step when they are written."""
 
+    sink = True
+
     key: Names = Field(default_factory=list)
     """Fields that make two items the same: the later one takes the earlier one's place, in this run and in others.
 
@@ -125,6 +127,8 @@ Path = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_fill
 
 class FileSink(Transform):
     """Base of both sinks. Items go on to the next step unchanged."""
+
+    sink = True
 
     path: Path
     append: bool = False
@@ -232,6 +236,8 @@ class WebhookSink(Transform):
     Items go on to the next step when the target has answered with a status of 2xx. Each request has an
     `Idempotency-Key` that is the same when the same items are sent again by a later attempt.
     """
+
+    sink = True
 
     url: Confidential
     headers: dict[str, Confidential] = Field(default_factory=dict, max_length=50)

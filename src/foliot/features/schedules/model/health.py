@@ -44,7 +44,9 @@ class ScheduleOutcomes:
     @property
     def success_ratio(self) -> float | None:
         """Of the runs that finished, those that succeeded in full; cancelled runs do not count."""
-        judged = [one.state is RunState.SUCCESS for one in self.outcomes if one.state in GOOD | BAD]
+        judged = [
+            one.state is RunState.SUCCESS for one in self.outcomes if one.state in GOOD | BAD | {RunState.DEGRADED}
+        ]
         return round(sum(judged) / len(judged), 4) if judged else None
 
     @property

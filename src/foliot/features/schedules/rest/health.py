@@ -74,7 +74,7 @@ def _ranked(ranking: Ranking, one: ScheduleRecord) -> health_schema.RankedSchedu
         failure_ratio=one.failure_ratio,
         p95_ms=took,
         q=health_schema.RankingFilters(
-            runs=f"{mine} state:success,partial,failed,dead_letter",
+            runs=f"{mine} state:success,partial,degraded,failed,dead_letter",
             failed=f"{mine} state:failed,dead_letter",
             slow=None if took is None else f"{mine} took:{took}ms",
         ),

@@ -14,7 +14,7 @@ import { duration, number, percent } from "@/time/moment";
 
 const BAD = ["failed", "dead_letter"] as const;
 /** Runs that finished; only `success` counts as one. */
-const JUDGED = ["success", "partial", ...BAD] as const;
+const JUDGED = ["success", "partial", "degraded", ...BAD] as const;
 
 const sum = (counts: Partial<Record<string, number>>, names: readonly string[]): number =>
   names.reduce((total, name) => total + (counts[name] ?? 0), 0);

@@ -16,7 +16,8 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
     queryFn: ({ signal }) => ask("/api/runs/count", { query: { q }, signal }),
     enabled: q !== null,
   });
-  if (!run.error) return null;
+  // Of a degraded run, the broken expectations are listed by `DataVerdict`.
+  if (!run.error || run.state === "degraded") return null;
   const dead = run.state === "dead_letter";
   const Icon = dead ? ArchiveX : CircleX;
   return (

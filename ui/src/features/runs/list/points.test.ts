@@ -49,7 +49,7 @@ test("the axis names round durations", () => {
 });
 
 test("every state has a layer, and failures their own shapes", () => {
-  expect(new Set(LAYERS).size).toBe(8);
+  expect(new Set(LAYERS).size).toBe(9);
   expect(
     new Set(["success", "partial", "failed", "dead_letter", "cancelled", "running", "retrying"].map(shapeOf)).size,
   ).toBe(7);

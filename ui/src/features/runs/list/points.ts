@@ -7,6 +7,7 @@ export type Shape = "dot" | "ring" | "cross" | "square" | "diamond" | "triangle"
 const SHAPES: Partial<Record<string, Shape>> = {
   success: "dot",
   partial: "diamond",
+  degraded: "diamond",
   failed: "cross",
   dead_letter: "square",
   cancelled: "ring",
@@ -17,7 +18,7 @@ const SHAPES: Partial<Record<string, Shape>> = {
 export const shapeOf = (state: string): Shape => SHAPES[state] ?? "ring";
 
 /** The order of drawing: common states below, failures on top. */
-export const LAYERS = ["success", "cancelled", "queued", "partial", "running", "retrying", "failed", "dead_letter"];
+export const LAYERS = ["success", "cancelled", "queued", "partial", "degraded", "running", "retrying", "failed", "dead_letter"];
 
 export interface Place {
   x: number;

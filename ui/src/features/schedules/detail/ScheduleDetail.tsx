@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import type { Schedule } from "@/api/schema";
 import { ScheduleAuditLog } from "@/features/audit_log/ScheduleAuditLog";
+import { QualityCard } from "@/features/expectations/QualityCard";
 import { YearHeatmap } from "@/features/insights/calendar/YearHeatmap";
 import { InstantsTab } from "@/features/ledger/InstantsTab";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -87,6 +88,7 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
         <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
       </div>
       <ChainCard id={schedule.id} />
+      <QualityCard id={schedule.id} />
       <Tabs
         tabs={[
           {

@@ -46,7 +46,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "DELETE /api/channels/{channel_id}",
         "POST /api/channels/{channel_id}/test",
     ),
-    "crawl:run": ("POST /crawl",),
+    "crawl:run": ("POST /crawl", "POST /api/hosts/{host}/turns"),
     "dead_letter:read": (
         "GET /api/dead-letters",
         "GET /api/dead-letters/groups",
@@ -56,6 +56,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/dead-letters/groups/{fingerprint}/mute",
         "POST /api/dead-letters/groups/{fingerprint}/unmute",
     ),
+    "host:read": ("GET /api/hosts", "GET /api/hosts/{host}"),
+    "host:write": ("PUT /api/hosts/{host}", "DELETE /api/hosts/{host}"),
     "house:read": (
         "GET /api/workers",
         "POST /api/workers/ping",

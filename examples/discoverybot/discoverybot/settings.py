@@ -1,19 +1,19 @@
 """How DiscoveryBot behaves.
 
-What differs between machines comes from the environment: REDIS_URL, FOLIOT_EGRESS_ALLOW, FOLIOT_EGRESS_PORTS and
-FOLIOT_EGRESS_LOOPBACK (see docs/how-to/crawl-cache.md and docs/how-to/crawl-many-nodes.md).
+What differs between machines comes from the environment: FOLIOT_URL, FOLIOT_TOKEN, REDIS_URL, FOLIOT_EGRESS_ALLOW,
+FOLIOT_EGRESS_PORTS and FOLIOT_EGRESS_LOOPBACK (see docs/how-to/hosts.md, crawl-cache.md and crawl-many-nodes.md).
 """
 
 BOT_NAME = "DiscoveryBot"
 SPIDER_MODULES = ["discoverybot.spiders"]
 
-# Guests behave: they read the house rules, knock one at a time and slow down when the house is slow.
+# Each request waits for a turn of its host, from the budget that all of Foliot's fetches share; FOLIOT_URL and, with
+# sign-in, FOLIOT_TOKEN in Scrapyd's environment say where turns come from. A delay of Scrapy's own would send requests
+# after their turns.
 USER_AGENT = "DiscoveryBot (+https://example.com/bot)"
 ROBOTSTXT_OBEY = True
 CONCURRENT_REQUESTS_PER_DOMAIN = 8
-AUTOTHROTTLE_ENABLED = True
-AUTOTHROTTLE_START_DELAY = 0.0
-AUTOTHROTTLE_TARGET_CONCURRENCY = 8.0
+AUTOTHROTTLE_ENABLED = False
 DOWNLOAD_DELAY = 0.0
 
 # Nobody waits for ever, and no page is endless.
@@ -23,7 +23,8 @@ RETRY_TIMES = 2
 REDIRECT_MAX_TIMES = 10
 
 # Where spiders may go: the guard stands last, behind everything that could change a request.
-DOWNLOADER_MIDDLEWARES = {"foliot.scrapy.EgressMiddleware": 10_000}
+# Turns are taken just before it, behind the cache: what the cache has costs none.
+DOWNLOADER_MIDDLEWARES = {"foliot.scrapy.PolitenessMiddleware": 9_000, "foliot.scrapy.EgressMiddleware": 10_000}
 HTTPPROXY_ENABLED = False
 
 # What was fetched within the hour is not fetched again, on whichever machine.

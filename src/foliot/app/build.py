@@ -188,7 +188,6 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     wallet = SecretCache(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
     wallet.standing = standing.reveal() if standing else None
     judge = DataJudge(store=store, clock=clock)
-    crawl, crawl_egress = build_crawls(settings, egress, clock, judge)
     calls = GrpcEgress(
         book=settings.services,
         ca_file=settings.services_ca,
@@ -197,6 +196,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     )
     grpc = GrpcCall(calls=calls, clock=clock)
     fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE)
+    crawl, crawl_egress = build_crawls(settings, egress, clock, judge, fetching.delay_of)
     pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher, judge)
     tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
     articles = build_articles(settings, fetching, clock) if engine else None
@@ -242,6 +242,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         knowledge=knowledge,
         keys_live_longer=timedelta(days=settings.max_key_days),
         channels=alerts.sender,
+        manners=fetching.manners,
     )
     fires = engine and role is not NodeRole.WORKER
     mongo = build_mongo_copy(settings, store, clock) if fires else None

@@ -20,6 +20,7 @@ from foliot.features.dead_letters import rest as dead_letters
 from foliot.features.demo import rest as demo
 from foliot.features.endpoints import rest as endpoints
 from foliot.features.expectations import rest as expectations
+from foliot.features.fetching import rest as fetching
 from foliot.features.filters import rest as filters
 from foliot.features.health import metrics_rest
 from foliot.features.health import rest as health
@@ -75,6 +76,7 @@ ROUTERS = tuple(
         dead_letters,
         bulk,
         queues,
+        fetching,
         endpoints,
         expectations,
         workers,

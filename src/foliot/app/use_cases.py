@@ -19,6 +19,7 @@ from foliot.features.alerts.usecases.alerts import Alerts
 from foliot.features.alerts.usecases.channels import Channels
 from foliot.features.alerts.usecases.rules import AlertRules
 from foliot.features.api_keys.usecases import ApiKeys
+from foliot.features.articles.sql.picks import USE as HOST_USE
 from foliot.features.articles.usecases import FRESH, Articles
 from foliot.features.audit_log.chain import ChainVerifier
 from foliot.features.audit_log.usecases import AuditLog
@@ -29,6 +30,8 @@ from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.expectations.usecases import DataQuality
+from foliot.features.fetching.model import Politeness
+from foliot.features.fetching.usecases import Hosts
 from foliot.features.filters.usecases import Search
 from foliot.features.health.usecases import HealthChecks, KnownStandstills, ScrapydProbe
 from foliot.features.insights.usecases.attention import Attention
@@ -90,6 +93,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     knowledge: KnownStandstills | None = None,
     keys_live_longer: timedelta = LONGER,
     channels: ChannelSender | None = None,
+    manners: Politeness | None = None,
 ) -> UseCases:
     """The use cases, by their type."""
     catalogue = TaskCatalogue() if tasks is None else tasks
@@ -196,6 +200,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             AuditLog(store=store),
             Reverts(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
+            Hosts(store=store, clock=clock, feed=feed, use=HOST_USE, manners=manners or Politeness()),
             Endpoints(
                 store=store,
                 clock=clock,

@@ -68,6 +68,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "dead-letter": _feature("dead_letters"),
     "bulk": _feature("bulk"),
     "queue": _feature("queues"),
+    "host": _feature("fetching"),
     "apikey": _feature("api_keys"),
     "tenant": _feature("tenants"),
     "crawl": _feature("crawls"),

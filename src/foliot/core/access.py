@@ -60,6 +60,8 @@ class Thing(StrEnum):
     ALERT = "alert"
     MONITOR = "monitor"
     """Jobs that run elsewhere and report by pings."""
+    HOST = "host"
+    """A host that pages are fetched from: the operator limits it for all, a tenant slows it down for itself."""
     INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
@@ -148,6 +150,7 @@ _SEE = frozenset(
         (Verb.READ, Thing.ALERT_RULE),
         (Verb.READ, Thing.ALERT),
         (Verb.READ, Thing.MONITOR),
+        (Verb.READ, Thing.HOST),
         (Verb.WRITE, Thing.TICKET),
     }
 )
@@ -172,6 +175,7 @@ _ADMINISTER = _OPERATE | {
     (Verb.READ, Thing.KEY),
     (Verb.WRITE, Thing.KEY),
     (Verb.WRITE, Thing.SECRET),
+    (Verb.WRITE, Thing.HOST),
     (Verb.READ, Thing.AUDIT_LOG),
 }
 _ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {

@@ -83,6 +83,9 @@ class CommandGroup(typer.Typer):
     ) -> Callable[[Flags], Callable[..., None]]:
         return self._declare("POST", path, view, (_JSON, _UTC) if utc else (_JSON,), name)
 
+    def put(self, path: str, view: View, *, name: str | None = None) -> Callable[[Flags], Callable[..., None]]:
+        return self._declare("PUT", path, view, (_JSON, _UTC), name)
+
     def delete(self, path: str, view: View, *, utc: bool = False) -> Callable[[Flags], Callable[..., None]]:
         return self._declare("DELETE", path, view, (_JSON, _UTC) if utc else (_JSON,))
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from foliot.config.settings import Settings
 from foliot.core.ports import Clock
 from foliot.features.crawls.action.action import CrawlAction, CrawlPace
+from foliot.features.crawls.action.control import HostDelay
 from foliot.features.crawls.action.scrapyd_client import ScrapydNode
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
 from foliot.features.expectations.usecases import DataJudge
@@ -17,7 +18,7 @@ REQUESTS = 16
 
 
 def build_crawls(
-    settings: Settings, targets: HttpEgress, clock: Clock, judge: DataJudge
+    settings: Settings, targets: HttpEgress, clock: Clock, judge: DataJudge, delay_of: HostDelay | None = None
 ) -> tuple[CrawlAction, HttpEgress]:
     """The action, and the egress to its nodes; `targets` is the SSRF guard of start URLs."""
     nodes = [ScrapydNode.of(url.reveal()) for url in settings.scrapyd_urls]
@@ -28,6 +29,7 @@ def build_crawls(
         clock=clock,
         data=judge,
         project=settings.scrapyd_project,
+        delay_of=delay_of,
         pace=CrawlPace(
             poll=timedelta(seconds=settings.crawl_poll_seconds),
             lost_after=timedelta(seconds=settings.crawl_lost_seconds),

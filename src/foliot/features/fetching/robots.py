@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from protego import Protego
 
-from foliot.features.fetching.answer import Answer, patience
-from foliot.features.fetching.model import NO_WORD, RobotsRules
+from foliot.features.fetching.answer import Answer, host_update, patience
+from foliot.features.fetching.model import NO_WORD, HostUpdate, Page, RobotsRules
 
 AGENT = "Foliot"
 """Our product token in robots.txt."""
@@ -51,3 +51,15 @@ def judge_robots(reply: Answer, now: datetime) -> RobotsRules:
     if reply.status == 429 or reply.status >= 500:
         return RobotsRules(NO_WORD, pause=patience(reply.headers, now))
     return RobotsRules("")
+
+
+def spider_update(status: int, retry_after: str, path: str, robots: str | None, now: datetime) -> HostUpdate:
+    """What an answer to a spider says about its host; the text of robots.txt is bounded like a fetched one."""
+    headers = {"retry-after": retry_after}
+    if robots is not None and path == "/robots.txt":
+        page = Page(url="", status=status, headers=headers, body=robots.encode()[:MOST_BYTES])
+        rules = judge_robots(page, now)
+        return HostUpdate(robots=rules.robots, crawl_delay=rules.crawl_delay, pause=rules.pause)
+    return host_update(
+        Page(url="", status=status, headers=headers, body=b""), f"http://host{path[:200]}", now, slowed=True
+    )

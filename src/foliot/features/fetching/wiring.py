@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ from foliot.db.database import Database
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.fetching.model import Politeness
+from foliot.features.fetching.sql.host_list import SqlHosts
 from foliot.features.fetching.sql.turns import HostUse
 from foliot.wakeups.feed import Feed
 
@@ -26,6 +28,11 @@ class FetchParts:
     fetcher: Fetcher
     turns: TurnAllocator
     manners: Politeness
+
+    async def delay_of(self, hosts: Sequence[str]) -> timedelta:
+        """The longest interval of these hosts now, for spiders that can get no turns."""
+        async with self.turns.store.read() as tx:
+            return await SqlHosts(tx).longest_interval(hosts, self.manners)
 
 
 def build_fetching(

@@ -12,7 +12,7 @@ from foliot.core.ports import Clock
 from foliot.engine.model.run import LOG_BYTES, Outcome
 from foliot.engine.ports import ActionContext, AttemptTarget, ParkedRun
 from foliot.features.crawls.action.config import CrawlTargets, read_config
-from foliot.features.crawls.action.control import PATIENCE, CrawlStarter, CrawlStopper
+from foliot.features.crawls.action.control import PATIENCE, CrawlStarter, CrawlStopper, HostDelay
 from foliot.features.crawls.action.copier import CrawlCopier
 from foliot.features.crawls.action.scrapyd_client import START_PATIENCE
 from foliot.features.crawls.action.scrapyd_nodes import NodeStatus, ScrapydNodes
@@ -56,12 +56,15 @@ class CrawlAction:
         project: str,
         data: DataJudge,
         pace: CrawlPace | None = None,
+        delay_of: HostDelay | None = None,
     ) -> None:
         pace = pace or CrawlPace()
         self._nodes = nodes
         self._targets = targets
         self._project = project
-        self._starter = CrawlStarter(nodes=nodes, targets=targets, clock=clock, poll=pace.poll, certain=pace.certain)
+        self._starter = CrawlStarter(
+            nodes=nodes, targets=targets, clock=clock, poll=pace.poll, certain=pace.certain, delay_of=delay_of
+        )
         self._watcher = CrawlWatcher(
             nodes=nodes,
             clock=clock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,15 +25,22 @@ from foliot.features.crawls.action.scrapyd_client import (
     ScrapydJob,
 )
 from foliot.features.crawls.action.scrapyd_nodes import ScrapydNodes
+from foliot.features.fetching.model import host_of
 
 log = structlog.get_logger("foliot.crawl")
 
 MOST_STARTS = 3
 CACHE_SCOPE = "FOLIOT_CACHE_SCOPE"
 """The setting that says who shares the pages of `foliot.scrapy`'s cache."""
+HOST_DELAY = "FOLIOT_HOST_DELAY"
+"""The setting with the delay that `foliot.scrapy.PolitenessMiddleware` falls back on."""
 LOOKUP_SECONDS = 30
 """Time limit of the name lookups of a crawl, for all hosts together."""
 _LOOKUPS = 16
+
+
+HostDelay = Callable[[Sequence[str]], Awaitable[timedelta]]
+"""The longest interval between requests to any of these hosts, now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +53,8 @@ class CrawlStarter:
     poll: timedelta
     certain: timedelta = START_PATIENCE
     """After this long, a start request without an answer cannot be in flight any more."""
+    delay_of: HostDelay | None = None
+    """The longest interval of these hosts now: what a spider keeps while it can get no turns."""
 
     async def start(self, ctx: ActionContext) -> Outcome:
         refusal = await self._refused(ctx)
@@ -145,6 +154,9 @@ class CrawlStarter:
         arguments, settings = asked(ctx.config)
         # The cache of spiders is scoped by tenant.
         settings[CACHE_SCOPE] = ctx.tenant_id
+        if self.delay_of is not None and HOST_DELAY not in settings:
+            hosts = sorted({host_of(url) for url in ctx.config["start_urls"]})
+            settings[HOST_DELAY] = f"{(await self.delay_of(hosts)).total_seconds():g}"
         await scrapyd.schedule((handle.project, handle.spider, handle.jobid), arguments, settings)
 
     async def _refused(self, ctx: ActionContext) -> Failed | None:

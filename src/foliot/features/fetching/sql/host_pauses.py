@@ -66,6 +66,10 @@ class HostPause:
         interval = quicker(self.interval, manners.interval) if news.well else self.interval
         return replace(self, interval=interval if interval > max(manners.interval, BRIEFEST) else timedelta())
 
+    def at_least(self, least: timedelta) -> HostPause:
+        """With the interval that the tenant sets for itself."""
+        return replace(self, least=least)
+
     def counts(self, now: datetime) -> bool:
         """Whether it is recent, and good answers have not ended it."""
         return bool(self.interval) and self.asked_at > now - REMEMBERED

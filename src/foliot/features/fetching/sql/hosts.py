@@ -103,14 +103,14 @@ async def host_capacities(  # noqa: PLR0913, PLR0917 -- what a limit depends on
     conn, dialect = tx.conn, tx.dialect
     ordered = sorted(names)
     rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
-    if len(rows) < len(ordered) and await _make(conn, dialect, ordered, now):
+    if len(rows) < len(ordered) and await make(conn, dialect, ordered, now):
         rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
     # Counted under the locks, by what holds requests: those of a dead worker stop counting when its leases expire.
     demand = await count(tx, [row.host for row in rows], now) if rows else {}
     return {row.host: _room(row, demand.get(row.host, IDLE), now, manners, limit, taker) for row in rows}
 
 
-async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> bool:
+async def make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> bool:
     """Inserts missing hosts, safe against concurrent inserts; whether any was missing."""
     known = set((await conn.execute(select(hosts.c.host).where(dialect.among(hosts.c.host, names)))).scalars())
     unknown = [name for name in names if name not in known]
@@ -122,7 +122,7 @@ async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], n
 def _room(row: Any, demand: HostDemand, now: datetime, manners: Politeness, limit: int, taker: str) -> HostCapacity:
     settings = HostSettings.of(row.settings)
     manners = settings.manners(manners)
-    interval = _interval(row, manners)
+    interval = interval_of(row, manners)
     kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
     due = settings.robots is not Robots.IGNORE and (row.robots_at is None or row.robots_at < now - kept)
     free_at = row.next_at
@@ -139,7 +139,8 @@ def _room(row: Any, demand: HostDemand, now: datetime, manners: Politeness, limi
     )
 
 
-def _interval(row: Any, manners: Politeness) -> timedelta:
+def interval_of(row: Any, manners: Politeness) -> timedelta:
+    """Between two requests: the longest of what is set, learnt and stated."""
     stated: timedelta = max(row.interval_ms, row.crawl_delay_ms) * _MILLISECOND
     return max(manners.interval, stated)
 

@@ -1,0 +1,61 @@
+"""`foliot host …`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
+
+group = CommandGroup("Show hosts and what waits for them; set their limits.")
+
+Host = Annotated[str, typer.Argument(help="The host, such as example.com or example.com:8080.", metavar="HOST")]
+
+
+def _paused(host: JsonObject) -> str:
+    if host["paused_until"] is None:
+        return ""
+    return f"until {host.at('paused_until')}" + (f": {host['reason']}" if host["reason"] else "")
+
+
+def _rate(host: JsonObject) -> str:
+    return "no limit" if host["rate"] is None else f"{host['rate']:g}/s"
+
+
+HOSTS = Table(
+    "host, rate, at once: concurrency, crawl delay: crawl_delay, robots, next: @next_at, waiting, paused",
+    computed={"rate": _rate, "paused": _paused},
+    empty="Nothing was fetched from any host yet.",
+)
+HOST = Facts(
+    "host, rate, own rate: own_rate, at once: concurrency, crawl delay: crawl_delay, interval, slowed, robots, render,"
+    " next: @next_at, paused, waiting",
+    computed={"rate": _rate, "paused": lambda host: _paused(host) or "no"},
+)
+
+
+@group.get("/api/hosts", HOSTS)
+def list_(q: Annotated[str, typer.Option("--query", "-q", help="Part of the name.")] = "") -> None:
+    """List hosts: their limits, when each may be requested next, and how many requests wait."""
+
+
+@group.get("/api/hosts/{host}", HOST)
+def show(host: Host) -> None:
+    """Show one host."""
+
+
+@group.put("/api/hosts/{host}", HOST, name="set")
+def set_(
+    host: Host,
+    rate: Annotated[float | None, typer.Option(help="Requests per second; 0: no limit.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Requests at once.")] = None,
+    robots: Annotated[str | None, typer.Option(help="respect, or ignore.")] = None,
+    render: Annotated[str | None, typer.Option(help="never, auto or always.")] = None,
+) -> None:
+    """Set the limits of a host; what is left out returns to its default."""
+
+
+@group.delete("/api/hosts/{host}", HOST, utc=True)
+def reset(host: Host) -> None:
+    """Return a host to the defaults."""

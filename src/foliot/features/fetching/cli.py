@@ -35,7 +35,7 @@ HOST = Facts(
 )
 
 
-@group.get("/api/hosts", HOSTS)
+@group.get("/api/hosts", HOSTS, paged=True)
 def list_(q: Annotated[str, typer.Option("--query", "-q", help="Part of the name.")] = "") -> None:
     """List hosts: their limits, when each may be requested next, and how many requests wait."""
 

@@ -61,6 +61,7 @@ WAITS = {
     "features/articles/actor/fetcher.py": "a page is fetched when its host's turn has come",
     "features/pipelines/steps/discord_sink.py": "Discord says how long it wants to be left alone",
     "features/pipelines/steps/fetchers.py": "a host is asked no more often than a pipeline says",
+    "scrapy/politeness_middleware.py": "a request of a spider is sent when its host's turn has come",
     "net/client.py": "an unreachable target takes the same time, whatever the reason",
     "net/tcp.py": "an unreachable target takes the same time, whatever the reason",
     "commands/limits.py": "an address that shows many wrong keys is answered late",
@@ -191,6 +192,7 @@ def test_the_check_on_waiting_knows_a_wait_when_it_sees_one(code: str, verdict: 
 SHARED = {
     "cli/serve_output.py": "the browser that a person asked for",
     "scrapy/egress_middleware.py": "a spider's own process",
+    "scrapy/politeness_middleware.py": "a spider's own process",
     "testing.py": "a test's own process",
 }
 """The only places that use the loop's own threads, which everybody shares."""

@@ -133,8 +133,9 @@ def run(home: Path, seconds: float, delay: float) -> DelayedSite:
         time.sleep(seconds)  # noqa: TID251 -- how long it works is what is asked
     finally:
         if process is not None:
-            process.terminate()
-            process.wait(20)
+            # What runs is not waited for.
+            process.kill()
+            process.wait()
         scrapyd.stop()
         server.shutdown()
     return site

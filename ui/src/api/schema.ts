@@ -689,6 +689,40 @@ export interface HostHealth {
   slots: number;
 }
 
+export interface HostPage {
+  items: (HostStatus)[];
+  next_cursor: string | null;
+}
+
+export interface HostRequest {
+  rate?: number | null;
+  concurrency?: number | null;
+  robots?: Robots | null;
+  render?: Render | null;
+}
+
+export interface HostStatus {
+  host: string;
+  rate: number | null;
+  concurrency: number;
+  crawl_delay: number | null;
+  interval: number;
+  slowed: boolean;
+  robots: string;
+  render: string | null;
+  own_rate: number | null;
+  next_at: string | null;
+  paused_until: string | null;
+  reason: string | null;
+  waiting: number;
+  waiting_by: (HostWaiting)[];
+}
+
+export interface HostWaiting {
+  tenant_id: string;
+  requests: number;
+}
+
 export interface HourlyCount {
   at: string;
   count: number;
@@ -1311,6 +1345,8 @@ export interface RegisteredTask {
   parameters: Record<string, unknown>;
 }
 
+export type Render = "never" | "auto" | "always";
+
 export interface ReplayDryRun {
   looked_at: number;
   duplicates: number;
@@ -1354,6 +1390,8 @@ export interface RetrySettings {
   jitter: number;
   dead_letter: boolean;
 }
+
+export type Robots = "respect" | "ignore";
 
 export type Role = "viewer" | "operator" | "admin" | "system";
 
@@ -1752,6 +1790,13 @@ export interface SnoozeRequest {
   for: string;
 }
 
+export interface SpiderAnswer {
+  status: number;
+  retry_after?: string | null;
+  path?: string;
+  robots?: string | null;
+}
+
 export interface StandstillHealth {
   reason: StandstillReason;
   told: string;
@@ -1883,6 +1928,20 @@ export interface TimelineRow {
 
 export type TriggerType = "cron" | "interval" | "oneoff" | "after";
 
+export interface TurnBlock {
+  starts: (number)[];
+  late: number | null;
+  retry_in: number;
+  robots_due: boolean;
+}
+
+export interface TurnsRequest {
+  holder: string;
+  wanted: number;
+  in_flight?: number;
+  answers?: (SpiderAnswer)[] | null;
+}
+
 export interface UnmutedGroup {
   fingerprint: string;
   mute?: null;
@@ -1959,6 +2018,10 @@ export interface Operations {
     "/api/demo": { answer: DemoSummary; };
     /** endpoints.list */
     "/api/endpoints": { query?: { limit?: number; cursor?: string | null; }; answer: EndpointPage; };
+    /** hosts.list */
+    "/api/hosts": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: HostPage; };
+    /** hosts.get */
+    "/api/hosts/{host}": { params: { host: string; }; answer: HostStatus; };
     /** api_keys.list */
     "/api/keys": { query?: { limit?: number; cursor?: string | null; }; answer: ApiKeyPage; };
     /** limits.show */
@@ -2103,6 +2166,8 @@ export interface Operations {
     "/api/dead-letters/replay": { body: ReplayRequest; answer: ReplayResult; };
     /** endpoints.send_test */
     "/api/endpoints/test": { body: EndpointTestRequest; answer: Run; };
+    /** hosts.turns */
+    "/api/hosts/{host}/turns": { params: { host: string; }; body: TurnsRequest; answer: TurnBlock; };
     /** api_keys.create */
     "/api/keys": { body: ApiKeyRequest; answer: NewApiKey; };
     /** login_links.create */
@@ -2169,6 +2234,8 @@ export interface Operations {
     "/jobs/submit": { body: ArticleJobRequest; answer: ArticleJob; };
   };
   PUT: {
+    /** hosts.put */
+    "/api/hosts/{host}": { params: { host: string; }; body: HostRequest; answer: HostStatus; };
     /** schedules.replace */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: ScheduleRequest; answer: Schedule; };
     /** secrets.put */
@@ -2193,6 +2260,8 @@ export interface Operations {
     "/api/channels/{channel_id}": { params: { channel_id: string; }; answer: undefined; };
     /** demo.remove */
     "/api/demo": { answer: DemoRemoved; };
+    /** hosts.reset */
+    "/api/hosts/{host}": { params: { host: string; }; answer: HostStatus; };
     /** api_keys.revoke */
     "/api/keys/{key_id}": { params: { key_id: string; }; answer: undefined; };
     /** monitors.delete */

@@ -47,7 +47,7 @@ class CrawlAction:
     timeout = timedelta(seconds=180)
     """Of the start: a crawl itself has no time limit unless its schedule sets one."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- one argument for each part
         self,
         *,
         nodes: ScrapydNodes,

@@ -122,7 +122,7 @@ def _make_a_schedule(page: Page, house: House) -> None:
 
 def _see_it_fire(page: Page, house: House) -> None:
     """A tick slides in; what was asked and answered can be read, and the terminal says the same."""
-    fired = page.get_by_role("link", name=re.compile("success.*fired .* lag"))
+    fired = page.get_by_role("link", name=re.compile("success.*took"))
     fired.first.click()
     expect(_state(page, "success")).to_be_visible()
     run = page.url.split("/runs/")[1].split("?")[0]

@@ -22,7 +22,7 @@ const DEFAULTS: Prefs = {
   wrap: false,
   inspectorWidth: 360,
 };
-const ROWS = { comfortable: 36, default: 32, compact: 28 } as const;
+const ROWS = { comfortable: 34, default: 28, compact: 24 } as const;
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();

@@ -3,14 +3,10 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
+import { diffLines } from "@/parts/diff/diff";
+import { DiffText, DiffView } from "@/parts/diff/DiffView";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Skeleton } from "@/parts/Skeleton";
-import { number } from "@/time/moment";
-
-import { type DiffHunk, diffLines, type Piece } from "./diff";
-
-/** Unchanged lines that are shown on either side of a change. */
-const AROUND = 2;
 
 /** The difference between the stored and the previous version of an article: title, then text. */
 export function ArticleChanges({ job, article }: { job: string; article: string }) {
@@ -46,52 +42,5 @@ export function ArticleChanges({ job, article }: { job: string; article: string 
         <p className="text-muted">The text is unchanged.</p>
       )}
     </div>
-  );
-}
-
-function DiffView({ all }: { all: readonly DiffHunk[] }) {
-  return all.map((hunk, index) =>
-    hunk.changed ? (
-      <p key={index} className="whitespace-pre-wrap">
-        {hunk.pieces.map((piece, place) => (
-          <DiffText key={place} {...piece} />
-        ))}
-      </p>
-    ) : (
-      <UnchangedLines key={index} lines={hunk.lines} first={index === 0} last={index === all.length - 1} />
-    ),
-  );
-}
-
-/** Unchanged lines, cut to the context of the changes around them. */
-function UnchangedLines({ lines, first, last }: { lines: readonly string[]; first: boolean; last: boolean }) {
-  const head = first ? 0 : AROUND;
-  const tail = last ? 0 : AROUND;
-  const hidden = lines.length - head - tail;
-  if (hidden < 2) return <p className="whitespace-pre-wrap text-muted">{lines.join("\n")}</p>;
-  return (
-    <>
-      {head ? <p className="whitespace-pre-wrap text-muted">{lines.slice(0, head).join("\n")}</p> : null}
-      <p className="text-xs text-muted">… {number(hidden)} unchanged lines</p>
-      {tail ? <p className="whitespace-pre-wrap text-muted">{lines.slice(-tail).join("\n")}</p> : null}
-    </>
-  );
-}
-
-/** Rendered as text only: it comes from a foreign web page. */
-function DiffText({ fate, text }: Piece) {
-  if (fate === "same") return text;
-  if (fate === "gone")
-    return (
-      <del className="bg-failed-tint text-failed-ink line-through">
-        <span className="sr-only"> removed: </span>
-        {text}
-      </del>
-    );
-  return (
-    <ins className="bg-success-tint text-success-ink underline">
-      <span className="sr-only"> added: </span>
-      {text}
-    </ins>
   );
 }

@@ -43,7 +43,7 @@ export default function EndpointsPage() {
       {
         id: "state",
         header: "Status",
-        width: "165px",
+        width: "190px",
         card: "side",
         sort: (endpoint) => endpoint.failing_since ?? "",
         cell: (endpoint) =>
@@ -51,11 +51,13 @@ export default function EndpointsPage() {
             <BreakerBadge breaker={endpoint.breaker} />
           ) : endpoint.failing_since ? (
             <span className="flex items-center gap-1.5" title={endpoint.last_error ?? undefined}>
-              <StateBadge state="failed" note="since" />
-              <Instant at={endpoint.failing_since} />
+              <StateBadge state="failing" />
+              <span className="text-muted">
+                since <Instant at={endpoint.failing_since} />
+              </span>
             </span>
           ) : (
-            <StateBadge state="success" />
+            <StateBadge state="ok" />
           ),
       },
       {
@@ -84,7 +86,7 @@ export default function EndpointsPage() {
         cell: (endpoint) => (
           <span className="truncate text-muted">
             {Object.entries(endpoint.codes)
-              .map(([code, times]) => `${code} × ${number(times)}`)
+              .map(([code, times]) => `${code.replace(/^http_/, "")} × ${number(times)}`)
               .join(", ")}
           </span>
         ),
@@ -132,9 +134,14 @@ export default function EndpointsPage() {
         error={list.error}
         onRetry={() => void list.refetch()}
         fill={false}
+        rowHeight={40}
         empty={
           <Empty icon={Webhook} title="No webhooks called in the last 24 hours">
-            A target appears here after a schedule calls it.
+            Targets appear here once a schedule calls them. Create one:{" "}
+            <Link to="/schedules/new" className="text-accent underline">
+              new schedule
+            </Link>{" "}
+            or <code className="font-mono">foliot schedule create</code>.
           </Empty>
         }
       />
@@ -143,13 +150,13 @@ export default function EndpointsPage() {
   );
 }
 
-/** URLs of one host differ at their end, so the host is truncated first. */
+/** The host in full, and below it the path: both are needed to recognise a target. */
 function Address({ url }: { url: string }) {
-  const [host, path] = [url.replace(/^(\w+:\/\/[^/]*).*$/, "$1"), url.replace(/^\w+:\/\/[^/]*/, "")];
+  const [, host = url, path = ""] = /^\w+:\/\/([^/]*)(.*)$/.exec(url) ?? [];
   return (
-    <span className="flex min-w-0 font-mono text-xs" title={url}>
-      <span className="min-w-0 shrink-[999] truncate text-muted">{host}</span>
-      <span className="min-w-0 truncate">{path}</span>
+    <span className="flex min-w-0 flex-col leading-tight" title={url}>
+      <span className="truncate font-medium">{host}</span>
+      <span className="truncate font-mono text-xs text-muted">{path || "/"}</span>
     </span>
   );
 }

@@ -126,7 +126,7 @@ export default function CalendarPage() {
               </select>
             </label>
             {zoom ? (
-              <Button onClick={() => setZoom("")}>
+              <Button hotkey="esc" onClick={() => setZoom("")}>
                 {clock(range.from, zone)}–{clock(range.to, zone)} · show all
               </Button>
             ) : null}

@@ -16,7 +16,7 @@ import { CopyAs } from "@/parts/copy/CopyAs";
 import { Duration } from "@/parts/Duration";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
-import { shortId } from "@/parts/Id";
+import { Id, shortId } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
 import { Link } from "@/parts/Link";
 import { Menu } from "@/parts/Menu";
@@ -30,6 +30,7 @@ import { useNavigateTo, useParam } from "@/parts/useUrl";
 import { duration, millis, number } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
+import { jobTitle } from "./job";
 import { JobProgress } from "./JobProgress";
 
 const CRUMBS = [{ label: "Crawls & articles", to: "/crawls" }];
@@ -96,16 +97,23 @@ function JobDetail({ job }: { job: JobReport }) {
   };
   return (
     <Page
-      title={shortId(job.job_id)}
-      tab={`${shortId(job.job_id)} · ${lookOf(job.state ?? "planned").label}`}
+      title={jobTitle(job)}
+      tab={`${jobTitle(job)} · ${lookOf(job.state ?? "planned").label}`}
       state={job.state ?? undefined}
       crumbs={CRUMBS}
-      aside={<StateBadge state={job.state ?? "planned"} />}
+      aside={
+        <>
+          <StateBadge state={job.state ?? "planned"} />
+          <span className="text-muted">
+            <Id id={job.job_id} shown />
+          </span>
+        </>
+      }
       actions={
         <>
           {mayRun && over ? (
             <Button busy={busy} icon={<RotateCcw size={14} aria-hidden />} onClick={() => void again()}>
-              {articles && job.failed ? `Retry failed ${number(job.failed)}` : "Run again"}
+              {articles && job.failed ? `Retry the failed ${number(job.failed)}` : "Run again"}
             </Button>
           ) : null}
           {mayWrite && !over ? (

@@ -9,6 +9,7 @@ import { Duration } from "@/parts/Duration";
 import { Empty } from "@/parts/Empty";
 import { Id } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
+import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { Segments } from "@/parts/Segments";
 import { Kind } from "@/parts/state/Kind";
@@ -17,6 +18,7 @@ import { type Column, DataTable } from "@/parts/table/DataTable";
 import { useUrl } from "@/parts/useUrl";
 import { millis, number } from "@/time/moment";
 
+import { jobTitle } from "./job";
 import { JobProgress } from "./JobProgress";
 import { SubmitForm } from "./SubmitForm";
 
@@ -41,11 +43,15 @@ const columns: Column<JobReport>[] = [
   {
     id: "job",
     header: "Job",
-    width: "160px",
+    width: "minmax(180px, 2fr)",
     card: "lead",
-    cell: (job) => <Id id={job.job_id} to={`/crawls/${job.job_id}`} />,
+    cell: (job) => (
+      <Link to={`/crawls/${job.job_id}`} className="font-medium hover:underline" title={jobTitle(job)}>
+        {jobTitle(job)}
+      </Link>
+    ),
   },
-  { id: "kind", header: "Kind", width: "110px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
+  { id: "kind", header: "Kind", width: "90px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
   { id: "began", header: "Requested", width: "130px", card: "meta", cell: (job) => <Instant at={job.created_at} /> },
   {
     id: "took",
@@ -91,6 +97,13 @@ const columns: Column<JobReport>[] = [
         {job.error?.message ?? (job.failed ? `${number(job.failed)} failed` : "")}
       </span>
     ),
+  },
+  {
+    id: "id",
+    header: "Id",
+    width: "132px",
+    card: "none",
+    cell: (job) => <Id id={job.job_id} to={`/crawls/${job.job_id}`} />,
   },
 ];
 
@@ -154,7 +167,7 @@ export default function JobsPage() {
             <Empty title="No jobs in this state" actions={<Button onClick={() => setStatus("")}>Show all</Button>} />
           ) : (
             <Empty title="No jobs yet">
-              Paste URLs above to fetch them now, or create a schedule to do it every morning.
+              Paste URLs above to fetch them now, or use <code className="font-mono">foliot articles submit URL</code>.
             </Empty>
           )
         }

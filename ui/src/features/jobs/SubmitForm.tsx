@@ -101,7 +101,7 @@ export function SubmitForm() {
           </select>
         </label>
         <Button type="submit" kind="primary" className="ml-auto" busy={busy} disabled={!urls.length}>
-          {what === "articles" ? `Read ${urls.length ? number(urls.length) : ""}` : "Crawl"}
+          {what === "articles" ? (urls.length > 1 ? `Extract ${number(urls.length)} articles` : "Extract") : "Crawl"}
         </Button>
       </div>
       {error ? <ErrorCard error={error} what="Could not submit" bar /> : null}

@@ -15,3 +15,13 @@ export function progressParts(job: JobReport): { name: string; count: number; to
 export function parseUrls(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter(Boolean))];
 }
+
+/** What a job is about, for titles and lists: its host, spider or source, and how much. */
+export function jobTitle(job: JobReport): string {
+  const about = job.about;
+  const place = about?.host ?? about?.source ?? null;
+  const count = about?.count ?? 0;
+  const noun = job.kind === "articles" ? (count === 1 ? "article" : "articles") : count === 1 ? "URL" : "URLs";
+  const parts = [about?.spider, place, count > 1 || !place ? `${count.toLocaleString("en")} ${noun}` : null];
+  return about ? parts.filter(Boolean).join(" · ") : job.kind;
+}

@@ -13,12 +13,15 @@ export function InstantRow({
   dated,
   zone,
   run,
+  repeated,
   now,
 }: {
   tick: InstantGroup;
   dated: boolean;
   zone: string;
   run: Run | undefined;
+  /** The run below a newer one with the same error. */
+  repeated: boolean;
   now: number;
 }) {
   const { first, last, count } = tick;
@@ -42,12 +45,17 @@ export function InstantRow({
             <span className="font-medium group-hover:underline">{lookOf(state).label}</span>
             {run?.started_at ? (
               <span className="text-muted">
-                fired {clock(run.started_at, zone, "milli").slice(0, -2)} · {duration(run.lateness_ms)} lag
-                {run.duration_ms === null ? "" : ` · took ${duration(run.duration_ms)}`}
-                {run.attempt > 1 ? ` · ${run.attempt} attempts` : ""}
+                {[
+                  run.duration_ms === null ? "" : `took ${duration(run.duration_ms)}`,
+                  run.attempt > 1 ? `${run.attempt} attempts` : "",
+                  (run.lateness_ms ?? 0) >= 1000 ? `started ${duration(run.lateness_ms)} late` : "",
+                  repeated ? "same error" : "",
+                ]
+                  .filter(Boolean)
+                  .join(" · ")}
               </span>
             ) : null}
-            {run?.error ? (
+            {run?.error && !repeated ? (
               <span className="min-w-0 basis-full truncate text-failed-ink">{run.error.message}</span>
             ) : null}
           </Link>

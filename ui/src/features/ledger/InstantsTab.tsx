@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import type { InstantPage, ScheduleInstant, Run, Schedule } from "@/api/schema";
@@ -17,6 +17,8 @@ import { InstantRow } from "./InstantRow";
 
 const WANTED = 60;
 const MOST_PAGES = 4;
+/** Rows shown at first, and how many more at a time. */
+const ROWS = 20;
 
 async function instantsOf(id: string, from: number, to: number, signal: AbortSignal): Promise<ScheduleInstant[]> {
   const found: ScheduleInstant[] = [];
@@ -62,6 +64,7 @@ export function InstantsTab({
     getNextPageParam: (page) => (page.from <= born ? null : page.from),
     retry: false,
   });
+  const [rows, setRows] = useState(ROWS);
   const byId = useMemo(() => new Map(runs.map((run) => [run.id, run])), [runs]);
   const ticks = useMemo(
     () =>
@@ -82,10 +85,13 @@ export function InstantsTab({
         Every scheduled time is listed here with its outcome, including those that did not run.
       </Empty>
     );
-  const shown = [...planned.slice(-3), ...past];
+  const all = [...planned.slice(-2), ...past];
+  const shown = all.slice(0, rows);
   // A schedule that fires at most once a day needs no date headings: its rows have dates.
   const dated = new Set(shown.map((tick) => day(tick.last.at, zone, now))).size > shown.length * 0.6;
   let before = "";
+  // One sentence for one fact: an error is written once for as long as it lasts.
+  let lastError: string | undefined;
   return (
     <div className="rounded-lg border">
       <div className="flex items-center rounded-t-lg border-b bg-surface px-3 py-1.5 text-xs font-medium text-muted">
@@ -99,23 +105,28 @@ export function InstantsTab({
           const date = day(tick.last.at, zone, now);
           const fresh = date !== before && !dated;
           before = date;
+          const run = tick.first.run_id ? byId.get(tick.first.run_id) : undefined;
+          const repeated = run?.error !== undefined && run.error !== null && run.error.message === lastError;
+          if (run) lastError = run.error?.message;
           return (
             <li key={tick.first.at} className="border-b border-line/70 last:border-b-0">
               {fresh ? <p className="bg-surface px-3 py-1 text-xs text-muted">{date}</p> : null}
-              <InstantRow
-                tick={tick}
-                dated={dated}
-                zone={zone}
-                run={tick.first.run_id ? byId.get(tick.first.run_id) : undefined}
-                now={now}
-              />
+              <InstantRow tick={tick} dated={dated} zone={zone} run={run} repeated={repeated} now={now} />
             </li>
           );
         })}
       </ul>
-      {list.hasNextPage ? (
+      {list.hasNextPage || all.length > shown.length ? (
         <div className="border-t p-2 text-center">
-          <Button size="small" kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          <Button
+            size="small"
+            kind="quiet"
+            busy={list.isFetchingNextPage}
+            onClick={() => {
+              setRows(rows + 3 * ROWS);
+              if (list.hasNextPage && all.length < rows + 3 * ROWS) void list.fetchNextPage();
+            }}
+          >
             Show earlier
           </Button>
         </div>

@@ -27,11 +27,13 @@ import { useNavigateTo, useParam, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { titleTime } from "@/time/moment";
 
+import { CompareTab } from "./compare/CompareTab";
 import { AttemptsTab } from "./detail/AttemptsTab";
 import { AttemptTimeline } from "./detail/AttemptTimeline";
 import { editable, EditReplay } from "./detail/EditReplay";
 import { EventsTab } from "./detail/EventsTab";
 import { Failure } from "./detail/Failure";
+import { PartialCard } from "./detail/PartialCard";
 import { ProgressBar } from "./detail/ProgressBar";
 import { RelatedRuns } from "./detail/RelatedRuns";
 import { isOpenDeadLetter, repeat, settingsNote } from "./detail/repeat";
@@ -234,7 +236,8 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
       <DataVerdict run={run} />
       <AttemptTimeline run={run} />
       <ProgressBar run={run} />
-      {job ? (
+      <PartialCard run={run} />
+      {job && run.state !== "partial" ? (
         <p>
           <Link to={`/crawls/${run.id}`} className="text-accent underline">
             View results
@@ -286,6 +289,15 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
             content: (
               <Section>
                 <EventsTab run={run} />
+              </Section>
+            ),
+          },
+          {
+            id: "compare",
+            label: "Compare",
+            content: (
+              <Section>
+                <CompareTab run={run} />
               </Section>
             ),
           },

@@ -51,6 +51,8 @@ export const STATES = {
   success: look("success", CircleCheck, "success", "Finished successfully", true),
   partial: look("partial", HalfCheck, "attention", "Finished, some items failed"),
   degraded: look("degraded", CircleAlert, "attention", "Finished, but its data broke an expectation"),
+  ok: look("ok", CircleCheck, "success", "Its last call succeeded", true),
+  failing: look("failing", CircleX, "failed", "Its last call failed", true),
   failed: look("failed", CircleX, "failed", "The last attempt failed", true),
   dead_letter: look("dead letter", ArchiveX, "dead", "Every attempt failed; its payload is kept for replay"),
   cancelled: look("cancelled", Ban, "neutral", "Stopped by a person or a program"),
@@ -82,7 +84,14 @@ export const STACK = [
   "dead_letter",
 ] as const;
 
-export const FINAL: ReadonlySet<string> = new Set(["success", "partial", "degraded", "failed", "dead_letter", "cancelled"]);
+export const FINAL: ReadonlySet<string> = new Set([
+  "success",
+  "partial",
+  "degraded",
+  "failed",
+  "dead_letter",
+  "cancelled",
+]);
 
 /** `var(--success)` and its like, for SVG. */
 export const fill = (tone: Tone): string => `var(--${tone})`;

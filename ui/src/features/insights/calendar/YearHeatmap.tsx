@@ -11,17 +11,18 @@ import { Skeleton } from "@/parts/Skeleton";
 import { useWidth } from "@/parts/useSize";
 import { useNavigateTo, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
-import { day as dayText, number } from "@/time/moment";
+import { day as dayText, millis, number } from "@/time/moment";
 import { addDays, startOfDay } from "@/time/zone";
 
+import { dateOf } from "./range";
 import { daysOf, type HeatDay, levelOf, monthsOf, tint, weeksOf } from "./heat";
 
 const [LEAST, MOST] = [12, 19];
 const TOP = 16;
 const LEFT = 28;
 
-/** Twelve months back and thirty days ahead, one square a day. */
-export function YearHeatmap({ id }: { id: string }) {
+/** One square a day: as far back as there is history, at most twelve months, and thirty days ahead. */
+export function YearHeatmap({ id, since }: { id: string; since: string }) {
   const zone = useZone();
   const go = useNavigateTo();
   const [ref, width] = useWidth<HTMLDivElement>();
@@ -41,13 +42,14 @@ export function YearHeatmap({ id }: { id: string }) {
     refetchInterval: 60_000,
     placeholderData: (before) => before,
   });
-  const days = useMemo(() => daysOf(data?.items ?? []), [data]);
+  const days = useMemo(() => fromFirst(daysOf(data?.items ?? []), dateOf(millis(since), zone)), [data, since, zone]);
   const weeks = useMemo(() => weeksOf(days), [days]);
   const failures = metric === "failures";
   const value = (day: HeatDay): number => (failures ? day.failures : day.runs);
   const most = Math.max(...days.map(value), 1);
   const size = Math.min(Math.max(Math.floor((width - LEFT) / Math.max(weeks.length, 1)), LEAST), MOST);
   const open = (day: HeatDay): void => go(runsOfDay(`schedule:${id}`, day, zone, failures));
+  if (data && !days.some((day) => day.runs + day.missed + day.skipped > 0)) return null;
   return (
     <Chart
       title={failures ? "Failures per day" : "Runs per day"}
@@ -125,6 +127,12 @@ export function YearHeatmap({ id }: { id: string }) {
     </Chart>
   );
 }
+
+/** Days before the schedule was created have nothing to show, unless something ran all the same. */
+const fromFirst = (days: HeatDay[], created: string): HeatDay[] => {
+  const first = days.findIndex((day) => day.date >= created || day.runs + day.missed + day.skipped > 0);
+  return first > 0 ? days.slice(first) : days;
+};
 
 /** On a narrow screen the newest is seen first. */
 const toEnd = (box: HTMLDivElement | null): void => {

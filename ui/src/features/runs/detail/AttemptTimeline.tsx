@@ -32,7 +32,8 @@ export function AttemptTimeline({ run }: { run: Run }) {
         : attempt.outcome === "cancelled"
           ? "cancelled"
           : "failed",
-    text: `${duration(attempt.duration_ms)}${attempt.error ? `  ${attempt.error.message}` : ""}`,
+    // The card above names the run's error: here only what was different.
+    text: `${duration(attempt.duration_ms)}${attempt.error && attempt.error.message !== run.error?.message ? `  ${attempt.error.message}` : ""}`,
   }));
   const last = spans.at(-1);
   if (run.state === "running" && run.started_at) {

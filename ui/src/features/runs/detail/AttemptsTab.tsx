@@ -28,7 +28,7 @@ export function AttemptsTab({ run }: { run: Run }) {
             }
           >
             <div className="flex flex-col gap-3">
-              {attempt.error ? (
+              {attempt.error && attempt.error.message !== run.error?.message ? (
                 <p className="[overflow-wrap:anywhere] text-failed-ink">
                   <code className="font-mono text-xs">{attempt.error.cause ?? attempt.error.code}</code>{" "}
                   {attempt.error.message}

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { ArchiveX, CircleX } from "lucide-react";
+import { ArchiveX, Ban, CircleX } from "lucide-react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
@@ -19,6 +19,12 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
   // Of a degraded run, the broken expectations are listed by `DataVerdict`.
   if (!run.error || run.state === "degraded") return null;
   const dead = run.state === "dead_letter";
+  if (run.state === "cancelled")
+    return (
+      <p className="flex items-center gap-2 rounded-lg bg-neutral-tint px-3 py-2 text-neutral-ink">
+        <Ban size={16} aria-hidden /> {run.error.message}
+      </p>
+    );
   const Icon = dead ? ArchiveX : CircleX;
   return (
     <section
@@ -29,9 +35,15 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
       <div className="min-w-0 flex-1 basis-56">
         <p className={`font-medium [overflow-wrap:anywhere] ${dead ? "text-dead-ink" : "text-failed-ink"}`}>
           {run.error.message}{" "}
-          <span className="font-normal">
-            (attempt {run.attempt} of {run.max_attempts})
-          </span>
+          {run.max_attempts > 1 ? (
+            <span className="font-normal">
+              (
+              {run.attempt === run.max_attempts
+                ? `all ${run.attempt} attempts`
+                : `attempt ${run.attempt} of ${run.max_attempts}`}
+              )
+            </span>
+          ) : null}
         </p>
         <p className="text-sm text-muted">
           <code className="font-mono text-xs">{run.error.code}</code>

@@ -8,11 +8,12 @@ import { valueOf, withKey } from "@/features/filters/grammar";
 import { narrowTo, spanOf } from "@/features/filters/span";
 import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
-import { Legend, StackedBars } from "@/parts/chart/StackedBars";
+import { StackedBars } from "@/parts/chart/StackedBars";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Segments } from "@/parts/Segments";
 import { Skeleton } from "@/parts/Skeleton";
 import { lookOf } from "@/parts/state/states";
+import { useKeys } from "@/parts/useKeys";
 import { useNavigateTo, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { absolute, duration, mark, millis, number } from "@/time/moment";
@@ -21,7 +22,7 @@ import { DurationChart } from "./DurationChart";
 import { indicesByTime } from "./points";
 import { RunScatter } from "./RunScatter";
 
-const HEIGHT = 140;
+const HEIGHT = 64;
 /** Rows of "View as table"; the list below has all of them. */
 const MOST_ROWS = 500;
 
@@ -65,17 +66,15 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
       ? `Runs per ${unit} by state`
       : `Duration per ${unit}: median and p95`;
   const zoomed = valueOf(q, "until") !== null;
+  const reset = (): void => onChange(withKey(withKey(q, "since", null), "until", null));
+  useKeys({ escape: zoomed ? reset : undefined });
   return (
     <Chart
       title={title}
       aside={
         <>
           {zoomed ? (
-            <Button
-              size="small"
-              kind="quiet"
-              onClick={() => onChange(withKey(withKey(q, "since", null), "until", null))}
-            >
+            <Button size="small" kind="quiet" hotkey="esc" onClick={reset}>
               Reset zoom
             </Button>
           ) : null}
@@ -96,32 +95,29 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
       rows={() => (single ? rowsOf(points, zone) : bucketsOf(data, zone))}
     >
       {/* The same height while loading as afterwards, legend included: the list below must not move. */}
-      <div className="min-h-[160px]">
+      <div className="min-h-[64px]">
         {error && !(single ? points : data) ? (
           <ErrorCard error={error} what="Could not load the chart" onRetry={() => void refetch()} />
         ) : single ? (
           points ? (
-            <RunScatter points={points} height={HEIGHT} onOpen={(id) => go(`/runs/${id}`)} onBrush={narrow} />
+            <RunScatter points={points} height={2 * HEIGHT} onOpen={(id) => go(`/runs/${id}`)} onBrush={narrow} />
           ) : (
-            <Skeleton className="h-[140px] w-full" />
+            <Skeleton className="h-[64px] w-full" />
           )
         ) : !data ? (
-          <Skeleton className="h-[140px] w-full" />
+          <Skeleton className="h-[64px] w-full" />
         ) : picture === "bars" ? (
-          <>
-            <StackedBars
-              bars={bars}
-              bucketMs={bucket}
-              height={HEIGHT}
-              label={`Runs per ${unit} by state`}
-              onOpen={narrow}
-              onBrush={narrow}
-            />
-            <Legend bars={bars} />
-          </>
+          <StackedBars
+            bars={bars}
+            bucketMs={bucket}
+            height={HEIGHT}
+            label={`Runs per ${unit} by state`}
+            onOpen={narrow}
+            onBrush={narrow}
+          />
         ) : (
           <>
-            <DurationChart items={data.items} bucketMs={bucket} height={HEIGHT} />
+            <DurationChart items={data.items} bucketMs={bucket} height={2 * HEIGHT} />
             {data.timed < 1 ? (
               <p className="text-xs text-muted">
                 Sampled: durations of one run in {number(Math.round(1 / data.timed))}, chosen at random.

@@ -3,7 +3,7 @@ import { Duration } from "@/parts/Duration";
 import { Id } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
 import { Link } from "@/parts/Link";
-import { Kind } from "@/parts/state/Kind";
+import { kindOf } from "@/parts/state/kinds";
 import { StateBadge, StateIcon } from "@/parts/state/StateBadge";
 import { FINAL } from "@/parts/state/states";
 import type { Column } from "@/parts/table/DataTable";
@@ -15,7 +15,6 @@ const LATE = 60_000;
 /** The columns of a list of runs. `zone` is the label of the display zone, for the header of the clock times. */
 export const runColumns = (zone: string): Column<Run>[] => [
   { id: "state", header: "State", width: "108px", card: "lead", cell: (run) => <StateBadge state={run.state} /> },
-  { id: "id", header: "Run", width: "140px", card: "none", cell: (run) => <Id id={run.id} to={`/runs/${run.id}`} /> },
   {
     id: "schedule",
     header: "Schedule",
@@ -23,7 +22,6 @@ export const runColumns = (zone: string): Column<Run>[] => [
     card: "lead",
     cell: (run) => <ScheduleCell run={run} />,
   },
-  { id: "kind", header: "Kind", width: "86px", card: "none", cell: (run) => <Kind kind={run.kind} /> },
   {
     id: "scheduled",
     header: `Scheduled (${zone})`,
@@ -60,15 +58,30 @@ export const runColumns = (zone: string): Column<Run>[] => [
     card: "none",
     cell: (run) => (run.attempt ? `${run.attempt}/${run.max_attempts}` : "–"),
   },
-  { id: "error", header: "Error", width: "minmax(140px, 2fr)", card: "meta", cell: (run) => <ErrorCell run={run} /> },
+  { id: "error", header: "Error", width: "minmax(140px, 2.4fr)", card: "meta", cell: (run) => <ErrorCell run={run} /> },
+  { id: "id", header: "Run", width: "132px", card: "none", cell: (run) => <Id id={run.id} to={`/runs/${run.id}`} /> },
 ];
 
 function ScheduleCell({ run }: { run: Run }) {
-  if (!run.schedule_id) return <span className="text-muted">manual</span>;
+  const { icon: Icon, label } = kindOf(run.kind);
+  const task = run.action?.task ?? run.action?.pipeline ?? run.action?.spider;
   return (
-    <Link to={`/schedules/${run.schedule_id}`} className="hover:underline" title={run.schedule_name ?? run.schedule_id}>
-      {run.schedule_name ?? run.schedule_id}
-    </Link>
+    <span className="flex min-w-0 items-center gap-1.5">
+      <span role="img" aria-label={label} title={label} className="inline-flex shrink-0 text-muted">
+        <Icon size={14} strokeWidth={1.75} aria-hidden />
+      </span>
+      {run.schedule_id ? (
+        <Link
+          to={`/schedules/${run.schedule_id}`}
+          className="truncate font-medium hover:underline"
+          title={run.schedule_name ?? run.schedule_id}
+        >
+          {run.schedule_name ?? run.schedule_id}
+        </Link>
+      ) : (
+        <span className="truncate text-muted">{typeof task === "string" ? task : `one-time ${label}`}</span>
+      )}
+    </span>
   );
 }
 

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Download, WrapText } from "lucide-react";
@@ -5,6 +6,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { toast } from "sonner";
 
 import { ask, pathOf, type QueryOf } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
 import type { RunLog, Run } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { cx } from "@/parts/cx";
@@ -35,6 +37,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
   const zone = useZone();
   const { wrap } = usePrefs();
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const { hash } = useLocation();
   const linked = /^L(\d+)$/.exec(hash)?.[1];
   const target = linked ? Number(linked) : null;
@@ -134,6 +137,12 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
     },
     [openAround, navigate],
   );
+  // A link to a line of this page, followed or typed while it is open.
+  const current = useRef(chosen);
+  current.current = chosen;
+  useEffect(() => {
+    if (linked && Number(linked) !== current.current) goTo(Number(linked));
+  }, [linked, goTo]);
   const fold = useCallback((seq: number, open: boolean) => {
     setFollow(false);
     setFolds((before) => new Map(before).set(seq, open));
@@ -212,7 +221,11 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
     if (bottom < NEAR && held.detached) void loadNewer();
   };
 
-  const live = !FINAL.has(run.state) && !log.ended;
+  const live = !FINAL.has(run.state);
+  // The log's end and the run's come by different ways: the header follows at once, so that both end together.
+  useEffect(() => {
+    if (log.ended && live) void queries.invalidateQueries({ queryKey: queryKeys.run(run.id) });
+  }, [log.ended, live, queries, run.id]);
   const fresh = left ? Math.max(held.total - left, 0) : 0;
   const line = chosen === null ? undefined : held.lines.find((line) => line.seq === chosen);
   const shown = virtual.getVirtualItems();

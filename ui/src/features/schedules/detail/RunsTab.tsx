@@ -11,6 +11,7 @@ import { Link } from "@/parts/Link";
 import { Skeleton } from "@/parts/Skeleton";
 import { StateBadge } from "@/parts/state/StateBadge";
 import { type Column, DataTable } from "@/parts/table/DataTable";
+import { useKeys } from "@/parts/useKeys";
 import { useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { absolute, duration, mark, millis, number, short } from "@/time/moment";
@@ -108,6 +109,7 @@ export function RunsTab({
         : runs,
     [runs, span],
   );
+  useKeys({ escape: span ? () => setText("") : undefined });
   const columns = useMemo(() => columnsOf(mark(Date.now(), zone)), [zone]);
   return (
     <div className="flex flex-col gap-4">
@@ -129,7 +131,7 @@ export function RunsTab({
         <p className="flex flex-wrap items-center gap-2">
           {number(shown.length)} of {number(runs.length)} runs, from {short(span[0], zone, Date.now(), "second")} to{" "}
           {short(span[1], zone, Date.now(), "second")}
-          <Button size="small" onClick={() => setText("")}>
+          <Button size="small" hotkey="esc" onClick={() => setText("")}>
             Show all
           </Button>
         </p>

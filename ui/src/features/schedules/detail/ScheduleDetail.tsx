@@ -22,6 +22,7 @@ import { NextFires } from "./NextFires";
 import { Notices } from "./Notices";
 import { RunsTab } from "./RunsTab";
 import { SettingsTab } from "./SettingsTab";
+import { StateCard } from "./StateCard";
 import { StatsCard } from "./StatsCard";
 import { useThrottledRefetch } from "./useThrottledRefetch";
 
@@ -43,18 +44,12 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
       tab={newest ? `${schedule.name} · ${newest.replace("_", " ")}` : schedule.name}
       state={schedule.status === "active" ? newest : schedule.status}
       crumbs={crumbs}
-      aside={
-        <>
-          <StateBadge state={schedule.status} />
-          {schedule.status === "active" && (health?.streak ?? 0) > 0 ? (
-            <StateBadge state="failed" note={`${health?.streak}× in a row`} />
-          ) : null}
-        </>
-      }
+      aside={<>{schedule.status === "active" ? null : <StateBadge state={schedule.status} />}</>}
       actions={<ActionButtons schedule={schedule} />}
     >
       {error ? <ErrorCard bar error={error} what="Could not refresh; this may be out of date." /> : null}
       <Notices schedule={schedule} />
+      <StateCard schedule={schedule} health={health} runs={items} />
       <div className="-mt-1 flex flex-wrap items-center gap-x-4 gap-y-1">
         <span className="text-base font-medium">{schedule.summary}</span>
         {schedule.cron_expr ? (
@@ -80,53 +75,59 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
           )}
         </span>
       </div>
-      {schedule.description ? (
-        <p className="max-w-[72ch] whitespace-pre-line text-muted">{schedule.description}</p>
-      ) : null}
-      <div className="grid items-start gap-4 lg:grid-cols-2">
-        <NextFires schedule={schedule} />
-        <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
+      {schedule.description ? <p className="-mt-2 whitespace-pre-line text-muted">{schedule.description}</p> : null}
+      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_24rem]">
+        <div className="min-w-0">
+          <Tabs
+            tabs={[
+              {
+                id: "instants",
+                label: "Scheduled times",
+                content: (
+                  <InstantsTab
+                    schedule={schedule}
+                    next={preview.data?.next.map((fire) => fire.at) ?? []}
+                    runs={items}
+                  />
+                ),
+              },
+              {
+                id: "runs",
+                label: (
+                  <>
+                    Runs{" "}
+                    {items.length ? (
+                      <span className="text-xs text-muted">
+                        {number(items.length)}
+                        {more ? "+" : ""}
+                      </span>
+                    ) : null}
+                  </>
+                ),
+                content: (
+                  <RunsTab
+                    id={schedule.id}
+                    runs={items}
+                    loading={runs.isPending}
+                    error={runs.error}
+                    more={more}
+                    onRetry={() => void runs.refetch()}
+                  />
+                ),
+              },
+              { id: "settings", label: "Settings", content: <SettingsTab schedule={schedule} /> },
+              { id: "audit-log", label: "Audit log", content: <ScheduleAuditLog id={schedule.id} /> },
+            ]}
+          />
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <NextFires schedule={schedule} />
+          <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
+          <ChainCard id={schedule.id} />
+          <QualityCard id={schedule.id} />
+        </div>
       </div>
-      <ChainCard id={schedule.id} />
-      <QualityCard id={schedule.id} />
-      <Tabs
-        tabs={[
-          {
-            id: "instants",
-            label: "Scheduled times",
-            content: (
-              <InstantsTab schedule={schedule} next={preview.data?.next.map((fire) => fire.at) ?? []} runs={items} />
-            ),
-          },
-          {
-            id: "runs",
-            label: (
-              <>
-                Runs{" "}
-                {items.length ? (
-                  <span className="text-xs text-muted">
-                    {number(items.length)}
-                    {more ? "+" : ""}
-                  </span>
-                ) : null}
-              </>
-            ),
-            content: (
-              <RunsTab
-                id={schedule.id}
-                runs={items}
-                loading={runs.isPending}
-                error={runs.error}
-                more={more}
-                onRetry={() => void runs.refetch()}
-              />
-            ),
-          },
-          { id: "settings", label: "Settings", content: <SettingsTab schedule={schedule} /> },
-          { id: "audit-log", label: "Audit log", content: <ScheduleAuditLog id={schedule.id} /> },
-        ]}
-      />
-      <YearHeatmap id={schedule.id} />
+      <YearHeatmap id={schedule.id} since={schedule.created_at} />
     </Page>
   );
 }

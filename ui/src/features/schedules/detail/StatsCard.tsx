@@ -44,7 +44,7 @@ export function StatsCard({
           : "no runs yet"
       }
     >
-      <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
+      <div className="grid grid-cols-2 gap-4">
         <Figure
           label="Success"
           value={percent(stats.ratio)}
@@ -63,9 +63,6 @@ export function StatsCard({
           <div className="mt-2">
             <OutcomeStrip outcomes={health?.outcomes} />
           </div>
-          {health && health.streak > 0 ? (
-            <p className="mt-1 text-xs text-failed-ink">failed {health.streak}× in a row</p>
-          ) : null}
         </div>
       </div>
       <div className="mt-4">

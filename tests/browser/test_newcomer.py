@@ -77,7 +77,7 @@ def _mend_what_fails(page: Page, house: House) -> None:
 
     why = page.get_by_label("Why it failed")
     expect(why).to_contain_text("429 Too Many Requests")
-    expect(why).to_contain_text("attempt 3 of 3")
+    expect(why).to_contain_text("all 3 attempts")
     why.get_by_role("button", name="Jump to error").click()
     expect(page).to_have_url(re.compile(r"#L\d+$"))
     said = page.url.rsplit("#L", 1)[1]

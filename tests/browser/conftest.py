@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Route, expect, sync_playwright
 
 from foliot.web import DIST
 from tests.acceptance.house import House
@@ -108,6 +108,8 @@ class Tab:
     foreign: list[str] = field(default_factory=list)
     forgiven: list[str] = field(default_factory=list)
     """What a test breaks on purpose: parts of complaints that are no surprise."""
+    slow: list[Route] = field(default_factory=list)
+    """Requests that a test holds back."""
 
     def go(self, path: str) -> Page:
         self.page.goto(self.url + path)

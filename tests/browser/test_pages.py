@@ -32,6 +32,8 @@ PAGES = {
     "system": "/settings/system",
     "welcome": "/welcome",
 }
+ROWS_ON_A_SCREEN = 17
+"""Of a list of runs below its chart, at a height of 900; the demo's strip takes the place of one more."""
 LOOKS: list[tuple[Literal["light", "dark"], tuple[int, int]]] = [("light", WIDE), ("dark", NARROW)]
 
 
@@ -44,6 +46,42 @@ def things(demo: House) -> dict[str, str]:
         "schedule": failed["schedule_id"],
         "job": demo.foliot("articles", "list")["jobs"][0]["job_id"],
     }
+
+
+def test_the_api_reference_is_for_everybody_and_leads_back(
+    demo: House, tab: Open, picture: Callable[[Page, str], Path]
+) -> None:
+    opened = tab(demo)
+    for theme, (width, height) in LOOKS:
+        opened.page.emulate_media(color_scheme=theme)
+        opened.page.set_viewport_size({"width": width, "height": height})
+        page = opened.go("/docs")
+        # The first answer describes every route, which takes a loaded machine a while.
+        expect(page.get_by_role("heading", name="Schedules", exact=True)).to_be_visible(timeout=45_000)
+        picture(page, f"docs-{theme}-{width}")
+
+        assert serious(page) == [], theme
+        assert overflow(page) <= 0, width
+    page.get_by_role("link", name="← Dashboard").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_the_frame_is_there_while_the_session_is_asked(demo: House, tab: Open) -> None:
+    opened = tab(demo)
+    opened.page.route("**/api/session", opened.slow.append)
+    page = opened.go("/schedules")
+    expect(page.get_by_role("status", name="Loading").get_by_text("Dead letters")).to_be_attached()
+    for route in opened.slow:
+        route.continue_()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Schedules")
+
+
+def test_eighteen_rows_fit_on_a_screen(demo: House, tab: Open) -> None:
+    page = tab(demo, size=WIDE).go("/runs")
+    rows = page.get_by_role("table", name="Runs").get_by_role("row")
+    expect(rows.nth(30)).to_be_attached()
+    inside = [row for row in rows.all() if (box := row.bounding_box()) and box["y"] + box["height"] <= WIDE[1]]
+    assert len(inside) - 1 >= ROWS_ON_A_SCREEN
 
 
 @pytest.mark.parametrize("name", PAGES)

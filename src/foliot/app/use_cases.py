@@ -58,6 +58,7 @@ from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
+from foliot.features.schedules.usecases.trial import Trials
 from foliot.features.search.usecases import ReferenceResolver, Suggester
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases import Members, Sessions, Tickets
@@ -142,6 +143,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             backfills,
             Skips(store=store, clock=clock, feed=feed),
             Realignment(store=store, clock=clock, feed=feed),
+            Trials(store=store, clock=clock, feed=feed, limiter=limiter, schedules=schedules),
             Crawls(
                 store=store,
                 clock=clock,

@@ -2204,6 +2204,8 @@ export interface Operations {
     "/api/schedules/preview": { body: PreviewRequest; answer: SchedulePreview; };
     /** schedules.realign_all */
     "/api/schedules/realign": { answer: RealignResult; };
+    /** schedules.trial */
+    "/api/schedules/test": { body: ScheduleRequest; answer: Run; };
     /** schedules.backfill */
     "/api/schedules/{schedule_id}/backfill": { params: { schedule_id: string; }; body: Omit<NewBackfill, "dry_run">; answer: BulkAction; dryRun: BackfillDryRun; };
     /** schedules.pause */

@@ -17,6 +17,7 @@ import { useNavigateTo } from "@/parts/useUrl";
 import { loadZones } from "@/parts/zone/ZonePicker";
 import { setPrefs, themeNow, useTheme } from "@/prefs";
 
+import { FrameSkeleton } from "./FrameSkeleton";
 import { Nav } from "./Nav";
 import { PAGES } from "./navigation";
 import { TopBar } from "./TopBar";
@@ -50,8 +51,15 @@ export function Frame() {
         <div className="mx-auto max-w-2xl p-6">
           <ErrorCard error={session.error} what="Cannot reach Foliot" onRetry={() => void session.refetch()} />
         </div>
-      ) : null}
-      <Toaster theme={theme} position="bottom-right" closeButton />
+      ) : (
+        <FrameSkeleton />
+      )}
+      <Toaster
+        theme={theme}
+        position="bottom-right"
+        closeButton
+        toastOptions={{ style: { fontFamily: "var(--font-sans)", fontSize: 13 } }}
+      />
     </>
   );
 }

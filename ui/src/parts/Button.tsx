@@ -1,5 +1,6 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
 
+import { useRefusal } from "@/api/session";
 import { useOffline } from "@/live/live";
 
 import { cx } from "./cx";
@@ -17,6 +18,8 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
    * busy or that submit a form.
    */
   acts?: boolean;
+  /** The permission it needs, e.g. `run:schedule`: without it the button is disabled and says why. */
+  needs?: string;
   ref?: Ref<HTMLButtonElement>;
 }
 
@@ -34,12 +37,14 @@ export function Button({
   hotkey,
   busy,
   acts,
+  needs,
   className,
   children,
   ...rest
 }: ButtonProps) {
   const offline = useOffline();
-  const off = (acts ?? (busy !== undefined || rest.type === "submit")) ? offline : null;
+  const refused = useRefusal(needs);
+  const off = refused ?? ((acts ?? (busy !== undefined || rest.type === "submit")) ? offline : null);
   return (
     <button
       type="button"

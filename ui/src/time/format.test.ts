@@ -83,9 +83,9 @@ test("hovering tells ISO 8601 and the distance", () => {
 });
 
 test("numbers are short but never nicer than they are", () => {
-  expect(percent(0.9997)).toBe("99.9 %");
-  expect(percent(1)).toBe("100 %");
-  expect(percent(0.984)).toBe("98.4 %");
+  expect(percent(0.9997)).toBe("99.9%");
+  expect(percent(1)).toBe("100%");
+  expect(percent(0.984)).toBe("98.4%");
   expect(percent(null)).toBe("–");
   expect([brief(1284), brief(12_400), brief(3_100_000)]).toEqual(["1,284", "12.4 k", "3.1 M"]);
   expect([12, 16_384, 52_428_800, 3 * 1024 ** 3].map(bytes)).toEqual(["12 B", "16.0 KB", "50.0 MB", "3.0 GB"]);

@@ -120,12 +120,12 @@ export function brief(value: number): string {
   return `${(value / 1_000_000).toFixed(1).replace(/\.0$/, "")} M`;
 }
 
-/** 98.4 % */
+/** 98.4% */
 export function percent(ratio: number | null | undefined): string {
   if (ratio === null || ratio === undefined) return "–";
-  if (ratio === 1) return "100 %";
-  // 99.97 % must not read as a clean hundred.
-  return `${Math.min(Math.floor(ratio * 1000) / 10, 99.9)} %`;
+  if (ratio === 1) return "100%";
+  // 99.97% must not read as a clean hundred.
+  return `${Math.min(Math.floor(ratio * 1000) / 10, 99.9)}%`;
 }
 
 /** 4.2 MB */

@@ -41,11 +41,9 @@ export function Keys() {
       title="API keys"
       flush
       aside={
-        may ? (
-          <Button acts size="small" kind="primary" onClick={() => setMaking(true)}>
-            Create key
-          </Button>
-        ) : null
+        <Button needs="write:key" acts size="small" kind="primary" onClick={() => setMaking(true)}>
+          Create key
+        </Button>
       }
     >
       {local ? (

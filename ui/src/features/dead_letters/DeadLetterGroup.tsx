@@ -102,8 +102,6 @@ export function DeadLetterGroup({
 function GroupButtons({ group, q, onReplay, onDiscard, onMute }: { group: FailureGroup } & GroupActions) {
   const mayRun = usePermission("run:dead_letter");
   const mayEdit = usePermission("write:schedule");
-  const mayDiscard = usePermission("write:run");
-  const mayMute = usePermission("write:dead_letter");
   const target: ReplayTarget = { filter: filterOf(group, q), sample: group.sample };
   const edit = needsEdit(group);
   return (
@@ -122,10 +120,11 @@ function GroupButtons({ group, q, onReplay, onDiscard, onMute }: { group: Failur
           </Button>
         </>
       ) : null}
-      {mayRun ? (
+      {group.count ? (
         <Button
           size="small"
           acts
+          needs="run:dead_letter"
           kind={edit ? "plain" : "primary"}
           icon={<RotateCcw size={13} aria-hidden />}
           onClick={() => onReplay(target)}
@@ -133,15 +132,22 @@ function GroupButtons({ group, q, onReplay, onDiscard, onMute }: { group: Failur
           Replay {number(group.count)}
         </Button>
       ) : null}
-      {mayMute && !group.mute ? (
-        <Button size="small" acts icon={<BellOff size={13} aria-hidden />} onClick={() => onMute(group)}>
-          Mute…
-        </Button>
-      ) : null}
-      {mayDiscard ? (
+      {!group.mute ? (
         <Button
           size="small"
           acts
+          needs="write:dead_letter"
+          icon={<BellOff size={13} aria-hidden />}
+          onClick={() => onMute(group)}
+        >
+          Mute…
+        </Button>
+      ) : null}
+      {group.count ? (
+        <Button
+          size="small"
+          acts
+          needs="write:run"
           kind="danger"
           icon={<Trash2 size={13} aria-hidden />}
           onClick={() => onDiscard(group)}

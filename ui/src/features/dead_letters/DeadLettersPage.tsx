@@ -6,7 +6,6 @@ import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
 import type { FailureGroup, FailureGroupPage } from "@/api/schema";
-import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { RUN_FIELDS } from "@/features/filters/fields";
 import { FilterBox } from "@/features/filters/FilterBox";
@@ -42,7 +41,6 @@ export default function DeadLettersPage() {
   const groups = useGroups(q, UNMUTED);
   const muted = useGroups(q, "muted:true");
   const bulk = useStartBulk();
-  const mayRun = usePermission("run:dead_letter");
   const actions: GroupActions = { q, onReplay: setReplaying, onDiscard: setDiscarding, onMute: setMuting };
   const deadLetters = groups.data?.letters ?? 0;
   const everything = `${ALL} ${UNMUTED} ${q}`.trim();
@@ -62,10 +60,11 @@ export default function DeadLettersPage() {
       }
       actions={
         <>
-          {mayRun && deadLetters ? (
+          {deadLetters ? (
             <Button
               kind="primary"
               acts
+              needs="run:dead_letter"
               onClick={() => setReplaying({ filter: everything, sample: groups.data?.items[0]?.sample })}
             >
               Replay all {number(deadLetters)}…

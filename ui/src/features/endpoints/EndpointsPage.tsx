@@ -161,10 +161,10 @@ function Address({ url }: { url: string }) {
   );
 }
 
-/** Never 100 % while something failed. */
+/** Never 100% while something failed. */
 function successShare(endpoint: EndpointHealth): string {
   const exact = endpoint.success_ratio * 100;
-  return `${endpoint.failed ? Math.min(exact, 99.9).toFixed(1) : 100} %`;
+  return `${endpoint.failed ? Math.min(exact, 99.9).toFixed(1) : 100}%`;
 }
 
 function summaryOf(list: EndpointPage, failing: number): string {

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Search, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 
@@ -34,6 +34,9 @@ export function FilterBox({
   const [open, setOpen] = useState(false);
   const [activeText, setActiveText] = useState<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
+  const queries = useQueryClient();
+  const latest = useRef(text);
+  latest.current = text;
   const placed = useRef<number | null>(null);
   const list = useId();
   // The typed text may have a trailing blank; only a different filter replaces it.
@@ -48,15 +51,18 @@ export function FilterBox({
   const token = tokenAt(text, caret);
   const field = token.key ? fields.find((field) => field.key === token.key) : undefined;
   const asked = open && field?.suggest ? field.suggest : null;
-  const { data, isPlaceholderData } = useQuery({
+  const suggestions = {
     queryKey: queryKeys.suggest(asked ?? "", token.value),
-    queryFn: ({ signal }) =>
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
       ask("/api/suggest", {
         query: { field: asked ?? undefined, prefix: token.value.replaceAll('"', ""), limit: 8 },
         signal,
       }),
-    enabled: asked !== null,
     staleTime: 30_000,
+  };
+  const { data, isPlaceholderData } = useQuery({
+    ...suggestions,
+    enabled: asked !== null,
     placeholderData: (before, query) => (query?.queryKey[1] === asked ? before : undefined),
     retry: false,
   });
@@ -79,6 +85,13 @@ export function FilterBox({
     if (choice.text.endsWith(":")) setOpen(true);
     else commit(next.text);
   };
+  // Typed faster than the server answers: the first completion is that of the whole word, once its answer is here.
+  const complete = async (): Promise<void> => {
+    const typed = text;
+    const answer = await queries.fetchQuery(suggestions).catch(() => null);
+    const [first] = choicesOf(token, fields, field, answer?.items ?? [], false);
+    if (first && latest.current === typed) take(first);
+  };
   const press = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown" && choices.length) {
       event.preventDefault();
@@ -88,7 +101,8 @@ export function FilterBox({
       move(active > 0 ? active - 1 : choices.length - 1);
     } else if (event.key === "Tab" && choices.length && open && !event.shiftKey && token.value) {
       event.preventDefault();
-      take(choices[Math.max(active, 0)] as Choice);
+      if (active < 0 && isPlaceholderData) void complete();
+      else take(choices[Math.max(active, 0)] as Choice);
     } else if (event.key === "Enter") {
       const chosen = choices[active];
       if (chosen) take(chosen);

@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { newIdempotencyKey, send } from "@/api/client";
-import { usePermission, useSession } from "@/api/session";
+import { usePermission, useRefusal, useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Segments } from "@/parts/Segments";
@@ -21,10 +21,9 @@ export function SubmitForm() {
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const go = useNavigateTo();
   const scrapyd = useSession()?.features?.scrapyd ?? false;
-  const mayArticles = usePermission("run:article");
   const mayCrawl = usePermission("run:crawl");
   const urls = parseUrls(text);
-  if (!mayArticles && !mayCrawl) return null;
+  const refused = useRefusal(mayCrawl ? undefined : "run:article");
   const submit = async (): Promise<void> => {
     setBusy(true);
     setError(null);
@@ -100,7 +99,14 @@ export function SubmitForm() {
             ))}
           </select>
         </label>
-        <Button type="submit" kind="primary" className="ml-auto" busy={busy} disabled={!urls.length}>
+        <Button
+          type="submit"
+          kind="primary"
+          className="ml-auto"
+          busy={busy}
+          disabled={!urls.length || refused !== null}
+          title={refused ?? undefined}
+        >
           {what === "articles" ? (urls.length > 1 ? `Extract ${number(urls.length)} articles` : "Extract") : "Crawl"}
         </Button>
       </div>

@@ -83,9 +83,10 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
       aside={pipeline.last_run ? <StateBadge state={pipeline.last_run.state} /> : null}
       actions={
         <>
-          {may ? (
+          {pipeline.steps.length ? (
             <Button
               kind="primary"
+              needs="run:run"
               busy={busy}
               hotkey="r"
               icon={<Play size={14} aria-hidden />}

@@ -5,7 +5,6 @@ import { useMemo } from "react";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { PipelinePage, PipelineSummary } from "@/api/schema";
-import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { CopyButton } from "@/parts/copy/CopyButton";
@@ -38,7 +37,6 @@ export default function PipelinesPage() {
   });
   const items = list.data?.items ?? [];
   const faults = distinct([...(list.data?.faults ?? []), ...items.flatMap((item) => item.error ?? [])]);
-  const may = usePermission("run:run");
   const [act, busy] = useCommand();
   const go = useNavigateTo();
   const columns = useMemo<Column<PipelineSummary>[]>(
@@ -99,9 +97,11 @@ export default function PipelinesPage() {
         right: true,
         card: "none",
         cell: (pipeline) =>
-          may && pipeline.steps.length ? (
+          pipeline.steps.length ? (
             <Button
               size="small"
+              acts
+              needs="run:run"
               disabled={busy}
               onClick={(event) => {
                 event.preventDefault();
@@ -119,7 +119,7 @@ export default function PipelinesPage() {
           ) : null,
       },
     ],
-    [act, busy, go, may],
+    [act, busy, go],
   );
   return (
     <Page title="Pipelines" actions={<CopyAs call={{ method: "GET", path: "/api/pipelines", cli: "pipeline list" }} />}>

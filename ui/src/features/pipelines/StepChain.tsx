@@ -23,13 +23,13 @@ export function StepChain({ steps, last }: { steps: readonly Step[]; last: reado
         return (
           <Fragment key={index}>
             {index ? (
-              <li aria-hidden className="flex items-center px-1 text-muted">
-                <ChevronRight size={18} />
+              <li aria-hidden className="flex items-center px-1 text-muted max-md:w-full max-md:justify-center">
+                <ChevronRight size={18} className="max-md:rotate-90" />
               </li>
             ) : null}
             <li
               className={cx(
-                "flex w-60 flex-col gap-1 rounded-lg border bg-surface p-3",
+                "flex w-60 flex-col max-md:w-full gap-1 rounded-lg border bg-surface p-3",
                 done?.state === "failed" && "border-failed",
               )}
             >

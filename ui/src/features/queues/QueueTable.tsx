@@ -2,7 +2,6 @@ import { Pause, Play } from "lucide-react";
 import { useMemo, useState } from "react";
 
 import type { QueueStatus } from "@/api/schema";
-import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Sparkline } from "@/parts/chart/Sparkline";
 import { Confirm } from "@/parts/Confirm";
@@ -35,7 +34,6 @@ export function QueueTable({
   onRetry: () => void;
   onOpen: (name: string) => void;
 }) {
-  const may = usePermission("write:queue");
   const [act, busy] = useCommand();
   const [pausing, setPausing] = useState<QueueStatus | null>(null);
   const [reason, setReason] = useState("");
@@ -134,9 +132,10 @@ export function QueueTable({
         right: true,
         card: "none",
         cell: (queue) =>
-          !may ? null : queue.paused_at ? (
+          queue.paused_at ? (
             <Button
               acts
+              needs="write:queue"
               size="small"
               icon={<Play size={12} aria-hidden />}
               disabled={busy}
@@ -155,6 +154,7 @@ export function QueueTable({
           ) : (
             <Button
               acts
+              needs="write:queue"
               size="small"
               icon={<Pause size={12} aria-hidden />}
               disabled={busy}
@@ -165,7 +165,7 @@ export function QueueTable({
           ),
       },
     ],
-    [act, busy, history, may],
+    [act, busy, history],
   );
   return (
     <>

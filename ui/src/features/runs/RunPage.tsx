@@ -21,6 +21,7 @@ import { Page } from "@/parts/Page";
 import { Skeleton } from "@/parts/Skeleton";
 import { FINAL } from "@/parts/state/states";
 import { Tabs } from "@/parts/Tabs";
+import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { useKeys } from "@/parts/useKeys";
 import { useNavigateTo, useParam, useUrl } from "@/parts/useUrl";
@@ -127,15 +128,18 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
   const replay = async (): Promise<void> => {
     const made = await repeat(act, run);
     if (!made) return;
-    go(`/runs/${made.id}`);
+    // Only from the page it was asked on: in five seconds a person may have gone elsewhere.
+    if (window.location.pathname === `/runs/${run.id}`) go(`/runs/${made.id}`);
     toast.success(`${chain ? "Started again" : "Replayed"} as ${shortId(made.id)}${settingsNote(run, made)}`, {
       action: { label: "View original", onClick: () => go(`/runs/${run.id}`) },
     });
   };
+  const replaySoon = (): void => undoable(`replay ${run.id}`, chain ? "Runs again" : "Replays", replay);
+  const cancelSoon = (): void => undoable(`cancel ${run.id}`, "Cancels", cancel);
   const mayEdit = editable(run, schedule) && mayRunSchedule;
   useKeys({
-    r: mayRun && final && !offline ? () => void replay() : undefined,
-    c: mayCancel && !final && !offline ? cancel : undefined,
+    r: mayRun && final && !offline ? replaySoon : undefined,
+    c: mayCancel && !final && !offline ? cancelSoon : undefined,
     e: mayEdit ? () => setEditing(true) : undefined,
     k: before ? () => go(`/runs/${before}`) : undefined,
     j: after ? () => go(`/runs/${after}`) : undefined,
@@ -183,26 +187,28 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
               />
             </span>
           ) : null}
-          {mayCancel && !final ? (
+          {!final ? (
             <Button
               kind="danger"
               hotkey="c"
               icon={<Ban size={14} aria-hidden />}
               busy={busy}
               disabled={gone}
-              onClick={cancel}
+              needs="write:run"
+              onClick={cancelSoon}
             >
               Cancel
             </Button>
           ) : null}
-          {mayRun && final ? (
+          {final ? (
             <Button
               hotkey="r"
               icon={<RotateCcw size={14} aria-hidden />}
               busy={busy}
               disabled={gone}
               title={chain ? "Runs all steps from the start" : undefined}
-              onClick={() => void replay()}
+              needs={isOpenDeadLetter(run) ? "run:dead_letter" : "run:run"}
+              onClick={replaySoon}
             >
               {chain ? "Run again" : "Replay"}
             </Button>

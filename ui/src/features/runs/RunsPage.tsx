@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Ban, Download, Play, RotateCcw } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
+import { toast } from "sonner";
 
 import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
@@ -20,12 +21,14 @@ import { downloadUrl } from "@/parts/copy/download";
 import { shellQuoted } from "@/parts/copy/snippets";
 import { cx } from "@/parts/cx";
 import { Empty } from "@/parts/Empty";
+import { shortId } from "@/parts/Id";
 import { Menu } from "@/parts/Menu";
 import { Page } from "@/parts/Page";
 import { FINAL } from "@/parts/state/states";
 import { DataTable } from "@/parts/table/DataTable";
 import { SelectionBar } from "@/parts/table/SelectionBar";
 import { useLiveList } from "@/parts/table/useLiveList";
+import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { useNarrow } from "@/parts/useSize";
 import { useNavigateTo, useUrl } from "@/parts/useUrl";
@@ -169,12 +172,18 @@ export default function RunsPage() {
           newRows={list.newRows}
           onShowNew={list.showNew}
           rowKeys={{
-            r: (run) => mayRun && !offline && FINAL.has(run.state) && void again(run),
+            r: (run) =>
+              mayRun &&
+              !offline &&
+              FINAL.has(run.state) &&
+              undoable(`replay ${run.id}`, `${run.schedule_name ?? "The run"} runs again`, () => again(run)),
             c: (run) =>
               mayCancel &&
               !offline &&
               !FINAL.has(run.state) &&
-              void act("POST", "/api/runs/{run_id}/cancel", { params: { run_id: run.id } }, "Cancelling"),
+              undoable(`cancel ${run.id}`, `${run.schedule_name ?? "The run"} is cancelled`, () =>
+                act("POST", "/api/runs/{run_id}/cancel", { params: { run_id: run.id } }, "Cancelling"),
+              ),
           }}
           empty={
             badFilter ? (
@@ -244,7 +253,10 @@ export default function RunsPage() {
   );
 
   async function again(run: Run): Promise<void> {
-    const made = await act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run.id } }, `Run again`);
-    if (made) go(`/runs/${made.id}`);
+    const made = await act("POST", "/api/runs/{run_id}/retry", { params: { run_id: run.id } });
+    if (made)
+      toast.success(`Run again as ${shortId(made.id)}`, {
+        action: { label: "View run", onClick: () => go(`/runs/${made.id}`) },
+      });
   }
 }

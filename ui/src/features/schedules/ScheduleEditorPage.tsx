@@ -4,9 +4,11 @@ import { useState } from "react";
 
 import { ask, newIdempotencyKey } from "@/api/client";
 import { ProblemError } from "@/api/problem";
-import { useSession } from "@/api/session";
+import { useRefusal, useSession } from "@/api/session";
 import { useEchoUrl } from "@/features/webhooks/useEchoUrl";
+import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
+import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { Skeleton } from "@/parts/Skeleton";
 import { useUrl } from "@/parts/useUrl";
@@ -22,6 +24,22 @@ const LIST = [{ label: "Schedules", to: "/schedules" }];
 export default function ScheduleEditorPage() {
   const { id } = useParams({ strict: false }) as { id?: string };
   const [from] = useUrl("from");
+  const refused = useRefusal("write:schedule");
+  if (refused)
+    return (
+      <Page title={id ? "Edit" : "New schedule"} crumbs={LIST}>
+        <Empty
+          title={id ? "You cannot edit schedules" : "You cannot create schedules"}
+          actions={
+            <Link to={id ? `/schedules/${id}` : "/schedules"} className="text-accent underline">
+              {id ? "View the schedule" : "View schedules"}
+            </Link>
+          }
+        >
+          {refused}. Ask an administrator of your tenant for the role operator.
+        </Empty>
+      </Page>
+    );
   return id ? (
     <ExistingSchedule key={id} id={id} />
   ) : from ? (

@@ -16,6 +16,7 @@ import { Empty } from "@/parts/Empty";
 import { Page } from "@/parts/Page";
 import { DataTable } from "@/parts/table/DataTable";
 import { useLiveList } from "@/parts/table/useLiveList";
+import { undoable } from "@/parts/undoable";
 import { useNavigateTo, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { mark } from "@/time/moment";
@@ -75,16 +76,15 @@ export default function SchedulesPage() {
               cli: q ? `schedule list --search ${shellQuoted(q)}` : "schedule list",
             }}
           />
-          {mayWrite ? (
-            <Button
-              kind="primary"
-              icon={<Plus size={14} aria-hidden />}
-              hotkey="n"
-              onClick={() => go("/schedules/new")}
-            >
-              New schedule
-            </Button>
-          ) : null}
+          <Button
+            kind="primary"
+            needs="write:schedule"
+            icon={<Plus size={14} aria-hidden />}
+            hotkey="n"
+            onClick={() => go("/schedules/new")}
+          >
+            New schedule
+          </Button>
         </>
       }
     >
@@ -129,7 +129,12 @@ export default function SchedulesPage() {
                   row.status === "paused" ? void acts.resume(row).catch(() => undefined) : setPausing(row),
               }
             : {}),
-          ...(mayRun ? { r: (row: Schedule) => void acts.runNow(row).catch(() => undefined) } : {}),
+          ...(mayRun
+            ? {
+                r: (row: Schedule) =>
+                  undoable(`run ${row.id}`, `${row.name} runs`, () => acts.runNow(row).catch(() => undefined)),
+              }
+            : {}),
         }}
         empty={
           misread ? (

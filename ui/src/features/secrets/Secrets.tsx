@@ -30,11 +30,9 @@ export function Secrets() {
       title="Secrets"
       flush
       aside={
-        may ? (
-          <Button acts size="small" kind="primary" onClick={() => setWriting("")}>
-            Add secret
-          </Button>
-        ) : null
+        <Button needs="write:secret" acts size="small" kind="primary" onClick={() => setWriting("")}>
+          Add secret
+        </Button>
       }
     >
       {secrets.error ? (

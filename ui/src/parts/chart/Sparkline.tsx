@@ -1,21 +1,25 @@
 import { cx } from "../cx";
 
-/** A small line chart without axes; `label` is its text alternative. Missing values stay gaps. */
+/** A small line chart from zero to its highest value, which is written beside it. Missing values stay gaps. */
 export function Sparkline({
   values,
   label,
   tone = "accent",
   height = 28,
   className,
+  scale,
 }: {
   values: readonly (number | null)[];
   label: string;
   tone?: string;
   height?: number;
   className?: string;
+  /** The highest value in words: "8 per 15 min". Without it, the line has no scale. */
+  scale?: (top: number) => string;
 }) {
   const known = values.filter((value): value is number => value !== null);
-  const top = Math.max(...known, 0) || 1;
+  const peak = Math.max(...known, 0);
+  const top = peak || 1;
   const step = values.length > 1 ? 100 / (values.length - 1) : 100;
   const y = (value: number): number => height - 2 - (value / top) * (height - 4);
   const lines: string[] = [];
@@ -28,7 +32,7 @@ export function Sparkline({
     lines.push(`${open ? "L" : "M"}${(index * step).toFixed(2)} ${y(value).toFixed(2)}`);
     open = true;
   });
-  return (
+  const line = (
     <svg
       role="img"
       aria-label={label}
@@ -48,5 +52,15 @@ export function Sparkline({
         vectorEffect="non-scaling-stroke"
       />
     </svg>
+  );
+  if (!scale) return line;
+  return (
+    <span className="flex items-stretch gap-1.5">
+      <span className="min-w-0 flex-1">{line}</span>
+      <span aria-hidden className="flex flex-col justify-between text-[10px] leading-none whitespace-nowrap text-muted">
+        <span>{known.length ? scale(peak) : ""}</span>
+        <span>0</span>
+      </span>
+    </span>
   );
 }

@@ -179,7 +179,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       <div
         ref={scroller}
         // Without rows it is not a table: the empty state may have buttons.
-        role={shown.length || loading ? "table" : "group"}
+        role={shown.length || (loading && !narrow) ? "table" : "group"}
         aria-label={label}
         aria-rowcount={shown.length ? (props.hasMore ? -1 : shown.length) : undefined}
         aria-busy={loading || undefined}

@@ -22,7 +22,7 @@ export default function ZoneList({ chosen, onChoose }: { chosen: string; onChoos
   const found = useMemo(() => {
     const wanted = text.toLowerCase().replaceAll(" ", "_");
     const named = allZones().filter((zone) => zone.toLowerCase().includes(wanted));
-    const called = (text && data?.items.filter((item) => item.hint).map((item) => item.value)) || [];
+    const called = (text && data?.items.map((item) => item.value)) || [];
     return [...new Set([...called, ...named])].slice(0, MOST);
   }, [text, data]);
   const here = browserZone();
@@ -31,7 +31,7 @@ export default function ZoneList({ chosen, onChoose }: { chosen: string; onChoos
       <Command.Input
         value={typed}
         onValueChange={setTyped}
-        placeholder="Show times in…"
+        placeholder="City, abbreviation or offset"
         autoFocus
         className="h-10 w-full border-b bg-transparent px-3 outline-none"
       />

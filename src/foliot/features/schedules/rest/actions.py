@@ -13,16 +13,32 @@ from foliot.features.backfills.usecases import BackfillEstimate, Backfills
 from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.rest import view
 from foliot.features.bulk.usecases import BulkView
+from foliot.features.runs import schema as runs_schema
 from foliot.features.schedules import schema
-from foliot.features.schedules.model.request import SkipRequest
+from foliot.features.schedules.model.request import ScheduleRequest, SkipRequest
 from foliot.features.schedules.usecases.realign import Realignment
 from foliot.features.schedules.usecases.skip_next import Skips
+from foliot.features.schedules.usecases.trial import Trials
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, ScheduleId
 from foliot.servers.http.schema import CONFLICT, UNKNOWN, body
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
+
+
+@router.post(
+    "/test",
+    dependencies=[permits(Trials.trial)],
+    status_code=202,
+    response_model=runs_schema.Run,
+    openapi_extra=body(ScheduleRequest),
+    summary="Try a schedule without saving it",
+)
+async def trial(cases: Cases, caller: Who, asked: Body) -> Response:
+    """Runs its action once, now: one attempt, never a dead letter. Only the run is kept, not the schedule."""
+    run = await cases[Trials].trial(caller, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located))
+    return encode.answer(runs_schema.Run.of(run), 202, runs_schema.located(run))
 
 
 @router.post(

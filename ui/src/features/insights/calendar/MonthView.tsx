@@ -179,7 +179,7 @@ function Day({
         aria-label={label}
         className="absolute inset-0 rounded focus-visible:-outline-offset-2"
       />
-      <span className="flex items-baseline gap-1 px-1 pt-1 md:px-1.5">
+      <span className="flex items-baseline gap-1 px-1 pt-1 max-md:flex-col max-md:gap-0 max-md:leading-none md:px-1.5">
         <Link
           to={`/calendar?view=day&date=${day.date}`}
           className={cx("relative z-1 rounded-sm text-xs hover:underline", today && "font-semibold underline")}
@@ -188,7 +188,7 @@ function Day({
           {Number(day.date.slice(8))}
         </Link>
         {day.failures ? (
-          <span className="pointer-events-none ml-auto text-[10px] whitespace-nowrap text-failed-ink md:text-xs">
+          <span className="pointer-events-none ml-auto text-[10px] whitespace-nowrap text-failed-ink max-md:mt-0.5 max-md:ml-0 md:text-xs">
             ✕ {brief(day.failures)}
           </span>
         ) : null}

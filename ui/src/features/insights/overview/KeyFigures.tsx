@@ -40,7 +40,7 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
   return (
     <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-4">
       <Figure title={`Runs, last ${range}`} to={list} missing={missing} value={total.data && number(total.data.count)}>
-        <Sparkline values={items.map((item) => item.total)} label={`Runs over the last ${range}`} />
+        <Sparkline scale={number} values={items.map((item) => item.total)} label={`Runs over the last ${range}`} />
       </Figure>
       <Figure
         title="Success"
@@ -52,6 +52,7 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
         <Sparkline
           values={items.map((item) => ratio(item.counts))}
           tone="success"
+          scale={percent}
           label={`Share of runs that succeeded, over the last ${range}`}
         />
       </Figure>
@@ -62,7 +63,7 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
         value={series && duration(known.at(-1))}
         note={peak ? `peak ${duration(peak)}` : undefined}
       >
-        <Sparkline values={slow} tone="running" label={`p95 duration over the last ${range}`} />
+        <Sparkline scale={duration} values={slow} tone="running" label={`p95 duration over the last ${range}`} />
       </Figure>
       <Capacity />
     </div>

@@ -12,6 +12,7 @@ import { CopyAs } from "@/parts/copy/CopyAs";
 import type { Call } from "@/parts/copy/snippets";
 import { Menu, type MenuItem } from "@/parts/Menu";
 import { useKeys } from "@/parts/useKeys";
+import { undoable } from "@/parts/undoable";
 import { useNavigateTo } from "@/parts/useUrl";
 
 import { exportPath, saveFrom } from "../export";
@@ -44,13 +45,14 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
   };
   const editable = mayWrite && !gone && schedule.managed_by !== "file";
   const pausable = mayWrite && (schedule.status === "active" || schedule.status === "paused");
-  const run = (): void => {
-    setBusy(true);
-    void acts
-      .runNow(schedule)
-      .catch(quiet)
-      .finally(() => setBusy(false));
-  };
+  const run = (): void =>
+    undoable(`run ${schedule.id}`, `${schedule.name} runs`, () => {
+      setBusy(true);
+      void acts
+        .runNow(schedule)
+        .catch(quiet)
+        .finally(() => setBusy(false));
+    });
   const pause = (): void => {
     if (schedule.status === "paused") void acts.resume(schedule).catch(quiet);
     else setPausing(true);
@@ -79,14 +81,16 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
         icon={<Play size={14} aria-hidden />}
         hotkey="r"
         busy={busy}
-        disabled={!mayRun || gone}
+        needs="run:schedule"
+        disabled={gone}
         onClick={run}
       >
         Run now
       </Button>
-      {pausable ? (
+      {schedule.status === "active" || schedule.status === "paused" ? (
         <Button
           acts
+          needs="write:schedule"
           icon={schedule.status === "paused" ? <RotateCw size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
           hotkey="p"
           onClick={pause}
@@ -94,11 +98,11 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
           {schedule.status === "paused" ? "Resume" : "Pause"}
         </Button>
       ) : null}
-      {editable ? (
-        <Button icon={<Pencil size={14} aria-hidden />} hotkey="e" onClick={edit}>
+      {gone || schedule.managed_by === "file" ? null : (
+        <Button needs="write:schedule" icon={<Pencil size={14} aria-hidden />} hotkey="e" onClick={edit}>
           Edit
         </Button>
-      ) : null}
+      )}
       <CopyAs
         call={{ ...(saved ? { [saved.method === "POST" ? "Create" : "Change"]: saved } : {}), "Run now": running }}
       />

@@ -26,7 +26,7 @@ import { usePreview } from "../preview/usePreview";
 import { ActionSection } from "./ActionSection";
 import { commandOf, documentOf, type Form } from "./form";
 import { PolicySection } from "./PolicySection";
-import { pause, resume, save, testRun, triggerInputsOf, Unsendable } from "./save";
+import { pause, save, testRun, triggerInputsOf, Unsendable } from "./save";
 import { TagsInput } from "./TagsInput";
 import { TestRun } from "./TestRun";
 import { TriggerSection } from "./TriggerSection";
@@ -66,16 +66,14 @@ export function Editor({
   const go = useNavigateTo();
   const queries = useQueryClient();
   const [form, setForm] = useState(start);
-  const [clean, setClean] = useState(start);
+  const clean = start;
   const [busy, setBusy] = useState<"" | "save" | "paused" | "test">("");
   const [refusal, setRefusal] = useState<unknown>(null);
-  const [draft, setDraft] = useState<Schedule | null>(null);
   const [tested, setTested] = useState<string | null>(null);
   const idempotencyKey = useRef(newIdempotencyKey());
   const leaving = useRef(false);
   const page = useRef<HTMLDivElement>(null);
   const preview = usePreview(form);
-  const schedule = existing ?? draft;
   const patch = (change: Partial<Form>): void => {
     setForm((before) => ({ ...before, ...change }));
     setRefusal(null);
@@ -134,7 +132,7 @@ export function Editor({
     cli: existing ? undefined : commandOf(form),
   };
   const keep = async (): Promise<Schedule> => {
-    const kept = await save(form, schedule, idempotencyKey.current);
+    const kept = await save(form, existing, idempotencyKey.current);
     idempotencyKey.current = newIdempotencyKey();
     queries.setQueryData(queryKeys.saved(kept.id), call);
     queries.setQueryData(["schedules", "one", kept.id], kept);
@@ -147,9 +145,7 @@ export function Editor({
   };
   const submit = (): Promise<void> =>
     attempt("save", async () => {
-      let kept = await keep();
-      // It was paused only for the test run.
-      if (draft && kept.status === "paused") kept = await resume(kept);
+      const kept = await keep();
       queries.setQueryData(["schedules", "one", kept.id], kept);
       toast.success(existing ? `Saved ${kept.name}` : `Scheduled ${kept.name}`);
       leave(kept);
@@ -164,15 +160,7 @@ export function Editor({
     });
   const test = (): Promise<void> =>
     attempt("test", async () => {
-      let subject = schedule;
-      if (!subject) {
-        const kept = await keep();
-        subject = await pause(kept, "being tested in the editor");
-        setDraft(subject);
-        setClean(form);
-        toast(`Saved ${kept.name} (paused) for testing`);
-      }
-      const run = await testRun(form, subject);
+      const run = await testRun(form, existing);
       setTested(run.id);
     });
 
@@ -213,7 +201,7 @@ export function Editor({
                 <ActionSection
                   action={form.action}
                   others={form.others}
-                  locked={schedule !== null}
+                  locked={existing !== null}
                   onKind={(action) => patch({ action, others: { ...form.others, [form.action.kind]: form.action } })}
                   onChange={(inputs) =>
                     patch({ action: { ...form.action, inputs: { ...form.action.inputs, ...inputs } } })
@@ -269,9 +257,7 @@ export function Editor({
                   busy={busy === "test"}
                   disabled={busy !== ""}
                   onClick={() => void test()}
-                  title={
-                    schedule ? "Runs the form as it is now; nothing is saved" : "Saves it as paused, then runs it once"
-                  }
+                  title="Runs the action once as it is in the form; nothing is saved"
                 >
                   Test run
                 </Button>

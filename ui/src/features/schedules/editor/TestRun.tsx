@@ -10,7 +10,7 @@ import { Link } from "@/parts/Link";
 import { StateBadge } from "@/parts/state/StateBadge";
 import { FINAL } from "@/parts/state/states";
 
-/** A test run and its live state. */
+/** A trial of the form, its live state and the answer; only the run is kept. */
 export function TestRun({ id }: { id: string }) {
   const queries = useQueryClient();
   const { data } = useQuery({
@@ -23,6 +23,7 @@ export function TestRun({ id }: { id: string }) {
   });
   const response = data?.attempts.at(-1)?.response;
   const status = response && typeof response.status === "number" ? response.status : null;
+  const body = bodyOf(response?.body);
   return (
     <Card
       title="Test run"
@@ -51,7 +52,16 @@ export function TestRun({ id }: { id: string }) {
             </span>
           </p>
           {data.error ? <p className="break-words text-failed-ink">{data.error.message}</p> : null}
-          {data.result !== null && data.result !== undefined ? (
+          {body ? (
+            <pre
+              tabIndex={0}
+              aria-label="Response body"
+              className="max-h-60 overflow-auto rounded bg-surface p-2 font-mono text-xs break-all whitespace-pre-wrap"
+            >
+              {body}
+            </pre>
+          ) : null}
+          {!body && data.result !== null && data.result !== undefined ? (
             <pre
               tabIndex={0}
               className="max-h-40 overflow-auto rounded bg-surface p-2 font-mono text-xs break-all whitespace-pre-wrap"
@@ -65,4 +75,17 @@ export function TestRun({ id }: { id: string }) {
       )}
     </Card>
   );
+}
+
+const MOST = 4000;
+
+/** The body of the answer, formatted when it is JSON. */
+function bodyOf(body: unknown): string {
+  if (body === undefined || body === null || body === "") return "";
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2).slice(0, MOST);
+  } catch {
+    return text.slice(0, MOST);
+  }
 }

@@ -40,11 +40,13 @@ function sendable(form: Form): Document["body"] {
   return body;
 }
 
+/** A copy names its original, so that the server copies the sealed credentials. */
+const copied = (form: Form, body: Document["body"]): Document["body"] =>
+  form.source ? Object.assign({}, body, { id: form.source }) : body;
+
 export async function save(form: Form, existing: Schedule | null, idempotencyKey: string): Promise<Schedule> {
   const body = sendable(await settled(form));
-  // A copy names its original, so that the server copies the sealed credentials.
-  const copied = form.source ? { ...body, id: form.source } : body;
-  if (!existing) return send("POST", "/api/schedules", { body: copied, idempotencyKey });
+  if (!existing) return send("POST", "/api/schedules", { body: copied(form, body), idempotencyKey });
   return send("PUT", "/api/schedules/{schedule_id}", {
     params: { schedule_id: existing.id },
     body,
@@ -55,14 +57,13 @@ export async function save(form: Form, existing: Schedule | null, idempotencyKey
 export const pause = (schedule: Schedule, reason: string): Promise<Schedule> =>
   send("POST", "/api/schedules/{schedule_id}/pause", { params: { schedule_id: schedule.id }, body: { reason } });
 
-export const resume = (schedule: Schedule): Promise<Schedule> =>
-  send("POST", "/api/schedules/{schedule_id}/resume", { params: { schedule_id: schedule.id } });
-
-/** Starts a run of the form's action without saving it. */
-export function testRun(form: Form, schedule: Schedule): Promise<Run> {
-  const { kind: _kind, ...payload } = sendable(form).action;
+/** Runs the form's action once; neither the schedule nor a change to it is saved. */
+export async function testRun(form: Form, existing: Schedule | null): Promise<Run> {
+  const body = sendable(await settled(form));
+  if (!existing) return send("POST", "/api/schedules/test", { body: copied(form, body) });
+  const { kind: _kind, ...payload } = body.action;
   return send("POST", "/api/schedules/{schedule_id}/run-now", {
-    params: { schedule_id: schedule.id },
+    params: { schedule_id: existing.id },
     body: { payload },
   });
 }

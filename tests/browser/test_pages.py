@@ -62,8 +62,8 @@ def test_the_api_reference_is_for_everybody_and_leads_back(
 
         assert serious(page) == [], theme
         assert overflow(page) <= 0, width
-    page.get_by_role("link", name="← Dashboard").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    opened.page.get_by_role("link", name="← Dashboard").click()
+    expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview")
 
 
 def test_the_frame_is_there_while_the_session_is_asked(demo: House, tab: Open) -> None:

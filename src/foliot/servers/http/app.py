@@ -168,7 +168,8 @@ async def _docs() -> HTMLResponse:
 # The page needs its own inline script and style, and the API of the same origin; nothing else. Its buttons send real
 # requests, so no other site may frame it.
 _POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; "
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 

@@ -136,6 +136,7 @@ class Route:
         return {
             "POST /api/schedules": _DRAFT,
             "POST /api/schedules/batch": {"schedules": [_DRAFT]},
+            "POST /api/schedules/test": _DRAFT,
             "POST /api/schedules/preview": {"type": "cron", "cron_expr": "0 * * * *"},
             "PUT /api/schedules/{schedule_id}": _DRAFT,
             "PATCH /api/schedules/{schedule_id}": {"name": "Renamed"},

@@ -92,7 +92,7 @@ function SignedIn({ out }: { out: boolean }) {
   return (
     <div className="flex h-full">
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-raised focus:p-2">
-        Skip to the content
+        Skip to content
       </a>
       <div className="hidden md:block">
         <Nav onShortcuts={() => show("shortcuts")} />

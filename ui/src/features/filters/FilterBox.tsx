@@ -12,6 +12,9 @@ import { useKeys } from "@/parts/useKeys";
 import { type Choice, type FilterKey, choicesOf } from "./choices";
 import { replaceToken, tokenAt } from "./grammar";
 
+/** How long a completion by Tab waits for the server's answer, in milliseconds. */
+const PATIENCE = 500;
+
 /** The input of the filter grammar: completes keys and values, and points at what the server cannot parse. */
 export function FilterBox({
   value,
@@ -85,11 +88,12 @@ export function FilterBox({
     if (choice.text.endsWith(":")) setOpen(true);
     else commit(next.text);
   };
-  // Typed faster than the server answers: the first completion is that of the whole word, once its answer is here.
+  // Typed faster than the server answers: its answer to the whole word decides, unless it takes too long.
   const complete = async (): Promise<void> => {
     const typed = text;
-    const answer = await queries.fetchQuery(suggestions).catch(() => null);
-    const [first] = choicesOf(token, fields, field, answer?.items ?? [], false);
+    const late = new Promise<null>((resolve) => window.setTimeout(() => resolve(null), PATIENCE));
+    const answer = await Promise.race([queries.fetchQuery(suggestions).catch(() => null), late]);
+    const [first] = answer ? choicesOf(token, fields, field, answer.items, false) : choices;
     if (first && latest.current === typed) take(first);
   };
   const press = (event: KeyboardEvent): void => {

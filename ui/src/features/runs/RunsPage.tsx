@@ -197,7 +197,8 @@ export default function RunsPage() {
               </Empty>
             ) : (
               <Empty icon={Play} title="No runs yet">
-                Runs appear when a schedule is due or you press Run now.
+                Runs appear when a schedule is due, or when you press Run now or use{" "}
+                <code className="font-mono">foliot schedule run-now NAME</code>.
               </Empty>
             )
           }

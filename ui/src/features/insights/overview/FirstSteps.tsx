@@ -42,7 +42,7 @@ export function FirstSteps() {
             Crawl a URL
           </Link>
           <Link to="/welcome" className={LINK}>
-            Take a look around
+            Take the tour
           </Link>
         </>
       }

@@ -35,6 +35,9 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
         value={form.catchup.mode}
         onChange={(mode) => onChange({ catchup: { ...form.catchup, mode: mode as Form["catchup"]["mode"] } })}
       />
+      <p className="-mt-3 text-xs text-muted">
+        A run up to {form.catchup.grace_seconds ?? 60} seconds late counts as on time and always runs.
+      </p>
       <div className="divide-y rounded-lg border">
         <Fold title="Retries" says={retrySays(form.retry)} fields={["retry_policy"]}>
           <Retry policy={form.retry} onChange={(retry) => onChange({ retry })} />

@@ -27,7 +27,7 @@ export function PartialCard({ run }: { run: Run }) {
   const articles = run.kind === "articles";
   const failed = countOf(run, "failed");
   const total = countOf(run, "total");
-  const partial = run.state === "partial" || (run.state as string) === "degraded";
+  const partial = run.state === "partial";
   const { data } = useQuery({
     queryKey: [...queryKeys.run(run.id), "failed-items"],
     queryFn: ({ signal }) =>
@@ -80,7 +80,6 @@ export function PartialCard({ run }: { run: Run }) {
 }
 
 function headline(run: Run, failed: number | null, total: number | null): string {
-  if ((run.state as string) === "degraded") return run.error?.message ?? "Finished, but an expectation was not met.";
   if (failed === null) return run.error?.message ?? "Finished, but some items failed.";
   return total === null
     ? `${number(failed)} failed; the rest succeeded.`

@@ -14,7 +14,7 @@ from foliot.db.database import Database
 from foliot.features.articles.actor.fetcher import FetcherSettings
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool
 from foliot.features.articles.fetch.scraper import PageScraper
-from foliot.features.fetching.wiring import FetchParts
+from foliot.features.fetching.parts import FetchParts
 
 if TYPE_CHECKING:
     from foliot.features.articles.mongo import MongoArticles

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from foliot.config.settings import Settings
@@ -14,25 +12,9 @@ from foliot.db.database import Database
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.fetching.model import Politeness
-from foliot.features.fetching.sql.host_list import SqlHosts
+from foliot.features.fetching.parts import FetchParts
 from foliot.features.fetching.sql.turns import HostUse
 from foliot.wakeups.feed import Feed
-
-
-@dataclass(frozen=True, slots=True)
-class FetchParts:
-    """What every caller of one process shares."""
-
-    pages: PageFetcher
-    """One request at a time, for callers that claim their turns themselves."""
-    fetcher: Fetcher
-    turns: TurnAllocator
-    manners: Politeness
-
-    async def delay_of(self, hosts: Sequence[str]) -> timedelta:
-        """The longest interval of these hosts now, for spiders that can get no turns."""
-        async with self.turns.store.read() as tx:
-            return await SqlHosts(tx).longest_interval(hosts, self.manners)
 
 
 def build_fetching(

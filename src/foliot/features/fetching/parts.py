@@ -9,7 +9,7 @@ from datetime import timedelta
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.fetching.model import Politeness
-from foliot.features.fetching.sql.hosts import SqlHosts
+from foliot.features.fetching.sql.host_list import SqlHosts
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,11 @@
   var list = LISTS[location.pathname];
   if (list) {
     var query = new URLSearchParams();
-    var filter = new URLSearchParams(location.search).get("q");
+    var search = new URLSearchParams(location.search);
+    var filter = search.get("q");
     if (filter) query.set("q", filter);
+    var order = search.get("sort") || ORDERS[location.pathname];
+    if (order) query.set("sort", order);
     query.set("limit", FIRST);
     request(list + "?" + query);
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Plugin, Rolldown } from "vite";
 
-import { FIRST_ROWS, PREFETCHED_LISTS } from "./src/api/firstRows.ts";
+import { FIRST_ROWS, PREFETCHED_LISTS, USUAL_ORDERS } from "./src/api/firstRows.ts";
 
 type Bundle = Rolldown.OutputBundle;
 
@@ -48,6 +48,7 @@ function script(bundle: Bundle | undefined): string {
     : [];
   return here("./prefetch.js")
     .replace("LISTS[", `${JSON.stringify(PREFETCHED_LISTS)}[`)
+    .replace("ORDERS[", `${JSON.stringify(USUAL_ORDERS)}[`)
     .replace("FIRST)", `${FIRST_ROWS})`)
     .replace("PAGES.", `${JSON.stringify(known)}.`)
     .replaceAll(/^\s*\/\/.*\n/gm, "");

@@ -39,7 +39,7 @@ class Cursors:
             hmac.compare_digest(signature.encode(), one.encode()) for one in self._signatures(place)
         )
         if not ours:
-            raise Invalid("cursor", "is not a next_cursor of this list", got=cursor)
+            raise Invalid("cursor", "is not a next_cursor of this list in this order", got=cursor)
         return place
 
     def _signatures(self, place: str) -> list[str]:

@@ -70,6 +70,34 @@ def _mariadb(element: Any, compiler: Any, **options: Any) -> str:
     return f"(TIMESTAMPDIFF(MICROSECOND, {start}, {end}) DIV 1000)"
 
 
+class Microseconds(FunctionElement[int]):
+    """`Microseconds(start, end)`: the same in microseconds; NULL where one of them is."""
+
+    name = "microseconds"
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(Microseconds, "postgresql")
+def _postgresql_micros(element: Any, compiler: Any, **options: Any) -> str:
+    start, end = (compiler.process(one, **options) for one in element.clauses)
+    return f"CAST(round(date_part('epoch', {end} - {start}) * 1000000) AS BIGINT)"
+
+
+@compiles(Microseconds, "sqlite")
+def _sqlite_micros(element: Any, compiler: Any, **options: Any) -> str:
+    start, end = (compiler.process(one, **options) for one in element.clauses)
+    seconds = f"strftime('%s', substr({end}, 1, 19)) - strftime('%s', substr({start}, 1, 19))"
+    return f"(({seconds}) * 1000000 + substr({end}, 21, 6) - substr({start}, 21, 6))"
+
+
+@compiles(Microseconds, "mysql")
+@compiles(Microseconds, "mariadb")
+def _mariadb_micros(element: Any, compiler: Any, **options: Any) -> str:
+    start, end = (compiler.process(one, **options) for one in element.clauses)
+    return f"TIMESTAMPDIFF(MICROSECOND, {start}, {end})"
+
+
 def two_digits(milliseconds: ColumnElement[int]) -> ColumnElement[int]:
     """Truncated to two significant digits, so that a million durations become a few hundred groups."""
     steps = [(milliseconds < 10 ** (power + 2), milliseconds // 10**power * 10**power) for power in range(1, 9)]

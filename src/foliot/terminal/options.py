@@ -92,6 +92,47 @@ Skip = Annotated[int, typer.Option(min=0, help="Skip this many first.")]
 Filter = Annotated[
     str | None, typer.Option("--query", "-q", help="A filter, such as 'state:failed since:24h -kind:crawl'.")
 ]
+_SORT = "Sort by a field, or in descending order by -FIELD:"
+SortSchedules = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="[-]FIELD",
+        help=f"{_SORT} urgency, failing, next_run_at, last_run_at, duration, name, created_at.",
+    ),
+]
+SortRuns = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="[-]FIELD",
+        help=f"{_SORT} created_at, scheduled_for, started_at, duration, state.",
+    ),
+]
+SortDeadLetters = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="[-]FIELD",
+        help=f"{_SORT} last_at, first_at, count.",
+    ),
+]
+SortAlerts = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="[-]FIELD",
+        help=f"{_SORT} opened_at, last_at, severity, state, count, name.",
+    ),
+]
+SortEndpoints = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="[-]FIELD",
+        help=f"{_SORT} failing, url, calls, failed, success_ratio, p50_ms, p95_ms, last_at.",
+    ),
+]
 Kind = Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")]
 From = Annotated[str | None, typer.Option("--from", help="Start of the time range: 2027-01-01T00:00:00Z.")]
 To = Annotated[str | None, typer.Option("--to", help="End of the time range, exclusive.")]

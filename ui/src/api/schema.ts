@@ -1989,7 +1989,7 @@ export interface Operations {
     /** alert_rules.get */
     "/api/alert-rules/{rule_id}": { params: { rule_id: string; }; answer: AlertRule; };
     /** alerts.list */
-    "/api/alerts": { query?: { state?: AlertState | null; schedule_id?: string | null; limit?: number; cursor?: string | null; }; answer: AlertPage; };
+    "/api/alerts": { query?: { state?: AlertState | null; schedule_id?: string | null; sort?: string | null; limit?: number; cursor?: string | null; }; answer: AlertPage; };
     /** alerts.counts */
     "/api/alerts/counts": { answer: AlertCounts; };
     /** alerts.get */
@@ -2009,15 +2009,15 @@ export interface Operations {
     /** channels.get */
     "/api/channels/{channel_id}": { params: { channel_id: string; }; answer: NotificationChannel; };
     /** dead_letters.by_error */
-    "/api/dead-letters": { query?: { kind?: string | null; schedule_id?: string | null; code?: string | null; limit?: number; cursor?: string | null; }; answer: DeadLettersByErrorPage; };
+    "/api/dead-letters": { query?: { kind?: string | null; schedule_id?: string | null; code?: string | null; sort?: string | null; limit?: number; cursor?: string | null; }; answer: DeadLettersByErrorPage; };
     /** dead_letters.groups */
-    "/api/dead-letters/groups": { query?: { q?: string | null; limit?: number; cursor?: string | null; }; answer: FailureGroupPage; };
+    "/api/dead-letters/groups": { query?: { q?: string | null; sort?: string | null; limit?: number; cursor?: string | null; }; answer: FailureGroupPage; };
     /** deliveries.get */
     "/api/deliveries/{delivery_id}": { params: { delivery_id: string; }; answer: AlertDelivery; };
     /** demo.show */
     "/api/demo": { answer: DemoSummary; };
     /** endpoints.list */
-    "/api/endpoints": { query?: { limit?: number; cursor?: string | null; }; answer: EndpointPage; };
+    "/api/endpoints": { query?: { sort?: string | null; limit?: number; cursor?: string | null; }; answer: EndpointPage; };
     /** hosts.list */
     "/api/hosts": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: HostPage; };
     /** hosts.get */
@@ -2049,7 +2049,7 @@ export interface Operations {
     /** references.resolve */
     "/api/resolve": { query: { kind: ReferenceKind; ref: string; }; answer: ReferenceResolution; };
     /** runs.list */
-    "/api/runs": { query?: { limit?: number; cursor?: string | null; schedule_id?: string | null; kind?: string | null; queue?: string | null; q?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
+    "/api/runs": { query?: { sort?: string | null; limit?: number; cursor?: string | null; schedule_id?: string | null; kind?: string | null; queue?: string | null; q?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
     /** runs.count */
     "/api/runs/count": { query?: { q?: string | null; }; answer: RunCount; };
     /** runs.export */
@@ -2119,9 +2119,9 @@ export interface Operations {
     /** health.detailed */
     "/health/detailed": { answer: HealthReport; };
     /** jobs.list */
-    "/jobs": { query?: { status_filter?: string | null; kind?: "crawl" | "articles" | null; limit?: number; skip?: number; }; answer: JobPage; };
+    "/jobs": { query?: { status_filter?: string | null; kind?: "crawl" | "articles" | null; limit?: number; skip?: number; sort?: string | null; }; answer: JobPage; };
     /** jobs.list_at_slash */
-    "/jobs/": { query?: { status_filter?: string | null; kind?: "crawl" | "articles" | null; limit?: number; skip?: number; }; answer: JobPage; };
+    "/jobs/": { query?: { status_filter?: string | null; kind?: "crawl" | "articles" | null; limit?: number; skip?: number; sort?: string | null; }; answer: JobPage; };
     /** jobs.logs */
     "/jobs/{job_id}/logs": { params: { job_id: string; }; query?: { format?: "sse" | "text"; ticket?: string | null; }; };
     /** jobs.results */

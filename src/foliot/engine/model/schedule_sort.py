@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
 from enum import StrEnum
 
-from foliot.core.errors import Invalid
+from foliot.core import sort
+from foliot.core.sort import SortOrder
 
 
 class SortKey(StrEnum):
@@ -32,22 +31,11 @@ class Urgency(StrEnum):
     IDLE = "idle"
 
 
-SORTS = tuple(sign + key for key in SortKey for sign in ("", "-") if not sign or key not in {"urgency", "failing"})
-"""Every value of `sort`: a key, or `-` and a key; two of them have one direction only."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleSort:
-    """A key, ascending or descending. Schedules without a value come last, whatever the direction."""
-
-    key: SortKey
-    down: bool = False
+SORTS = sort.both_ways(SortKey, one_way=(SortKey.URGENCY, SortKey.FAILING))
+ScheduleSort = SortOrder[SortKey]
 
 
 def read_sort(text: str) -> ScheduleSort:
     """The order with this name; `Invalid` names those that are known."""
-    if text not in SORTS:
-        close = next(iter(difflib.get_close_matches(text[:100], SORTS, n=1)), None)
-        meant = f"; did you mean {close}?" if close else ""
-        raise Invalid("sort", f"must be one of {', '.join(SORTS)}{meant}", got=text, suggestion=close)
-    return ScheduleSort(SortKey(text.removeprefix("-")), text.startswith("-"))
+    key, down = sort.read_sort(text, SORTS)
+    return ScheduleSort(SortKey(key), down)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, case, insert, lit
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.failure_fingerprint import fingerprint
+from foliot.db.clock import Microseconds
 from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Document, Moment
@@ -155,6 +156,7 @@ async def _write(
         "event_seq": seqs,
         "final_seq": [seq if ending.state.final else None for seq, (_, ending) in zip(seqs, held, strict=True)],
         "finished_at": [ending.at if ending.state.final else None for _, ending in held],
+        "took_us": [_took(row.started_at, ending) for row, ending in held],
         "result": [ending.result for _, ending in held],
         "error": [ending.error for _, ending in held],
     }
@@ -195,6 +197,12 @@ async def _write(
         # Claimed by a version that still did so, and handed back: its items are created without an executor.
         back = update(runs).where(dialect.among(runs.c.id, batches))
         await conn.execute(back.values(lane=None, handle={}, poll_at=runs.c.ready_at))
+
+
+def _took(started_at: datetime | None, ending: AttemptEnding) -> int | None:
+    if started_at is None or not ending.state.final:
+        return None
+    return (ending.at - started_at) // timedelta(microseconds=1)
 
 
 def _alike(row: Any, ending: AttemptEnding) -> str | None:
@@ -260,6 +268,7 @@ async def cancel_runs(
             when(null(), runs.c.open_of),
             when(null(), runs.c.lease_until),
             when(literal(now, Moment()), runs.c.finished_at),
+            when(Microseconds(runs.c.started_at, literal(now, Moment())), runs.c.took_us),
             when(literal(error, Document()), runs.c.error),
             (runs.c.lane, None),
             (runs.c.buffered_of, None),

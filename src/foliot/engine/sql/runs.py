@@ -14,6 +14,7 @@ from foliot.core.document import rfc3339
 from foliot.db.database import Statements, Transaction
 from foliot.db.dialects import Batch
 from foliot.db.metadata import Document
+from foliot.engine.model.dead_letter_sort import DeadLetterSort
 from foliot.engine.model.run import (
     CLAIMABLE,
     EXCHANGE,
@@ -28,6 +29,7 @@ from foliot.engine.model.run import (
 )
 from foliot.engine.model.views import AttemptView, DeadLetterGroupView, PageRequest, RunRequest, RunView
 from foliot.engine.sql import run_items, tenant_limits
+from foliot.engine.sql.dead_letter_order import in_group_order
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns, unpack
@@ -168,7 +170,9 @@ class SqlRuns(Statements):
         after = select(runs.c.id).where(*mine, runs.c.id > run_id).order_by(runs.c.id).limit(1)
         return await self.conn.scalar(before), await self.conn.scalar(after)
 
-    async def dead_groups(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[DeadLetterGroupView]:
+    async def dead_groups(
+        self, tenant_id: str, page: PageRequest, sort: DeadLetterSort | None = None, **filters: str | None
+    ) -> list[DeadLetterGroupView]:
         """Dead letters grouped by kind and error, compared as stored."""
         newest = func.max(runs.c.id).label("newest")
         query = (
@@ -182,12 +186,9 @@ class SqlRuns(Statements):
             )
             .where(*_dead(tenant_id), *_narrowed(filters))
             .group_by(runs.c.kind, runs.c.error)
-            .order_by(newest.desc())
             .limit(page.limit)
         )
-        if page.cursor is not None:
-            query = query.having(newest < page.cursor)
-        groups = (await self.conn.execute(query)).all()
+        groups = (await self.conn.execute(in_group_order(query, newest, page.cursor, sort))).all()
         members = await self._members(tenant_id, [group.newest for group in groups], filters)
         return [
             DeadLetterGroupView(*_told(error), kind, count, first, last, members.get(newest) or [newest])

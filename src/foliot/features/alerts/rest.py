@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from foliot.core.errors import Conflict, NotFound
 from foliot.features.alerts import schema
 from foliot.features.alerts.model.alert import ALERT, DELIVERY, AlertState
+from foliot.features.alerts.model.alert_sort import ALERT_SORTS, alert_place, read_alert_sort
 from foliot.features.alerts.model.channel import CHANNEL
 from foliot.features.alerts.model.rule import RULE
 from foliot.features.alerts.usecases.alerts import Alerts
@@ -242,7 +243,7 @@ async def delete_rule(cases: Cases, caller: Who, rule_id: RuleId) -> Response:
     "/api/alerts",
     dependencies=[permits(Alerts.list)],
     response_model=schema.AlertPage,
-    summary="List alerts, newest first",
+    summary="List alerts, newest first or in another order",
     operation_id="alerts.list",
 )
 async def list_alerts(
@@ -251,9 +252,13 @@ async def list_alerts(
     page: Paged,
     state: Annotated[AlertState | None, Query(description="Only alerts in this state.")] = None,
     schedule_id: Annotated[str | None, Query(max_length=64, description="Only about this schedule.")] = None,
+    sort: Annotated[
+        str | None, Query(max_length=40, description=f"{', '.join(ALERT_SORTS)}; else newest first.")
+    ] = None,
 ) -> Response:
-    found = await cases[Alerts].list(caller, [state] if state else (), page.more(), schedule_id)
-    shown, following = page.of(found, lambda one: one.alert.id)
+    order = read_alert_sort(sort)
+    found = await cases[Alerts].list(caller, [state] if state else (), page.more(), schedule_id, order)
+    shown, following = page.of(found, lambda one: alert_place(one.alert, order))
     return encode.answer(schema.AlertPage(items=[schema.AlertDetail.of(one) for one in shown], next_cursor=following))
 
 

@@ -8,7 +8,7 @@ import typer
 
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
-from foliot.terminal.options import AsOf, Filter, Json, Kind, OfSchedule, Patch, json_or_file, usage
+from foliot.terminal.options import AsOf, Filter, Json, Kind, OfSchedule, Patch, SortDeadLetters, json_or_file, usage
 from foliot.terminal.output import note
 from foliot.terminal.reference import resolve
 
@@ -39,12 +39,13 @@ REPLAYED = Table(
 def list_(
     schedule_id: OfSchedule = None,
     kind: Kind = None,
+    sort: SortDeadLetters = None,
 ) -> None:
-    """List dead letters, grouped by error."""
+    """List dead letters, grouped by error; the newest first or in another order."""
 
 
 @group.get("/api/dead-letters/groups", GROUPS, paged=True)
-def groups(q: Filter = None) -> None:
+def groups(q: Filter = None, sort: SortDeadLetters = None) -> None:
     """List dead letters grouped by cause, ignoring the numbers and ids in their messages.
 
     foliot dead-letter groups -q 'since:24h -muted:true'

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from foliot.core.errors import NotFound
+from foliot.engine.model.dead_letter_sort import DEAD_LETTER_SORTS, group_place, read_dead_letter_sort
 from foliot.features.dead_letters import schema
 from foliot.features.dead_letters.model import ReplayRequest
 from foliot.features.dead_letters.usecases import DeadLetters
@@ -22,6 +23,10 @@ from foliot.servers.http.schema import CONFLICT, UNKNOWN, body
 
 router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 
+SortParameter = Annotated[
+    str | None, Query(max_length=40, description=f"{', '.join(DEAD_LETTER_SORTS)}; else the newest first.")
+]
+
 
 @router.get(
     "",
@@ -30,13 +35,21 @@ router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
     operation_id="dead_letters.by_error",
     summary="Dead letters, grouped by error",
 )
-async def groups(
-    cases: Cases, caller: Who, page: Paged, kind: Text = None, schedule_id: Text = None, code: Text = None
+async def groups(  # noqa: PLR0913, PLR0917 -- one argument for each query parameter
+    cases: Cases,
+    caller: Who,
+    page: Paged,
+    kind: Text = None,
+    schedule_id: Text = None,
+    code: Text = None,
+    sort: SortParameter = None,
 ) -> Response:
-    """Dead letters with the same failure form a group, the latest failure first; each group names its newest 100."""
+    """Dead letters with the same failure form a group, the latest failure first or in another order; each group names
+    its newest 100."""
     filters = plain_texts(kind=kind, schedule_id=schedule_id, code=code)
-    found = await cases[DeadLetters].groups(caller, page.more(), **filters)
-    shown, following = page.of(found, lambda one: one.ids[0])
+    order = read_dead_letter_sort(sort)
+    found = await cases[DeadLetters].groups(caller, page.more(), order, **filters)
+    shown, following = page.of(found, lambda one: group_place(one, one.ids[0], order))
     items = [schema.DeadLettersByError.of(one) for one in shown]
     return encode.answer(schema.DeadLettersByErrorPage(items=items, next_cursor=following))
 

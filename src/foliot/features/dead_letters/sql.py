@@ -13,7 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.clock import Elapsed
 from foliot.db.database import Transaction
 from foliot.db.metadata import Moment
+from foliot.engine.model.dead_letter_sort import DeadLetterSort
 from foliot.engine.model.views import PageRequest
+from foliot.engine.sql.dead_letter_order import in_group_order
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.dead_letters.model import AGES, DeadLetterTotals, FailureGroupView
@@ -28,9 +30,9 @@ _HOUR = 3_600_000
 
 
 async def groups(
-    tx: Transaction, sieve: RunConditions, page: PageRequest
+    tx: Transaction, sieve: RunConditions, page: PageRequest, sort: DeadLetterSort | None = None
 ) -> tuple[list[FailureGroupView], DeadLetterTotals]:
-    """Those with the newest dead letter first, with the totals."""
+    """Those with the newest dead letter first, or in another order; with the totals."""
     conn, dialect = tx.conn, tx.dialect
     newest = func.max(runs.c.id).label("newest")
     columns = (
@@ -41,9 +43,8 @@ async def groups(
         newest,
     )
     where = sieve.where()
-    query = select(*columns).where(*where).group_by(runs.c.fingerprint).order_by(newest.desc()).limit(page.limit)
-    if page.cursor is not None:
-        query = query.having(newest < page.cursor)
+    query = select(*columns).where(*where).group_by(runs.c.fingerprint).limit(page.limit)
+    query = in_group_order(query, newest, page.cursor, sort)
     found = (await conn.execute(query)).all()
     pile = await _pile(conn, sieve)
     if not found:

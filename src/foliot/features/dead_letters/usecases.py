@@ -22,6 +22,7 @@ from foliot.core.errors import Conflict, FoliotError, Invalid, NotFound
 from foliot.core.failure_fingerprint import host_in, host_of
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.dead_letter_sort import DeadLetterSort
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import DeadLetterGroupView, PageRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
@@ -64,19 +65,23 @@ class DeadLetters:
     """The tenant's validation of an action's configuration."""
 
     @query(Verb.READ, Thing.DEAD_LETTER)
-    async def groups(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> list[DeadLetterGroupView]:
+    async def groups(
+        self, ctx: QueryContext, /, page: PageRequest, sort: DeadLetterSort | None = None, **filters: str | None
+    ) -> list[DeadLetterGroupView]:
         """Groups by error. `filters`: kind, schedule_id, code."""
         async with ctx.read() as tx:
-            return await SqlRuns(tx).dead_groups(ctx.tenant_id, page, **filters)
+            return await SqlRuns(tx).dead_groups(ctx.tenant_id, page, sort, **filters)
 
     @query(Verb.READ, Thing.DEAD_LETTER)
-    async def alike(self, ctx: QueryContext, page: PageRequest, wanted: FilterQuery) -> FailureGroups:
+    async def alike(
+        self, ctx: QueryContext, page: PageRequest, wanted: FilterQuery, sort: DeadLetterSort | None = None
+    ) -> FailureGroups:
         """Unresolved dead letters that match the filter, grouped by failure fingerprint."""
         async with ctx.read() as tx:
             sieve = await RunConditions.of(
                 tx.conn, tx.dialect, ctx.tenant_id, wanted.also(*UNANSWERED), self.clock.now()
             )
-            groups, pile = await grouped(tx, sieve, page)
+            groups, pile = await grouped(tx, sieve, page, sort)
             hosts = await hosts_of(tx, ctx.tenant_id, [group.sample for group in groups])
             return FailureGroups(groups, pile, hosts)
 

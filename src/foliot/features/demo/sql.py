@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Text, delete, func, literal, or_, select, type_coerce, update
@@ -258,7 +258,7 @@ _RUN = (
     "id", "tenant_id", "user_id", "schedule_id", "version", "kind", "state", "scheduled_for", "ready_at", "queue",
     "priority", "order_key", "attempt", "max_attempts", "timeout_seconds", "epoch", "token", "worker", "event_seq",
     "started_seq", "final_seq", "log_bytes", "log_dropped", "created_at", "started_at", "due_at", "attempt_at",
-    "finished_at", "result", "error", "fingerprint",
+    "finished_at", "took_us", "result", "error", "fingerprint",
 )  # fmt: skip
 
 
@@ -271,7 +271,8 @@ def _run(run: PastRun, row: _RunPosition, seqs: tuple[int, int]) -> Iterator[Any
     yield from (spec.priority, order_key(ready_at, spec.priority), row.attempt, spec.retry.max_attempts)
     yield from (spec.timeout_seconds, ending.fence.epoch, ending.fence.token, last.worker, row.event_seq)
     yield from (seqs[0], seqs[1], row.log_bytes, row.log_dropped, run.created_at, run.attempts[0].started_at)
-    yield from (run.new.ready_at, last.started_at, ending.at, ending.result, ending.error, alike)
+    took = (ending.at - run.attempts[0].started_at) // timedelta(microseconds=1)
+    yield from (run.new.ready_at, last.started_at, ending.at, took, ending.result, ending.error, alike)
 
 
 def _ready(run: PastRun) -> datetime:

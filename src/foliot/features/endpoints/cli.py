@@ -11,7 +11,7 @@ from foliot.features.runs.view import RUN
 from foliot.terminal.access import asks
 from foliot.terminal.client import Client, connect
 from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
-from foliot.terminal.options import DryRun, Json, Rate, Utc, Yes, usage
+from foliot.terminal.options import DryRun, Json, Rate, SortEndpoints, Utc, Yes, usage
 from foliot.terminal.output import confirm, count, note, print_json
 from foliot.terminal.reference import Reference
 
@@ -63,12 +63,12 @@ ENDPOINTS = Table(
 
 @group.callback()
 @asks
-def endpoints(context: typer.Context, as_json: Json = False, utc: Utc = None) -> None:
-    """Show the health of webhook targets over the last 24 hours; failing ones first."""
+def endpoints(context: typer.Context, sort: SortEndpoints = None, as_json: Json = False, utc: Utc = None) -> None:
+    """Show the health of webhook targets over the last 24 hours; failing ones first, or in another order."""
     if context.invoked_subcommand is not None:
         return
     with connect() as client:
-        answer = client.get("/api/endpoints")
+        answer = client.get("/api/endpoints", sort=sort)
         print_answer(answer, ENDPOINTS, as_json=as_json, utc=utc)
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from typing import Any
 
+from foliot.core import sort
 from foliot.core.document import rfc3339
+from foliot.core.sort import SortOrder
 from foliot.engine.model.run import TEST, RunState
 
 TRIED = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
@@ -128,9 +132,53 @@ def tried(action: Mapping[str, object], about: Mapping[str, object], now: dateti
 
 
 def endpoints(calls: Iterable[TargetCall]) -> list[EndpointStats]:
-    """Failing targets first, then by failures, then by number of calls."""
+    """The targets of these calls."""
     targets: dict[str, EndpointStats] = {}
     for call in sorted(calls, key=lambda each: (each.ended_at, each.run_id)):
         if call.outcome not in SILENT:
             targets.setdefault(call.url, EndpointStats(url=call.url)).calls.append(call)
-    return sorted(targets.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))
+    return list(targets.values())
+
+
+class EndpointSortKey(StrEnum):
+    """What targets are sorted by."""
+
+    URL = "url"
+    FAILING = "failing"
+    CALLS = "calls"
+    FAILED = "failed"
+    SUCCESS_RATIO = "success_ratio"
+    P50 = "p50_ms"
+    P95 = "p95_ms"
+    LAST_AT = "last_at"
+
+
+ENDPOINT_SORTS = sort.both_ways(EndpointSortKey, one_way=(EndpointSortKey.FAILING,))
+EndpointSort = SortOrder[EndpointSortKey]
+FAILING_FIRST = EndpointSort(EndpointSortKey.FAILING)
+
+
+def read_endpoint_sort(text: str | None) -> EndpointSort:
+    """The order with this name; by default, failing targets first."""
+    if text is None:
+        return FAILING_FIRST
+    key, down = sort.read_sort(text, ENDPOINT_SORTS)
+    return EndpointSort(EndpointSortKey(key), down)
+
+
+def in_order(targets: Sequence[EndpointStats], order: EndpointSort) -> list[EndpointStats]:
+    """Equal ones by address."""
+
+    return sorted(sorted(targets, key=lambda one: one.url), key=_VALUES[order.key], reverse=order.down)
+
+
+_VALUES: Mapping[EndpointSortKey, Callable[[EndpointStats], Any]] = {
+    EndpointSortKey.URL: lambda one: one.url,
+    EndpointSortKey.FAILING: lambda one: (one.failing_since is None, -one.failed, -len(one.calls)),
+    EndpointSortKey.CALLS: lambda one: len(one.calls),
+    EndpointSortKey.FAILED: lambda one: one.failed,
+    EndpointSortKey.SUCCESS_RATIO: lambda one: one.success_ratio,
+    EndpointSortKey.P50: lambda one: one.took_ms(0.5),
+    EndpointSortKey.P95: lambda one: one.took_ms(0.95),
+    EndpointSortKey.LAST_AT: lambda one: one.last.ended_at,
+}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Annotated, cast
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from foliot.engine.model.breaker import OpenBreakerReport
 from foliot.features.endpoints import schema
-from foliot.features.endpoints.model import EndpointStats
+from foliot.features.endpoints.model import ENDPOINT_SORTS, EndpointStats, read_endpoint_sort
 from foliot.features.endpoints.usecases import NAMED, CalledEndpoints, Endpoints, EndpointTestRequest
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
@@ -24,12 +24,19 @@ router = APIRouter(prefix="/api/endpoints", tags=["Runs"])
     "",
     dependencies=[permits(Endpoints.list)],
     response_model=schema.EndpointPage,
-    summary="How the targets of webhooks fare",
+    summary="Show the health of webhook targets",
 )
-async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
+async def list_(
+    cases: Cases,
+    caller: Who,
+    part: Parted,
+    sort: Annotated[
+        str | None, Query(max_length=40, description=f"{', '.join(ENDPOINT_SORTS)}; by default `failing`.")
+    ] = None,
+) -> Response:
     """By the calls of the last 24 hours: success rate, durations, error codes, since when it fails.
-    At most 200, worst first. A target whose breaker is open gets no calls until its next trial."""
-    called = await cases[Endpoints].list(caller)
+    At most 200, by default failing ones first. A target whose breaker is open gets no calls until its next trial."""
+    called = await cases[Endpoints].list(caller, read_endpoint_sort(sort))
     shown, following = part.of(called.items, lambda one: one.url)
     return encode.answer(
         schema.EndpointPage(

@@ -28,7 +28,15 @@ from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.endpoints.model import EndpointSender, EndpointStats, endpoints, tried
+from foliot.features.endpoints.model import (
+    FAILING_FIRST,
+    EndpointSender,
+    EndpointSort,
+    EndpointStats,
+    endpoints,
+    in_order,
+    tried,
+)
 from foliot.features.endpoints.sql import SqlEndpoints
 from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.filters.sql.lists import SqlSearch
@@ -70,7 +78,7 @@ class SecretUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalledEndpoints:
-    """Targets that were called, worst first."""
+    """Targets that were called, in the requested order."""
 
     since: datetime
     whole: bool
@@ -102,11 +110,12 @@ class Endpoints:
     """Whether a setting provides the signing secret of tenants without one."""
 
     @query(Verb.READ, Thing.RUN)
-    async def list(self, ctx: QueryContext) -> CalledEndpoints:
+    async def list(self, ctx: QueryContext, order: EndpointSort = FAILING_FIRST) -> CalledEndpoints:
+        """The first of all in this order."""
         since = self.clock.now() - OVER
         async with ctx.read() as tx:
             calls, whole = await SqlEndpoints(tx).calls(ctx.tenant_id, since, MOST_RUNS)
-            targets = endpoints(calls)
+            targets = in_order(endpoints(calls), order)
             shown = targets[:MOST]
             ids = sorted({each for one in shown for each in one.schedule_ids[:NAMED]})
             senders = await SqlEndpoints(tx).senders(ctx.tenant_id, ids)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from foliot.core.document import moment
 from foliot.core.failure_fingerprint import told
+from foliot.engine.model.dead_letter_sort import DEAD_LETTER_SORTS, group_place, read_dead_letter_sort
 from foliot.engine.model.run import RunState
 from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.dead_letters.model import AGES, FailureGroupView
@@ -130,12 +131,19 @@ async def points(
     operation_id="dead_letters.groups",
     summary="Group dead letters by error",
 )
-async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
+async def letters(
+    cases: Cases,
+    caller: Who,
+    page: Paged,
+    q: Filter = None,
+    sort: Annotated[
+        str | None, Query(max_length=40, description=f"{', '.join(DEAD_LETTER_SORTS)}; else the newest first.")
+    ] = None,
+) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses form one group, by host."""
-    groups = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q))
-    shown = groups.groups[: page.page.limit]
-    more = len(groups.groups) > page.page.limit
-    following = page.cursors.seal(shown[-1].sample.id) if more else None
+    order = read_dead_letter_sort(sort)
+    groups = await cases[DeadLetters].alike(caller, page.more(), cases[Search].read_runs(q), order)
+    shown, following = page.of(groups.groups, lambda one: group_place(one, one.sample.id, order))
     items = [_group(one, groups.hosts.get(one.sample.id)) for one in shown]
     pile = groups.pile
     return encode.answer(

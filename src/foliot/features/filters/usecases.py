@@ -16,6 +16,7 @@ from foliot.core.ports import Clock
 from foliot.core.queue_name import same_queue
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import RunState
+from foliot.engine.model.run_sort import RunSort
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import ScheduleSort
 from foliot.engine.model.views import PageRequest, RunView
@@ -144,6 +145,16 @@ class Search:
         async with ctx.read() as tx:
             views = await SqlSearch(tx).runs(ctx.tenant_id, query, page, self.clock.now())
             return await with_attempts(tx, views)
+
+    @query(Verb.READ, Thing.RUN)
+    async def sorted_runs(
+        self, ctx: QueryContext, page: PageRequest, query: FilterQuery, sort: RunSort
+    ) -> Sequence[tuple[RunView, str]]:
+        """In this order, over all that match; each with the cursor of what follows it."""
+        async with ctx.read() as tx:
+            placed = await SqlSearch(tx).sorted_runs(ctx.tenant_id, query, sort, page, self.clock.now())
+            views = await with_attempts(tx, [view for view, _ in placed])
+            return list(zip(views, [place for _, place in placed], strict=True))
 
     @query(Verb.READ, Thing.RUN)
     async def count(self, ctx: QueryContext, query: FilterQuery) -> RunCounts:

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.run_sort import RunSort, RunSortKey
 from foliot.engine.sql.run_items import RunItemsPage, read_items
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.articles.sql.batches import article_ids, counts
@@ -22,6 +23,12 @@ from foliot.features.crawls.model import CRAWL, JobSubject, JobView
 FIRST = 1
 """The position of the first article of a job."""
 
+SORTED_BY: Mapping[RunSortKey, ColumnElement[Any]] = {
+    RunSortKey.SCHEDULED_FOR: runs.c.scheduled_for,
+    RunSortKey.STARTED_AT: runs.c.started_at,
+    RunSortKey.DURATION: runs.c.took_us,
+    RunSortKey.STATE: runs.c.state,
+}
 _RUN = (
     runs.c.id,
     runs.c.tenant_id,
@@ -137,8 +144,9 @@ class SqlJobs(Statements):
         states: Collection[RunState],
         limit: int,
         skip: int,
+        sort: RunSort | None = None,
     ) -> tuple[list[str], int]:
-        """Ids of runs of these kinds and states, newest first, and how many there are in all.
+        """Ids of runs of these kinds and states, newest first or in an order, and how many there are in all.
 
         Ended runs have an index of their own, and open ones are few: each part is queried by itself.
 
@@ -147,13 +155,31 @@ class SqlJobs(Statements):
         ended = [one for one in states if one.final]
         wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
         wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
-        found: list[str] = []
         total = 0
         for where in wanted:
-            newest = select(runs.c.id).where(*where).order_by(runs.c.id.desc()).limit(skip + limit)
-            found += (await self.conn.execute(newest)).scalars()
             total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
-        return sorted(found, reverse=True)[skip : skip + limit], total
+        if sort is None or sort.key is RunSortKey.CREATED_AT:
+            return (await self._first(wanted, runs.c.id, skip + limit, down=sort is None or sort.down))[skip:], total
+        by = SORTED_BY[sort.key]
+        there = [[*where, by.is_not(None)] for where in wanted]
+        found = await self._first(there, by, skip + limit, down=sort.down)
+        if len(found) < skip + limit:
+            missing = [[*where, by.is_(None)] for where in wanted]
+            found += await self._first(missing, runs.c.id, skip + limit - len(found), down=True)
+        return found[skip:], total
+
+    async def _first(
+        self, ways: Sequence[Sequence[ColumnElement[bool]]], by: ColumnElement[Any], limit: int, *, down: bool
+    ) -> list[str]:
+        """The first ids of several disjoint parts, by a value; among equal values, newest first."""
+        found: list[Any] = []
+        for where in ways:
+            first = select(runs.c.id, by.label("sorted_by")).where(*where)
+            order = [by.desc() if down else by.asc(), *([] if by is runs.c.id else [runs.c.id.desc()])]
+            found += (await self.conn.execute(first.order_by(*order).limit(limit))).all()
+        found.sort(key=lambda row: str(row.id), reverse=True)
+        found.sort(key=lambda row: row.sorted_by, reverse=down)
+        return [row.id for row in found[:limit]]
 
     async def subjects(self, run_ids: Sequence[str]) -> dict[str, JobSubject]:
         """What each of these jobs of the tenant is about."""

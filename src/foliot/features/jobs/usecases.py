@@ -15,6 +15,7 @@ from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.ids import SCHEDULE
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
+from foliot.engine.model.run_sort import RunSort
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.run_items import RunItemsPage
@@ -196,13 +197,20 @@ class Jobs:
 
     @query(Verb.READ, Thing.RUN)
     async def list(
-        self, ctx: QueryContext, status: str | None = None, *, kind: str | None = None, limit: int = 50, skip: int = 0
+        self,
+        ctx: QueryContext,
+        status: str | None = None,
+        *,
+        kind: str | None = None,
+        limit: int = 50,
+        skip: int = 0,
+        sort: RunSort | None = None,
     ) -> tuple[Sequence[JobRecord], int]:
-        """Runs, newest first, and how many there are. What is planned is in the list of schedules."""
+        """Runs, newest first or in an order, and how many there are. What is planned is in the list of schedules."""
         states = states_of(status)
         async with ctx.read() as tx:
             kinds = KINDS if kind is None else {kind}
-            ids, total = await SqlJobs(tx).find(ctx.tenant_id, kinds, states, limit, skip)
+            ids, total = await SqlJobs(tx).find(ctx.tenant_id, kinds, states, limit, skip, sort)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids)
             counts = await _counts(tx, found)
             about = await SqlJobs(tx).subjects(ids)

@@ -12,7 +12,19 @@ from foliot.features.runs.view import RUN, RUNS, print_event
 from foliot.terminal.client import connect, segment
 from foliot.terminal.follow import follow_run, matching_lines, stored_events, write
 from foliot.terminal.group import CommandGroup, JsonObject, duration, facts
-from foliot.terminal.options import STATE_FLAGS, Filter, From, JsonLines, Kind, OfSchedule, Output, RunId, To, Utc
+from foliot.terminal.options import (
+    STATE_FLAGS,
+    Filter,
+    From,
+    JsonLines,
+    Kind,
+    OfSchedule,
+    Output,
+    RunId,
+    SortRuns,
+    To,
+    Utc,
+)
 from foliot.terminal.output import Exit, Failure, count, moment, note, print_json
 from foliot.terminal.reference import resolve
 from foliot.terminal.table import table
@@ -38,8 +50,9 @@ def list_(
     kind: Kind = None,
     queue: Annotated[str | None, typer.Option(help="Only runs of this queue.")] = None,
     q: Filter = None,
+    sort: SortRuns = None,
 ) -> None:
-    """List runs, newest first.
+    """List runs, newest first or in another order.
 
     foliot run list -q 'state:failed,dead_letter schedule:nightly* since:24h'
     """

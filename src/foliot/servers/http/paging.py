@@ -18,7 +18,10 @@ T = TypeVar("T")
 
 
 async def cursors_of(request: Request, caller: Who) -> Cursors:
-    return Cursors(request.app.state.cursor_pepper, f"{caller.tenant_id}\n{request.url.path}")
+    """Of this list in this order: a cursor of another order is refused."""
+    order = request.query_params.get("sort", "")
+    of = f"{caller.tenant_id}\n{request.url.path}" + (f"\n{order}" if order else "")
+    return Cursors(request.app.state.cursor_pepper, of)
 
 
 OfThisList = Annotated[Cursors, Depends(cursors_of)]

@@ -12,6 +12,7 @@ import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { StateBadge } from "@/parts/state/StateBadge";
 import { type Column, DataTable } from "@/parts/table/DataTable";
+import { useUrl } from "@/parts/useUrl";
 import { duration, number } from "@/time/moment";
 
 import { BreakerBadge, Breakers } from "./Breakers";
@@ -22,9 +23,11 @@ const rowId = (endpoint: EndpointHealth): string => endpoint.url;
 
 /** The endpoints that webhooks call, with their success rate and circuit breakers. */
 export default function EndpointsPage() {
+  const [order, setOrder] = useUrl("sort");
   const list = useQuery({
-    queryKey: queryKeys.endpoints,
-    queryFn: ({ signal }) => ask("/api/endpoints", { signal }),
+    queryKey: [...queryKeys.endpoints, order],
+    queryFn: ({ signal }) => ask("/api/endpoints", { query: order ? { sort: order } : {}, signal }),
+    placeholderData: (before) => before,
     refetchInterval: PACE,
   });
   const [chosen, setChosen] = useState<ChosenAction | null>(null);
@@ -37,7 +40,7 @@ export default function EndpointsPage() {
         header: "Target",
         width: "minmax(200px, 6fr)",
         card: "lead",
-        sort: (endpoint) => endpoint.url,
+        order: "url",
         cell: (endpoint) => <Address url={endpoint.url} />,
       },
       {
@@ -45,7 +48,6 @@ export default function EndpointsPage() {
         header: "Status",
         width: "190px",
         card: "side",
-        sort: (endpoint) => endpoint.failing_since ?? "",
         cell: (endpoint) =>
           endpoint.breaker ? (
             <BreakerBadge breaker={endpoint.breaker} />
@@ -66,7 +68,7 @@ export default function EndpointsPage() {
         width: "110px",
         right: true,
         card: "meta",
-        sort: (endpoint) => endpoint.success_ratio,
+        order: "success_ratio",
         cell: (endpoint) => `${successShare(endpoint)} of ${number(endpoint.calls)}`,
       },
       {
@@ -75,7 +77,7 @@ export default function EndpointsPage() {
         width: "130px",
         right: true,
         card: "none",
-        sort: (endpoint) => endpoint.p95_ms,
+        order: "-p95_ms",
         cell: (endpoint) => `${duration(endpoint.p50_ms)} · ${duration(endpoint.p95_ms)}`,
       },
       {
@@ -103,7 +105,6 @@ export default function EndpointsPage() {
         header: "Secret set",
         width: "100px",
         card: "none",
-        sort: (endpoint) => endpoint.secrets?.[0]?.since ?? "",
         cell: (endpoint) => <Secrets endpoint={endpoint} />,
       },
       {
@@ -129,6 +130,8 @@ export default function EndpointsPage() {
         columns={columns}
         rows={items}
         rowId={rowId}
+        order={order}
+        onOrder={(to) => setOrder(to, true)}
         href={(endpoint) => `/runs/${endpoint.last_run_id}`}
         loading={list.isPending}
         error={list.error}

@@ -38,6 +38,7 @@ const columns: Column<JobReport>[] = [
     header: "State",
     width: "120px",
     card: "side",
+    order: "state",
     cell: (job) => <StateBadge state={job.state ?? "planned"} />,
   },
   {
@@ -52,11 +53,12 @@ const columns: Column<JobReport>[] = [
     ),
   },
   { id: "kind", header: "Kind", width: "90px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
-  { id: "began", header: "Requested", width: "130px", card: "meta", cell: (job) => <Instant at={job.created_at} /> },
+  { id: "began", header: "Requested", width: "130px", card: "meta", order: "-created_at", cell: (job) => <Instant at={job.created_at} /> },
   {
     id: "took",
     header: "Duration",
     width: "90px",
+    order: "-duration",
     right: true,
     card: "none",
     cell: (job) =>
@@ -121,7 +123,11 @@ function CrawlProgress({ job }: { job: JobReport }) {
 export default function JobsPage() {
   const [status, setStatus] = useUrl("status");
   const [most, setMost] = useUrl("limit", String(STEP));
-  const query = useMemo(() => ({ status_filter: status, limit: Number(most) || STEP }), [status, most]);
+  const [order, setOrder] = useUrl("sort");
+  const query = useMemo(
+    () => ({ status_filter: status, limit: Number(most) || STEP, ...(order ? { sort: order } : {}) }),
+    [status, most, order],
+  );
   const list = useQuery({
     queryKey: ["runs", "jobs", query],
     queryFn: ({ signal }) => ask("/jobs/", { query, signal }),
@@ -155,6 +161,8 @@ export default function JobsPage() {
         columns={columns}
         rows={jobs}
         rowId={rowId}
+        order={order}
+        onOrder={(to) => setOrder(to, true)}
         href={(job) => `/crawls/${job.job_id}`}
         loading={list.isPending}
         error={list.error}

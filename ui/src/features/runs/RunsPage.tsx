@@ -53,7 +53,8 @@ export default function RunsPage() {
   const [q, setQ] = useUrl("q");
   const zone = useZone();
   const go = useNavigateTo();
-  const query = useMemo(() => ({ q }), [q]);
+  const [order, setOrder] = useUrl("sort");
+  const query = useMemo(() => (order ? { q, sort: order } : { q }), [q, order]);
   const list = useLiveList({ path: "/api/runs", query, topic: "runs", rowId });
   const columns = useMemo(() => runColumns(mark(Date.now(), zone)), [zone]);
   const filter = useCallback((next: string) => setQ(next, true), [setQ]);
@@ -162,6 +163,8 @@ export default function RunsPage() {
           columns={columns}
           rows={badFilter ? [] : list.rows}
           rowId={rowId}
+          order={order}
+          onOrder={(to) => setOrder(to, true)}
           href={(run) => `/runs/${run.id}`}
           selection={mayCancel || mayRun ? selection : undefined}
           loading={list.loading}

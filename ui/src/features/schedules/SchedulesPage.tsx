@@ -1,6 +1,8 @@
 import { Plus } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 
+import { pathOf } from "@/api/client";
+import { USUAL_ORDERS } from "@/api/firstRows";
 import { ProblemError } from "@/api/problem";
 import type { BulkAction, Schedule } from "@/api/schema";
 import { usePermission } from "@/api/session";
@@ -39,7 +41,9 @@ export default function SchedulesPage() {
   const [q, setQ] = useUrl("q");
   const zone = useZone();
   const go = useNavigateTo();
-  const query = useMemo(() => ({ q }), [q]);
+  const [order, setOrder] = useUrl("sort");
+  const sort = order || USUAL_ORDERS["/schedules"];
+  const query = useMemo(() => ({ q, sort }), [q, sort]);
   const list = useLiveList({ path: "/api/schedules", query, topic: "schedules", rowId });
   useHealthUpdates();
 
@@ -72,8 +76,8 @@ export default function SchedulesPage() {
           <CopyAs
             call={{
               method: "GET",
-              path: `/api/schedules${q ? `?q=${encodeURIComponent(q)}` : ""}`,
-              cli: q ? `schedule list --search ${shellQuoted(q)}` : "schedule list",
+              path: pathOf("/api/schedules", { query: q ? { q, sort } : { sort } }),
+              cli: `schedule list --sort=${sort}${q ? ` --search ${shellQuoted(q)}` : ""}`,
             }}
           />
           <Button
@@ -106,6 +110,8 @@ export default function SchedulesPage() {
         rows={list.rows}
         rowId={rowId}
         rowHeight={36}
+        order={order}
+        onOrder={(to) => setOrder(to, true)}
         href={(row) => `/schedules/${row.id}`}
         selection={{
           ids,

@@ -19,6 +19,7 @@ import { useNarrow } from "../useSize";
 import { useNavigateTo } from "../useUrl";
 import { Checkbox } from "./Checkbox";
 import { NewRowsPill } from "./NewRowsPill";
+import { directionOf, nextOrder } from "./order";
 
 export interface Column<T> {
   id: string;
@@ -31,6 +32,8 @@ export interface Column<T> {
   card?: "lead" | "side" | "meta" | "none";
   /** Makes the column sortable, among the rows that are loaded. */
   sort?: (row: T) => string | number | null;
+  /** Makes it sortable by the server, over all rows: the value of `sort` at the first press, "-started_at". */
+  order?: string;
 }
 
 export interface Selection {
@@ -59,6 +62,9 @@ export interface DataTableProps<T> {
   onShowNew?: () => void;
   /** Further keys that act on the row under the cursor: `{ c: (run) => cancel(run) }`. */
   rowKeys?: Record<string, (row: T) => void>;
+  /** The server's order of the rows, "-started_at"; empty for the usual one. */
+  order?: string;
+  onOrder?: (order: string) => void;
   /** Fills the height and scrolls by itself. Otherwise the table is as high as its rows. */
   fill?: boolean;
   /** Two-line rows need more height. */
@@ -205,7 +211,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
                   </div>
                 ) : null}
                 {columns.map((column) => {
-                  const sorted = table.getColumn(column.id)?.getIsSorted();
+                  const served = props.onOrder ? column.order : undefined;
+                  const sorted = served
+                    ? directionOf(served, props.order ?? "")
+                    : table.getColumn(column.id)?.getIsSorted();
                   return (
                     <div
                       key={column.id}
@@ -213,10 +222,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
                       aria-sort={sorted ? (sorted === "asc" ? "ascending" : "descending") : undefined}
                       className={cx("truncate font-medium", column.right && "text-right")}
                     >
-                      {column.sort ? (
+                      {served || column.sort ? (
                         <button
                           type="button"
-                          onClick={table.getColumn(column.id)?.getToggleSortingHandler()}
+                          onClick={
+                            served
+                              ? () => props.onOrder?.(nextOrder(served, props.order ?? ""))
+                              : table.getColumn(column.id)?.getToggleSortingHandler()
+                          }
                           className="inline-flex items-center gap-1 hover:text-ink"
                         >
                           {column.header}

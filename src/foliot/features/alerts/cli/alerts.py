@@ -9,7 +9,7 @@ import typer
 
 from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, joined
-from foliot.terminal.options import Json, Yes, usage
+from foliot.terminal.options import Json, SortAlerts, Yes, usage
 from foliot.terminal.output import count, note, print_json
 
 group = CommandGroup("See alerts, acknowledge them, and manage the rules that open them.")
@@ -49,8 +49,9 @@ def list_(
     state: Annotated[
         str | None, typer.Option(help="Only open, acknowledged or resolved ones.", show_default="all")
     ] = None,
+    sort: SortAlerts = None,
 ) -> None:
-    """List alerts, newest first."""
+    """List alerts, newest first or in another order."""
 
 
 @group.get("/api/alerts/{alert}", ALERT)

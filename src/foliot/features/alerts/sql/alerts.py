@@ -7,20 +7,32 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, case, cast, delete, func, select, update
 
 from foliot.commands.audit_sql import trail
 from foliot.db.database import Statements
+from foliot.db.keyset import beyond_pair
+from foliot.db.metadata import key
 from foliot.engine.model.run import FAILURES
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.alerts.model.alert import Alert, AlertState, AlertSubject, SubjectKind
+from foliot.features.alerts.model.alert_sort import NAMED, SEVERITIES, STATES, AlertSort, AlertSortKey
 from foliot.features.alerts.model.rule import AlertEvent, AlertSeverity
 from foliot.features.alerts.tables import alert_streaks, alerts, deliveries
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.schedules import conditions
 
 BATCH = 500
+_SORTED_BY: dict[AlertSortKey, ColumnElement[Any]] = {
+    AlertSortKey.OPENED_AT: alerts.c.opened_at,
+    AlertSortKey.LAST_AT: alerts.c.last_at,
+    AlertSortKey.SEVERITY: case({one.value: rank for one, rank in SEVERITIES.items()}, value=alerts.c.severity),
+    AlertSortKey.STATE: case({one.value: rank for one, rank in STATES.items()}, value=alerts.c.state),
+    AlertSortKey.COUNT: alerts.c.occurrences,
+    # Cast for its collation: by code point, the same on every database.
+    AlertSortKey.NAME: cast(func.substr(func.lower(alerts.c.subject_name), 1, NAMED), key(NAMED)),
+}
 
 
 def open_key(rule_id: str, subject_id: str) -> str:
@@ -129,15 +141,25 @@ class SqlAlerts(Statements):
         return {row.id: alert_of(row) for row in await self.conn.execute(query)}
 
     async def find(
-        self, tenant_id: str, states: Collection[AlertState], page: PageRequest, subject_id: str | None = None
+        self,
+        tenant_id: str,
+        states: Collection[AlertState],
+        page: PageRequest,
+        subject_id: str | None = None,
+        order: AlertSort | None = None,
     ) -> list[Alert]:
-        """Newest first."""
+        """Newest first, or in another order."""
         query = select(alerts).where(alerts.c.tenant_id == tenant_id)
         if states:
             query = query.where(alerts.c.state.in_(sorted(states)))
         if subject_id is not None:
             query = query.where(alerts.c.subject_id == subject_id)
-        if page.cursor is not None:
+        if order is not None:
+            by = _SORTED_BY[order.key]
+            query = query.order_by(by.desc() if order.down else by.asc())
+            if page.cursor is not None:
+                query = query.where(beyond_pair(by, alerts.c.id, page.cursor, down=order.down))
+        elif page.cursor is not None:
             query = query.where(alerts.c.id < page.cursor)
         return [alert_of(row) for row in await self.conn.execute(query.order_by(alerts.c.id.desc()).limit(page.limit))]
 

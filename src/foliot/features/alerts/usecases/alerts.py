@@ -24,6 +24,7 @@ from foliot.features.alerts.model.alert import (
     AlertView,
     DeliveryEvent,
 )
+from foliot.features.alerts.model.alert_sort import AlertSort
 from foliot.features.alerts.model.rule import SnoozeRequest
 from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.alerts.sql.deliveries import SqlDeliveries
@@ -44,11 +45,16 @@ class Alerts:
 
     @query(Verb.READ, Thing.ALERT)
     async def list(
-        self, ctx: QueryContext, states: Collection[AlertState], page: PageRequest, subject_id: str | None = None
+        self,
+        ctx: QueryContext,
+        states: Collection[AlertState],
+        page: PageRequest,
+        subject_id: str | None = None,
+        order: AlertSort | None = None,
     ) -> Sequence[AlertView]:
-        """Newest first."""
+        """Newest first, or in another order."""
         async with ctx.read() as tx:
-            return await _views(tx, await SqlAlerts(tx).find(ctx.tenant_id, states, page, subject_id))
+            return await _views(tx, await SqlAlerts(tx).find(ctx.tenant_id, states, page, subject_id, order))
 
     @query(Verb.READ, Thing.ALERT)
     async def counts(self, ctx: QueryContext) -> Mapping[str, int]:

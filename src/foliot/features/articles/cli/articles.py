@@ -23,7 +23,7 @@ import typer
 from foliot.terminal.client import Client, connect, segment
 from foliot.terminal.follow import follow_run, write
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, print_answer
-from foliot.terminal.options import STATUS_FLAGS, JobId, Json, Limit, Output, Priority, Skip, Utc, usage
+from foliot.terminal.options import STATUS_FLAGS, JobId, Json, Limit, Output, Priority, Skip, SortRuns, Utc, usage
 from foliot.terminal.output import Exit, Failure, moment, note, note_skipped, print_json, printable
 from foliot.terminal.reference import resolve
 
@@ -338,9 +338,10 @@ def list_(
     ] = None,
     limit: Limit = 50,
     skip: Skip = 0,
+    sort: SortRuns = None,
 ) -> dict[str, object]:
-    """List article jobs, newest first."""
-    return {"status_filter": status, "kind": "articles", "limit": limit, "skip": skip}
+    """List article jobs, newest first or in another order."""
+    return {"status_filter": status, "kind": "articles", "limit": limit, "skip": skip, "sort": sort}
 
 
 @group.delete("/jobs/{job}", lambda answer: typer.echo(answer["message"]))

@@ -28,6 +28,7 @@ from foliot.terminal.options import (
     Output,
     Priority,
     Skip,
+    SortRuns,
     Utc,
     duration,
     parameter,
@@ -171,9 +172,10 @@ def list_(
     ] = None,
     limit: Limit = 50,
     skip: Skip = 0,
+    sort: SortRuns = None,
 ) -> dict[str, object]:
-    """List crawls, newest first. Planned ones: foliot schedule list --kind crawl."""
-    return {"status_filter": status, "kind": "crawl", "limit": limit, "skip": skip}
+    """List crawls, newest first or in another order. Planned ones: foliot schedule list --kind crawl."""
+    return {"status_filter": status, "kind": "crawl", "limit": limit, "skip": skip, "sort": sort}
 
 
 @group.get("/jobs/{job}/status", CRAWL)

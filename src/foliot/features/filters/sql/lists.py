@@ -14,6 +14,7 @@ from foliot.db.database import Statements
 from foliot.db.metadata import Moment
 from foliot.engine.model.quarter_counts import QUARTER, quarter
 from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.run_sort import RunSort
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import ScheduleSort, Urgency
 from foliot.engine.model.views import PageRequest, RunView
@@ -24,6 +25,7 @@ from foliot.features.filters.model import BucketWindow, FilterQuery, RunColumns,
 from foliot.features.filters.sql import counts as counting
 from foliot.features.filters.sql import points
 from foliot.features.filters.sql import schedules as schedule_sieve
+from foliot.features.filters.sql.run_order import SqlRunOrder
 from foliot.features.filters.sql.runs import RunConditions, late
 from foliot.features.filters.sql.schedule_order import SqlScheduleOrder
 
@@ -114,6 +116,12 @@ class SqlSearch(Statements):
     async def schedules(self, tenant_id: str, query: FilterQuery, page: PageRequest) -> list[Schedule]:
         """Newest first; deleted ones only if the filter names them."""
         return await SqlSchedules(self.tx).named(await schedule_sieve.find(self.conn, tenant_id, query, page))
+
+    async def sorted_runs(
+        self, tenant_id: str, query: FilterQuery, sort: RunSort, page: PageRequest, now: datetime
+    ) -> list[tuple[RunView, str]]:
+        """In this order; each with the cursor of what follows it."""
+        return await SqlRunOrder(self.tx).page(tenant_id, query, sort, page, now)
 
     async def sorted_schedules(
         self, tenant_id: str, query: FilterQuery, sort: ScheduleSort, page: PageRequest, now: datetime

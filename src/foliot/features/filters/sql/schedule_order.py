@@ -1,14 +1,13 @@
 """Schedules in an order, page by page (keyset pagination).
 
-An order is a sequence of segments, each of which an index can read: `urgency` lists the failing schedules by when they
-failed, then those that missed an instant, and so on. A cursor names the segment, and the last row's value and id.
+`urgency` lists the failing schedules by when they failed, then those that missed an instant, and so on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -21,13 +20,13 @@ from sqlalchemy import (
     func,
     literal,
     not_,
-    or_,
     select,
 )
 
-from foliot.core.errors import Invalid
+from foliot.core.sort import written
 from foliot.db.database import Statements
-from foliot.db.metadata import Moment, key
+from foliot.db.keyset import KeysetPlace, beyond
+from foliot.db.metadata import key
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.schedule_sort import ScheduleSort, SortKey, Urgency
 from foliot.engine.model.views import PageRequest
@@ -57,39 +56,15 @@ class Segment:
     down: bool = False
     source: FromClause = schedules
 
-    def after(self, value: str, schedule_id: str) -> Condition:
-        """Behind the row with this value and id."""
+    def after(self, place: KeysetPlace) -> Condition:
         if self.by is None:
-            return schedules.c.id < schedule_id
-        last = literal(_read(self.by, value), self.by.type)
-        beyond = self.by < last if self.down else self.by > last
-        return or_(beyond, and_(self.by == last, schedules.c.id > schedule_id))
+            return schedules.c.id < place.id
+        return beyond(self.by, schedules.c.id, place, down=self.down)
 
     def order(self) -> list[ColumnElement[Any]]:
         if self.by is None:
             return [schedules.c.id.desc()]
         return [self.by.desc() if self.down else self.by.asc(), schedules.c.id]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a page ended: the segment, when the list was begun, and the last row."""
-
-    segment: int
-    now: datetime
-    schedule_id: str
-    value: str
-
-    def write(self) -> str:
-        return f"{self.segment}~{int(self.now.timestamp() * 1000)}~{self.schedule_id}~{self.value}"
-
-    @classmethod
-    def read(cls, text: str) -> _Place:
-        try:
-            segment, now, schedule_id, value = text.split("~", 3)
-            return cls(int(segment), datetime.fromtimestamp(int(now) / 1000, UTC), schedule_id, value)
-        except ValueError:
-            raise Invalid("cursor", "is a next_cursor of this list in another order", got=text) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +75,9 @@ class SqlScheduleOrder(Statements):
         self, tenant_id: str, query: FilterQuery, sort: ScheduleSort, page: PageRequest, now: datetime
     ) -> list[tuple[Schedule, str]]:
         """A page of those that match; each schedule with the cursor of what follows it."""
-        place = None if page.cursor is None else _Place.read(page.cursor)
+        place = None if page.cursor is None else KeysetPlace.read(page.cursor, len(segments(sort, now)))
         now = now if place is None else place.now
         every = segments(sort, now)
-        if place is not None and place.segment >= len(every):
-            raise Invalid("cursor", "is a next_cursor of this list in another order", got=page.cursor)
         found: list[tuple[Schedule, str]] = []
         for number in range(0 if place is None else place.segment, len(every)):
             if len(found) == page.limit:
@@ -112,9 +85,11 @@ class SqlScheduleOrder(Statements):
             segment = every[number]
             wanted = self._wanted(tenant_id, query, segment)
             if place is not None and number == place.segment:
-                wanted = wanted.where(segment.after(place.value, place.schedule_id))
+                wanted = wanted.where(segment.after(place))
             rows = await self.conn.execute(wanted.order_by(*segment.order()).limit(page.limit - len(found)))
-            found += [(schedule_of(row), _Place(number, now, row.id, _write(row.sorted_by)).write()) for row in rows]
+            found += [
+                (schedule_of(row), KeysetPlace(number, now, row.id, written(row.sorted_by)).write()) for row in rows
+            ]
         return found
 
     async def ranked(
@@ -122,7 +97,7 @@ class SqlScheduleOrder(Statements):
     ) -> list[tuple[Schedule, Urgency]]:
         """The most urgent of those that match, each with the reason for its place."""
         found = await self.page(tenant_id, query, ScheduleSort(SortKey.URGENCY), PageRequest(limit), now)
-        return [(schedule, _REASONS[_Place.read(cursor).segment]) for schedule, cursor in found]
+        return [(schedule, _REASONS[KeysetPlace.read(cursor, len(_REASONS)).segment]) for schedule, cursor in found]
 
     def _wanted(self, tenant_id: str, query: FilterQuery, segment: Segment) -> Select[Any]:
         value = literal("") if segment.by is None else segment.by
@@ -200,16 +175,3 @@ def _urgency(now: datetime) -> list[Segment]:
 
 def _no(condition: Condition) -> Condition:
     return not_(func.coalesce(condition, false()))
-
-
-def _write(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def _read(by: ColumnElement[Any], value: str) -> Any:
-    try:
-        if isinstance(by.type, Moment):
-            return datetime.fromisoformat(value)
-        return int(value) if by.type.python_type is int else value
-    except ValueError:
-        raise Invalid("cursor", "is a next_cursor of this list in another order", got=value) from None

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from foliot.commands.envelope import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, NotFound
+from foliot.engine.model.run_sort import RUN_SORTS, read_run_sort
 from foliot.engine.model.views import RunView
 from foliot.features.articles import schema as articles_schema
 from foliot.features.articles.model import KIND as ARTICLES
@@ -68,18 +69,21 @@ StatusFilter = Annotated[
     dependencies=[permits(Jobs.list)],
     operation_id="jobs.list_at_slash",
     response_model=schema.JobPage,
-    summary="List jobs, newest first",
+    summary="List jobs, newest first or in another order",
 )
-async def list_(
+async def list_(  # noqa: PLR0913, PLR0917 -- one argument for each query parameter
     cases: Cases,
     caller: Who,
     status_filter: StatusFilter = None,
     kind: Annotated[Literal["crawl", "articles"] | None, Query(description="Only jobs of this kind.")] = None,
     limit: Limit = 50,
     skip: Skip = 0,
+    sort: Annotated[str | None, Query(max_length=40, description=f"{', '.join(RUN_SORTS)}; else newest first.")] = None,
 ) -> Response:
     """Those that run, have run or wait to run. What is planned is in `GET /api/schedules?kind=crawl`."""
-    found, total = await cases[Jobs].list(caller, status_filter, kind=kind, limit=limit, skip=skip)
+    found, total = await cases[Jobs].list(
+        caller, status_filter, kind=kind, limit=limit, skip=skip, sort=None if sort is None else read_run_sort(sort)
+    )
     return encode.answer(
         schema.JobPage(
             jobs=[job(one) for one in found],

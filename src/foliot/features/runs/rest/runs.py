@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import Event
+from foliot.engine.model.run_sort import RUN_SORTS, read_run_sort
 from foliot.engine.model.views import RunView
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Search
@@ -63,13 +64,25 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Search.runs, Runs.list)],
+    dependencies=[permits(Search.runs, Search.sorted_runs, Runs.list)],
     response_model=schema.RunPage,
-    summary="List runs, newest first",
+    summary="List runs, newest first or in another order",
 )
-async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    """By a filter, by the older parameters, or by both: then all must match."""
+async def list_(
+    cases: Cases,
+    caller: Who,
+    page: Paged,
+    filters: Annotated[Filters, Depends(_filters)],
+    sort: Annotated[str | None, Query(max_length=40, description=f"{', '.join(RUN_SORTS)}; else newest first.")] = None,
+) -> Response:
+    """By a filter, by the older parameters, or by both: then all must match. `sort` is applied to all that match, page
+    by page; a cursor belongs to its order. Runs without a value come last; `duration` is that of ended runs."""
     q = filters.pop("q")
+    if sort is not None:
+        query = cases[Search].read_runs(q, filters)
+        placed = await cases[Search].sorted_runs(caller, page.more(), query, read_run_sort(sort))
+        pairs, following = page.of(placed, lambda one: one[1])
+        return encode.answer(schema.RunPage(items=[schema.Run.of(one) for one, _ in pairs], next_cursor=following))
     if q:
         found = await cases[Search].runs(caller, page.more(), cases[Search].read_runs(q, filters))
     else:

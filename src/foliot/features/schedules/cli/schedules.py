@@ -18,6 +18,7 @@ from foliot.terminal.options import (
     From,
     Kind,
     ScheduleId,
+    SortSchedules,
     To,
     Yes,
     document,
@@ -81,8 +82,12 @@ def list_(
     kind: Kind = None,
     tag: Annotated[str | None, typer.Option(help="Only those with this tag.")] = None,
     q: Search = None,
+    sort: SortSchedules = None,
 ) -> None:
-    """List schedules, newest first."""
+    """List schedules, newest first or in another order.
+
+    foliot schedule list --sort urgency
+    """
 
 
 @group.get("/api/schedules/{schedule}", SCHEDULE)

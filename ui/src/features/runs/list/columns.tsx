@@ -14,7 +14,14 @@ const LATE = 60_000;
 
 /** The columns of a list of runs. `zone` is the label of the display zone, for the header of the clock times. */
 export const runColumns = (zone: string): Column<Run>[] => [
-  { id: "state", header: "State", width: "108px", card: "lead", cell: (run) => <StateBadge state={run.state} /> },
+  {
+    id: "state",
+    header: "State",
+    width: "108px",
+    card: "lead",
+    order: "state",
+    cell: (run) => <StateBadge state={run.state} />,
+  },
   {
     id: "schedule",
     header: "Schedule",
@@ -27,6 +34,7 @@ export const runColumns = (zone: string): Column<Run>[] => [
     header: `Scheduled (${zone})`,
     width: "102px",
     card: "none",
+    order: "-scheduled_for",
     cell: (run) =>
       run.scheduled_for ? (
         <Instant at={run.scheduled_for} as="clock" precision="second" />
@@ -39,6 +47,7 @@ export const runColumns = (zone: string): Column<Run>[] => [
     header: "Started",
     width: "72px",
     card: "side",
+    order: "-started_at",
     cell: (run) => <Instant at={run.started_at} as="relative" none={run.state === "queued" ? "waiting" : "–"} />,
   },
   {
@@ -46,6 +55,7 @@ export const runColumns = (zone: string): Column<Run>[] => [
     header: "Duration",
     width: "68px",
     right: true,
+    order: "-duration",
     cell: (run) =>
       FINAL.has(run.state) || !run.started_at ? <Duration ms={run.duration_ms} /> : <Duration since={run.started_at} />,
   },

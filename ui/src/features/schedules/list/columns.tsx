@@ -11,7 +11,7 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
       width: "minmax(200px, 1.4fr)",
       card: "lead",
       cell: (row) => <NameCell schedule={row} onTag={onTag} />,
-      sort: (row) => row.name.toLowerCase(),
+      order: "name",
     },
     {
       id: "when",
@@ -26,10 +26,16 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
       width: "minmax(170px, 1fr)",
       card: "side",
       cell: (row) => <NextCell schedule={row} />,
-      sort: (row) =>
-        row.status === "active" && row.next_run_at ? Date.parse(row.next_run_at) : Number.MAX_SAFE_INTEGER,
+      order: "next_run_at",
     },
-    { id: "last", header: "Last 20 runs", width: "124px", card: "meta", cell: (row) => <StripCell schedule={row} /> },
+    {
+      id: "last",
+      header: "Last 20 runs",
+      width: "124px",
+      card: "meta",
+      order: "-last_run_at",
+      cell: (row) => <StripCell schedule={row} />,
+    },
     { id: "ok", header: "OK", width: "60px", right: true, card: "none", cell: (row) => <RatioCell schedule={row} /> },
     {
       id: "avg",
@@ -52,7 +58,6 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
           </div>
         </div>
       ),
-      sort: (row) => row.queue,
     },
   ];
 }

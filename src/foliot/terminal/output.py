@@ -30,11 +30,18 @@ class Exit(IntEnum):
     NOT_FOUND = 3
     REFUSED = 4
     UNREACHABLE = 5
+    PARTIAL = 6
+    """It finished, but some of its items failed."""
+
+    @classmethod
+    def of_state(cls, state: str) -> Exit:
+        """How a command ends that has followed a run to this state."""
+        return {"success": cls.DONE, "partial": cls.PARTIAL}.get(state, cls.FAILED)
 
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, invalid or ambiguous, 5 server unreachable, "
-    "130 interrupted."
+    "6 partial (finished, but some items failed), 130 interrupted."
 )
 
 

@@ -176,8 +176,8 @@ def test_a_job_is_followed_to_its_end_also_when_the_stream_is_cut(server: Script
     ]
 
 
-def test_one_that_failed_is_exit_1_and_programs_read_the_end(server: Script) -> None:
-    ended = {**STATUS, "completed": 3, "failed": 1}
+def test_a_partial_job_is_exit_6_and_programs_read_the_end(server: Script) -> None:
+    ended = {**STATUS, "state": "partial", "completed": 3, "failed": 1}
     server.will("POST", "/jobs/submit", (201, MADE))
     server.will("GET", f"/api/runs/{JOB}/events", streamed(news(1, 3, failed=1)))
     server.will("GET", f"/jobs/{JOB}/status", (200, ended))
@@ -185,8 +185,8 @@ def test_one_that_failed_is_exit_1_and_programs_read_the_end(server: Script) -> 
     followed = invoke("articles", "submit", "https://example.com/1", "-f", "--json")
     told = invoke("articles", "submit", "https://example.com/1", "-f")
 
-    assert (followed.code, json.loads(followed.out)) == (1, ended)
-    assert "COMPLETED: 3 of 4 done, 1 from the cache, 1 failed" in told.err
+    assert (followed.code, json.loads(followed.out)) == (6, ended)
+    assert "partial: 3 of 4 done, 1 from the cache, 1 failed" in told.err
     assert f"foliot articles results {JOB} --format table shows why" in told.err
 
 

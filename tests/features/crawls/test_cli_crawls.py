@@ -153,7 +153,8 @@ def test_a_crawl_is_followed_to_its_end(server: Script) -> None:
 
 
 def test_a_crawl_that_ends_badly_is_exit_1(server: Script) -> None:
-    ended = {**STATUS, "status": "error", "error": {"code": "x", "message": "the spider raised\x1b[2J"}}
+    error = {"code": "x", "message": "the spider raised\x1b[2J"}
+    ended = {**STATUS, "status": "error", "state": "dead_letter", "error": error}
     server.will("POST", "/crawl", (200, {**FRESH, "cached": True, "cached_at": "2027-01-01T09:00:00Z"}))
     server.will("GET", f"/jobs/{JOB}/status", (200, ended))
     server.will("GET", f"/api/runs/{JOB}/events", STREAM)

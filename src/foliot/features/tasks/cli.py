@@ -16,7 +16,6 @@ from foliot.terminal.output import Exit, note, print_json
 group = CommandGroup("Show the registered Python functions, and run one.")
 
 Name = Annotated[str, typer.Argument(help="The task's name.", metavar="NAME")]
-ENDED_WELL = frozenset({"success", "partial"})
 
 
 def _parameters(task: JsonObject) -> str:
@@ -85,7 +84,7 @@ def run(  # noqa: PLR0913 -- a command has as many arguments as flags
         else:
             RUN(JsonObject(ended or started, utc))
         if ended is not None:
-            raise typer.Exit(Exit.DONE if ended["state"] in ENDED_WELL else Exit.FAILED)
+            raise typer.Exit(Exit.of_state(ended["state"]))
 
 
 def _follow(client: Client, run_id: str, *, quiet: bool, utc: bool | None) -> dict[str, Any]:

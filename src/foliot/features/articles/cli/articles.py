@@ -356,11 +356,10 @@ def _follow(client: Client, job: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(ended)
     else:
-        note(f"{ended['status']}: {summary(ended)}")
+        note(f"{'partial' if ended['state'] == 'partial' else ended['status']}: {summary(ended)}")
         if ended["failed"]:
             note(f"foliot articles results {job['job_id']} --format table shows why")
-    well = ended["status"] == "COMPLETED" and not ended["failed"]
-    raise typer.Exit(Exit.DONE if well else Exit.FAILED)
+    raise typer.Exit(Exit.of_state(ended["state"]))
 
 
 def _show_results(page: JsonObject, skip: int) -> None:

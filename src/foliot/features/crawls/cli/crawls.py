@@ -283,8 +283,9 @@ def _follow(client: Client, job: str, *, as_json: bool, utc: bool | None) -> Non
     # Of this very run: its schedule may have a newer one by now.
     ended = JsonObject(client.get(f"/jobs/{segment(run_id)}/status"))
     progress, error = summary(log.progress), ended["error.message"]
-    note(ended["status"] + (f": {progress}" if progress else "") + (f" -- {error}" if error else ""))
-    raise typer.Exit(Exit.DONE if ended["status"] == "finished" else Exit.FAILED)
+    word = "partial" if ended["state"] == "partial" else ended["status"]
+    note(word + (f": {progress}" if progress else "") + (f" -- {error}" if error else ""))
+    raise typer.Exit(Exit.of_state(ended["state"]))
 
 
 _BACK = "\r\x1b[K"

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { LockKeyhole } from "lucide-react";
 import { useState } from "react";
+import { toast } from "sonner";
 
 import { ask } from "@/api/client";
 import type { SecretInfo } from "@/api/schema";
@@ -14,6 +15,8 @@ import { Instant } from "@/parts/Instant";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { useCommand } from "@/parts/useCommand";
 
+import { newSigningSecret, SIGNING } from "./signing";
+
 /** Secrets of the tenant: write-only values that actions refer to. */
 export function Secrets() {
   const may = usePermission("write:secret");
@@ -25,14 +28,22 @@ export function Secrets() {
   const [writing, setWriting] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<SecretInfo | null>(null);
   const [act] = useCommand();
+  const signed = secrets.data?.items.some((secret) => secret.name === SIGNING) ?? true;
   return (
     <Card
       title="Secrets"
       flush
       aside={
-        <Button needs="write:secret" acts size="small" kind="primary" onClick={() => setWriting("")}>
-          Add secret
-        </Button>
+        <span className="flex gap-2">
+          {signed ? null : (
+            <Button needs="write:secret" acts size="small" onClick={() => setWriting(SIGNING)}>
+              Generate a signing secret
+            </Button>
+          )}
+          <Button needs="write:secret" acts size="small" kind="primary" onClick={() => setWriting("")}>
+            Add secret
+          </Button>
+        </span>
       }
     >
       {secrets.error ? (
@@ -59,7 +70,7 @@ export function Secrets() {
               {may ? (
                 <span className="ml-auto flex gap-2">
                   <Button acts size="small" onClick={() => setWriting(secret.name)}>
-                    Replace
+                    {secret.name === SIGNING ? "Rotate" : "Replace"}
                   </Button>
                   <Button acts size="small" kind="danger" onClick={() => setDeleting(secret)}>
                     Delete…
@@ -78,9 +89,19 @@ export function Secrets() {
       <Modal
         open={writing !== null}
         onClose={() => setWriting(null)}
-        title={writing ? `Replace ${writing}` : "Add secret"}
+        title={
+          writing === SIGNING
+            ? signed
+              ? "Rotate the signing secret"
+              : "Set the signing secret"
+            : writing
+              ? `Replace ${writing}`
+              : "Add secret"
+        }
       >
-        {writing !== null ? <Writing name={writing} onClose={() => setWriting(null)} /> : null}
+        {writing !== null ? (
+          <Writing key={writing} name={writing} rotates={signed} onClose={() => setWriting(null)} />
+        ) : null}
       </Modal>
       <Confirm
         open={deleting !== null}
@@ -97,9 +118,10 @@ export function Secrets() {
   );
 }
 
-function Writing({ name: given, onClose }: { name: string; onClose: () => void }) {
+function Writing({ name: given, rotates, onClose }: { name: string; rotates: boolean; onClose: () => void }) {
   const [name, setName] = useState(given);
-  const [value, setValue] = useState("");
+  const signing = given === SIGNING;
+  const [value, setValue] = useState(() => (signing ? newSigningSecret() : ""));
   const [hosts, setHosts] = useState("");
   const [act, busy] = useCommand();
   return (
@@ -129,13 +151,38 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         Value (cannot be shown again)
         <input
           required
-          type="password"
+          type={signing ? "text" : "password"}
           autoComplete="new-password"
+          spellCheck={false}
           value={value}
           onChange={(event) => setValue(event.target.value)}
           className="h-8 rounded border bg-bg px-2 font-mono"
         />
       </label>
+      {signing ? (
+        <div className="flex flex-col gap-2 rounded bg-surface p-3 text-xs">
+          <span className="flex gap-2">
+            <Button size="small" onClick={() => setValue(newSigningSecret())}>
+              Generate another
+            </Button>
+            <Button
+              size="small"
+              onClick={() => void navigator.clipboard.writeText(value).then(() => toast.success("Copied"))}
+            >
+              Copy
+            </Button>
+          </span>
+          <p>Copy it now and give it to the receivers of your webhooks: it cannot be shown again.</p>
+          {rotates ? (
+            <p>
+              For 24 hours after the rotation, every webhook carries two signatures: one by the new secret and one by
+              the old one. A receiver that accepts either one needs no downtime. After that, only the new secret signs.
+            </p>
+          ) : (
+            <p>From then on every webhook is signed with it, as Standard Webhooks describes.</p>
+          )}
+        </div>
+      ) : null}
       <label className="flex flex-col gap-1">
         {given ? "Allowed hosts, if changed" : "Allowed hosts (empty for any)"}
         <input

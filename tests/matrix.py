@@ -45,6 +45,7 @@ from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.tenants.usecases import Tenants
+from foliot.features.views.usecases import SavedViews
 from foliot.servers.http.permission import public
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
@@ -85,6 +86,7 @@ class Things:
     monitor_id: str
     ping_id: str
     degraded_id: str
+    view_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
     task: str = "greet"
@@ -99,7 +101,7 @@ class Things:
         first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
         rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
-        last = (new_id("mon"), new_id("png"), new_id("run"))
+        last = (new_id("mon"), new_id("png"), new_id("run"), new_id("viw"))
         return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest, *last, task="no_task")
 
 
@@ -161,6 +163,8 @@ class Route:
             "POST /api/alerts/{alert_id}/snooze": {"for": "1h"},
             "POST /api/monitors": {**_MONITOR, "name": new_id("monitor")},
             "PATCH /api/monitors/{monitor_id}": {"grace_seconds": 60},
+            "POST /api/views": {"list": "runs", "name": new_id("view")[:40], "q": "state:failed"},
+            "PATCH /api/views/{view_id}": {"q": "state:success"},
         }.get(str(self))
 
     @property
@@ -327,6 +331,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         monitor_id=monitor_id,
         ping_id=ping_id,
         degraded_id=degraded,
+        view_id=await _view(world, admin),
         pipeline=await _pipeline(world, tenant_id),
     )
 
@@ -337,6 +342,12 @@ async def _monitor(world: World, admin: Caller) -> tuple[str, str]:
     await world.cases[Pings].receive(made.key or "", Signal(PingKind.SUCCESS, "GET"))
     (ping,) = await world.cases[Monitors].pings(admin, made.monitor.id, PageRequest(1))
     return made.monitor.id, ping.id
+
+
+async def _view(world: World, admin: Caller) -> str:
+    """A view that the tenant shares."""
+    wanted = {"list": "runs", "name": f"view of {admin.tenant_id}"[:40], "shared": True}
+    return (await world.cases[SavedViews].create(admin, wanted)).id
 
 
 async def _article(world: World, admin: Caller) -> tuple[str, str]:

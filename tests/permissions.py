@@ -89,6 +89,12 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/monitors/{monitor_id}/pause",
         "POST /api/monitors/{monitor_id}/resume",
     ),
+    "view:read": ("GET /api/views",),
+    "view:write": (
+        "POST /api/views",
+        "PATCH /api/views/{view_id}",
+        "DELETE /api/views/{view_id}",
+    ),
     "queue:read": ("GET /api/queues",),
     "queue:write": (
         "POST /api/queues/{queue}/pause",

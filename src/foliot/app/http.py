@@ -47,6 +47,7 @@ from foliot.features.sessions.rest import session, tickets
 from foliot.features.sessions.usecases import Sessions, Tickets, session_caller
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
+from foliot.features.views import rest as views
 from foliot.features.webhooks import rest as webhooks
 from foliot.features.workers import rest as workers
 from foliot.servers.http.app import Handed, HttpApp, Routes, build_app, routes_of
@@ -82,6 +83,7 @@ ROUTERS = tuple(
         workers,
         alerts,
         monitors,
+        views,
         api_keys,
         tickets,
         session,

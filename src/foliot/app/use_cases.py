@@ -65,6 +65,7 @@ from foliot.features.sessions.usecases import Members, Sessions, Tickets
 from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
+from foliot.features.views.usecases import SavedViews
 from foliot.features.workers.usecases import Workers
 from foliot.wakeups.feed import Feed, FeedReach
 
@@ -189,6 +190,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, default_zone=default_zone
             ),
             Alerts(store=store, clock=clock, feed=feed, vault=vault),
+            SavedViews(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id),
             Monitors(store=store, clock=clock, feed=feed, vault=vault, new_id=new_id, default_zone=default_zone),
             Pings(store=store, clock=clock, feed=feed, new_id=new_id),
             ApiKeys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),

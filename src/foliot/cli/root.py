@@ -67,6 +67,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "preset": _feature("presets"),
     "dead-letter": _feature("dead_letters"),
     "bulk": _feature("bulk"),
+    "view": _feature("views"),
     "queue": _feature("queues"),
     "host": _feature("fetching"),
     "apikey": _feature("api_keys"),

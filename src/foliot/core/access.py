@@ -62,6 +62,8 @@ class Thing(StrEnum):
     """Jobs that run elsewhere and report by pings."""
     HOST = "host"
     """A host that pages are fetched from: the operator limits it for all, a tenant slows it down for itself."""
+    VIEW = "view"
+    """Saved views: each user's own, and those shared in the tenant."""
     INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
@@ -151,6 +153,8 @@ _SEE = frozenset(
         (Verb.READ, Thing.ALERT),
         (Verb.READ, Thing.MONITOR),
         (Verb.READ, Thing.HOST),
+        (Verb.READ, Thing.VIEW),
+        (Verb.WRITE, Thing.VIEW),
         (Verb.WRITE, Thing.TICKET),
     }
 )

@@ -18,8 +18,13 @@ _LISTS = {
     "dead_letter": "foliot run list --state dead_letter",
     "bulk": "foliot bulk list",
     "key": "foliot apikey list",
+    "view": "foliot view list",
+    "monitor": "foliot monitor list",
+    "channel": "foliot channel list",
+    "alert_rule": "foliot alert rules",
+    "alert": "foliot alert list",
 }
-_WORDS = {"dead_letter": "dead letter", "bulk": "bulk action", "key": "API key"}
+_WORDS = {"dead_letter": "dead letter", "bulk": "bulk action", "key": "API key", "alert_rule": "alert rule"}
 
 
 @dataclass(frozen=True, slots=True)

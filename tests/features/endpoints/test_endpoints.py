@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foliot.engine.model.run import is_test
-from foliot.features.endpoints.model import TargetCall, endpoints, tried
+from foliot.features.endpoints.model import TargetCall, endpoints, in_order, read_endpoint_sort, tried
 from foliot.features.webhooks.model import address
 from tests.cli.cli_server import Script, invoke
 from tests.cli.test_cli import server
@@ -49,9 +49,15 @@ def test_whoever_fails_now_comes_before_whoever_fails_more() -> None:
     flaky = [call(minute, "failed" if minute % 2 else "success", url="https://flaky/") for minute in range(9)]
     down = [call(1, url="https://down/"), call(2, "failed", url="https://down/")]
 
-    found = endpoints([*flaky, *down, call(3)])
+    found = in_order(endpoints([*flaky, *down, call(3)]), read_endpoint_sort(None))
 
-    assert [one.url for one in found] == ["https://down/", "https://flaky/", "https://a/"]
+    def ordered(sort: str | None) -> list[str]:
+        return [one.url for one in in_order(found, read_endpoint_sort(sort))]
+
+    assert ordered(None) == ordered("failing") == ["https://down/", "https://flaky/", "https://a/"]
+    assert ordered("url") == ["https://a/", "https://down/", "https://flaky/"]
+    assert ordered("-calls") == ["https://flaky/", "https://down/", "https://a/"]
+    assert ordered("success_ratio") == ["https://down/", "https://flaky/", "https://a/"]
     assert found[0].failing_since == NOON + timedelta(minutes=2, seconds=-1)
     assert [one.failing_since for one in found[1:]] == [None, None]
 

@@ -21,6 +21,7 @@ export const queryKeys = {
   /** The request that created or changed the schedule a moment ago, kept in the query cache for "Copy as". */
   saved: (id: string) => ["saved", id] as const,
   preview: (body: unknown) => ["preview", body] as const,
+  views: (query: Query) => ["views", query] as const,
   endpoints: ["endpoints"] as const,
   alerts: (query: Query) => ["runs", "alerts", query] as const,
   alertCounts: ["runs", "alerts", "counts"] as const,

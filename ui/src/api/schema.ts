@@ -1009,6 +1009,14 @@ export interface NewCrawl {
   max_errors?: number | null;
 }
 
+export interface NewSavedView {
+  list: ViewedList;
+  name: string;
+  q?: string;
+  sort?: string | null;
+  shared?: boolean;
+}
+
 export interface NodeHealth {
   id: string;
   role: string;
@@ -1316,7 +1324,7 @@ export interface RealignedSchedule {
   next_run_at: string | null;
 }
 
-export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key";
+export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key" | "view" | "monitor" | "channel" | "alert_rule" | "alert";
 
 export interface ReferenceMatch {
   kind: string;
@@ -1534,6 +1542,31 @@ export interface RunSeriesBucket {
 }
 
 export type RunState = "queued" | "running" | "retrying" | "success" | "partial" | "degraded" | "failed" | "dead_letter" | "cancelled";
+
+export interface SavedView {
+  id: string;
+  list: ViewedList;
+  name: string;
+  q: string;
+  sort: string | null;
+  shared: boolean;
+  user_id: string;
+  mine: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface SavedViewChange {
+  name?: string | null;
+  q?: string | null;
+  sort?: string | null;
+  shared?: boolean | null;
+}
+
+export interface SavedViewPage {
+  items: (SavedView)[];
+  next_cursor: string | null;
+}
 
 export interface Schedule {
   id: string;
@@ -1949,6 +1982,8 @@ export interface UnmutedGroup {
 
 export type Urgency = "failing" | "missed" | "late" | "running" | "soon" | "idle";
 
+export type ViewedList = "runs" | "schedules";
+
 export interface WaitReason {
   code: string;
   message: string;
@@ -2112,6 +2147,8 @@ export interface Operations {
     "/api/tenants/{tenant_id}": { params: { tenant_id: string; }; answer: TenantSettings; };
     /** timeline.show */
     "/api/timeline": { query?: { group_by?: TimelineGrouping; q?: string | null; rows?: number; from?: string | null; to?: string | null; }; answer: Timeline; };
+    /** views.list */
+    "/api/views": { query?: { list?: ViewedList | null; limit?: number; cursor?: string | null; }; answer: SavedViewPage; };
     /** workers.list */
     "/api/workers": { query?: { limit?: number; cursor?: string | null; }; answer: WorkerPage; };
     /** health.live */
@@ -2224,6 +2261,8 @@ export interface Operations {
     "/api/stream-tickets": { answer: StreamTicket; };
     /** tasks.run */
     "/api/tasks/{task}/run": { params: { task: string; }; body?: TaskRunRequest; answer: Run; };
+    /** views.create */
+    "/api/views": { body: NewSavedView; answer: SavedView; };
     /** workers.ping */
     "/api/workers/ping": { answer: WorkerPage; };
     /** workers.drain */
@@ -2254,6 +2293,8 @@ export interface Operations {
     "/api/monitors/{monitor_id}": { params: { monitor_id: string; }; body: MonitorChange; answer: MonitorDetail; };
     /** schedules.patch */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: SchedulePatch; answer: Schedule; };
+    /** views.change */
+    "/api/views/{view_id}": { params: { view_id: string; }; body: SavedViewChange; answer: SavedView; };
   };
   DELETE: {
     /** alert_rules.delete */
@@ -2278,6 +2319,8 @@ export interface Operations {
     "/api/session": { answer: undefined; };
     /** sessions.end_all */
     "/api/sessions": { answer: SessionsEnded; };
+    /** views.delete */
+    "/api/views/{view_id}": { params: { view_id: string; }; answer: undefined; };
     /** jobs.cancel */
     "/jobs/{job_id}": { params: { job_id: string; }; answer: CancelledJob; };
   };

@@ -22,6 +22,22 @@ export function useUrl(name: string, fallback = ""): [string, (value: string, pu
   return [search[name] ?? fallback, set];
 }
 
+/** Sets several query parameters at once; empty ones are left out. */
+export function useSetUrl(): (values: Record<string, string>) => void {
+  const navigate = useNavigate();
+  return useCallback(
+    (values) => {
+      const given = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value || undefined]));
+      void navigate({
+        to: ".",
+        search: ((before: Record<string, string | undefined>) => ({ ...before, ...given })) as never,
+        hash: true,
+      });
+    },
+    [navigate],
+  );
+}
+
 /** Navigates to a path of the dashboard. */
 export function useNavigateTo(): (to: string, replace?: boolean) => void {
   const router = useRouter();

@@ -6,18 +6,28 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import case, func, or_, select
+from sqlalchemy import Table, case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import SCHEDULE
 from foliot.db.database import Statements
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.sql.tables import runs, schedules
+from foliot.features.alerts.tables import alert_rules, alerts, channels
 from foliot.features.api_keys.sql import api_keys
 from foliot.features.bulk.tables import bulks
 from foliot.features.filters.model import Completion
 from foliot.features.filters.sql.runs import begins
+from foliot.features.monitors.tables import monitors
 from foliot.features.pipelines.tables import pipelines
+from foliot.features.views.sql import saved_views
+
+_NAMED: dict[str, tuple[Table, str]] = {
+    "monitor": (monitors, "status"),
+    "channel": (channels, "kind"),
+    "alert_rule": (alert_rules, "enabled"),
+}
+"""Tables of things with a name, and the column that tells several of them apart."""
 
 RECENT = 1000
 """Newest runs, from which queues and workers are read."""
@@ -144,6 +154,35 @@ class SqlReferences(Statements):
         query = select(api_keys.c.id, api_keys.c.name, api_keys.c.role).where(api_keys.c.tenant_id == tenant_id, named)
         rows: Any = await self.conn.execute(query.order_by(api_keys.c.id.desc()).limit(limit))
         return [Completion("key", row.id, row.name, row.role) for row in rows]
+
+    async def named(self, kind: str, tenant_id: str, text: str, limit: int) -> list[Completion]:
+        """A monitor, a channel or an alert rule, by a prefix of the id or its name, whatever its case."""
+        table, hint = _NAMED[kind]
+        named = or_(begins(table.c.id, text), func.lower(table.c.name) == text.lower())
+        query = select(table.c.id, table.c.name, table.c[hint].label("hint"))
+        query = query.where(table.c.tenant_id == tenant_id, named)
+        rows: Any = await self.conn.execute(query.order_by(table.c.id.desc()).limit(limit))
+        return [Completion(kind, row.id, row.name, str(row.hint)) for row in rows]
+
+    async def views(self, tenant_id: str, user_id: str, text: str, limit: int) -> list[Completion]:
+        """A view of the user or a shared one, by a prefix of the id or its name."""
+        columns = saved_views.c
+        seen = or_(columns.user_id == user_id, columns.shared)
+        named = or_(begins(columns.id, text), func.lower(columns.name) == text.lower())
+        query = select(columns.id, columns.name, columns.list).where(columns.tenant_id == tenant_id, seen, named)
+        rows: Any = await self.conn.execute(query.order_by(columns.id.desc()).limit(limit))
+        return [Completion("view", row.id, row.name, row.list) for row in rows]
+
+    async def alerts(self, tenant_id: str, text: str, limit: int) -> list[Completion]:
+        """By a prefix of the id; else those about something of this name that are not resolved."""
+        query = select(alerts.c.id, alerts.c.subject_name, alerts.c.event, alerts.c.state)
+        query = query.where(alerts.c.tenant_id == tenant_id).order_by(alerts.c.id.desc()).limit(limit)
+        about = (func.lower(alerts.c.subject_name) == text.lower(), alerts.c.open_of.is_not(None))
+        for conditions in ((begins(alerts.c.id, text),), about):
+            rows: Any = await self.conn.execute(query.where(*conditions))
+            if found := [Completion("alert", row.id, row.subject_name, f"{row.event}, {row.state}") for row in rows]:
+                return found
+        return []
 
     async def names_alike(self, tenant_id: str, text: str) -> list[str]:
         """Names of schedules that begin like this one, to suggest one of them."""

@@ -101,6 +101,12 @@ class ReferenceKind(StrEnum):
     DEAD_LETTER = "dead_letter"
     BULK = "bulk"
     KEY = "key"
+    VIEW = "view"
+    MONITOR = "monitor"
+    CHANNEL = "channel"
+    ALERT_RULE = "alert_rule"
+    ALERT = "alert"
+    """By a prefix of its id, or the name of what it is about: then those that are not resolved."""
 
 
 _THINGS = {
@@ -110,6 +116,11 @@ _THINGS = {
     ReferenceKind.BULK: Thing.BULK,
     ReferenceKind.KEY: Thing.KEY,
     ReferenceKind.SCHEDULE: Thing.SCHEDULE,
+    ReferenceKind.VIEW: Thing.VIEW,
+    ReferenceKind.MONITOR: Thing.MONITOR,
+    ReferenceKind.CHANNEL: Thing.CHANNEL,
+    ReferenceKind.ALERT_RULE: Thing.ALERT_RULE,
+    ReferenceKind.ALERT: Thing.ALERT,
 }
 JOBS = ("crawl", "articles")
 MOST_MATCHES = 10
@@ -135,7 +146,7 @@ class ReferenceResolver:
     async def resolve(self, ctx: QueryContext, kind: ReferenceKind, text: str) -> Resolution:
         require(ctx.caller, Verb.READ, _THINGS[kind])
         async with ctx.read() as tx:
-            found = await self._found(SqlReferences(tx), ctx.tenant_id, kind, text)
+            found = await self._found(SqlReferences(tx), ctx.caller, kind, text)
             # The id itself is no prefix of another one.
             exact = [one for one in found if one.value == text] or found
             if exact:
@@ -147,10 +158,10 @@ class ReferenceResolver:
         near += [name for name in sorted(names) if name.startswith(text.lower())]
         return Resolution((), suggestions=[names[one] for one in dict.fromkeys(near)][:MOST_SUGGESTIONS])
 
-    async def _found(
-        self, references: SqlReferences, tenant_id: str, kind: ReferenceKind, text: str
+    async def _found(  # noqa: PLR0911 -- one arm for each kind
+        self, references: SqlReferences, caller: Caller, kind: ReferenceKind, text: str
     ) -> list[Completion]:
-        limit = MOST_MATCHES + 1
+        tenant_id, limit = caller.tenant_id, MOST_MATCHES + 1
         match kind:
             case ReferenceKind.SCHEDULE:
                 return await references.schedules(tenant_id, text, limit)
@@ -166,6 +177,12 @@ class ReferenceResolver:
                 return await references.bulks(tenant_id, text, limit)
             case ReferenceKind.KEY:
                 return await references.keys(tenant_id, text, limit)
+            case ReferenceKind.VIEW:
+                return await references.views(tenant_id, caller.user_id, text, limit)
+            case ReferenceKind.ALERT:
+                return await references.alerts(tenant_id, text, limit)
+            case ReferenceKind.MONITOR | ReferenceKind.CHANNEL | ReferenceKind.ALERT_RULE:
+                return await references.named(kind.value, tenant_id, text, limit)
 
     async def _newest(self, references: SqlReferences, tenant_id: str, text: str, limit: int) -> list[Completion]:
         """The newest run of the schedule of this name; of several schedules, the schedules themselves."""

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { toast } from "sonner";
 
 import { ask } from "@/api/client";
+import type { SavedView } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { cx } from "@/parts/cx";
@@ -11,7 +12,7 @@ import { Menu } from "@/parts/Menu";
 import { number } from "@/time/moment";
 
 import { useViews } from "./useViews";
-import { addView, LONGEST_NAME, nameError, removeView, renameView, type View } from "./views";
+import { LONGEST_NAME, nameError, type View } from "./views";
 
 /** On the page of runs, "All" already names all states. */
 const ALL = { runs: { name: "All runs", q: "" }, schedules: { name: "All", q: "" } };
@@ -21,20 +22,24 @@ export function SavedViews({
   list,
   fixed,
   q,
+  sort = "",
   wait,
   onChoose,
 }: {
   list: "runs" | "schedules";
   fixed: readonly View[];
   q: string;
+  /** The order of the list, when it is not the usual one. */
+  sort?: string;
   /** Counts are requested after the rows. */
   wait: boolean;
-  onChoose: (q: string) => void;
+  onChoose: (q: string, sort: string) => void;
 }) {
-  const [own, keep] = useViews(list);
-  const [naming, setNaming] = useState<View | "new" | null>(null);
-  const shared = [ALL[list], ...fixed];
-  const views = [...shared, ...own];
+  const [saved, actions] = useViews(list);
+  const own = saved.filter((view) => view.mine);
+  const [naming, setNaming] = useState<SavedView | "new" | null>(null);
+  const builtIn: View[] = [ALL[list], ...fixed];
+  const views: (View | SavedView)[] = [...builtIn, ...saved];
   const counts = useQueries({
     queries: views.map((view) => ({
       queryKey: [list, "view", view.q],
@@ -45,23 +50,27 @@ export function SavedViews({
       retry: false,
     })),
   });
-  const save = (next: View[]): void => {
-    if (!keep(next)) toast.error("This browser blocks storage for this page, so the view was not saved.");
-  };
-  const known = views.some((view) => view.q === q);
+  const save = (done: Promise<unknown>): void =>
+    void done.catch((error: unknown) => toast.error(error instanceof Error ? error.message : "The view was not saved"));
+  const known = views.some((view) => view.q === q && (view.sort ?? "") === sort);
   return (
     <div role="group" aria-label="Views" className="flex min-w-0 items-center gap-1 overflow-x-auto">
       {views.map((view, index) => {
         const found = counts[index];
-        const chosen = q === view.q;
-        const mine = index >= shared.length;
+        const chosen = q === view.q && (view.sort ?? "") === sort;
+        const mine = "mine" in view && view.mine ? view : null;
+        const others = "mine" in view && !view.mine ? view.user_id : null;
         return (
-          <span key={`${mine} ${view.name}`} className="flex shrink-0 items-center">
+          <span key={"id" in view ? view.id : view.name} className="flex shrink-0 items-center">
             <button
               type="button"
               aria-pressed={chosen}
-              title={found?.isError ? "Cannot count this filter. Open it to see why." : view.q || undefined}
-              onClick={() => onChoose(view.q)}
+              title={
+                found?.isError
+                  ? "Cannot count this filter. Open it to see why."
+                  : [view.q, others ? `shared by ${others}` : ""].filter(Boolean).join(" · ") || undefined
+              }
+              onClick={() => onChoose(view.q, view.sort ?? "")}
               className={cx(
                 "h-8 rounded px-2.5 text-sm whitespace-nowrap",
                 chosen ? "bg-accent-tint font-medium text-ink" : "text-muted hover:bg-surface hover:text-ink",
@@ -86,8 +95,12 @@ export function SavedViews({
                   />
                 }
                 items={[
-                  { label: "Rename…", onSelect: () => setNaming(view) },
-                  { label: "Remove", danger: true, onSelect: () => save(removeView(own, view.name)) },
+                  { label: "Rename…", onSelect: () => setNaming(mine) },
+                  {
+                    label: mine.shared ? "Stop sharing" : "Share with the tenant",
+                    onSelect: () => save(actions.change(mine, { shared: !mine.shared })),
+                  },
+                  { label: "Remove", danger: true, onSelect: () => save(actions.remove(mine)) },
                 ]}
               />
             ) : null}
@@ -118,12 +131,14 @@ export function SavedViews({
               nameError(
                 own,
                 name,
-                shared.map((one) => one.name),
+                builtIn.map((one) => one.name),
                 naming === "new" ? undefined : naming.name,
               )
             }
             onName={(name) => {
-              save(naming === "new" ? addView(own, name, q) : renameView(own, naming.name, name));
+              save(
+                naming === "new" ? actions.add(name.trim(), q, sort) : actions.change(naming, { name: name.trim() }),
+              );
               setNaming(null);
             }}
           />
@@ -174,7 +189,7 @@ function Naming({
         {tried ? wrong : null}
       </p>
       <div className="flex items-center justify-between gap-3">
-        <span className="text-xs text-muted">Kept in this browser, for you and this tenant.</span>
+        <span className="text-xs text-muted">Saved for you; you can share it with the tenant.</span>
         <Button type="submit" kind="primary" acts={false}>
           {action}
         </Button>

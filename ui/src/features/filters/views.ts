@@ -1,7 +1,8 @@
-/** Saved views: filters with a name. Pure. */
+/** Saved views: filters with a name, and an order if they have one. Pure. */
 export interface View {
   name: string;
   q: string;
+  sort?: string | null;
 }
 
 /** The server counts the matches of each view repeatedly, so their number is bounded. */
@@ -36,13 +37,3 @@ export function nameError(views: readonly View[], name: string, taken: readonly 
   if (but === undefined && views.length >= MOST_VIEWS) return `At most ${MOST_VIEWS} views. Remove one first`;
   return null;
 }
-
-export const addView = (views: readonly View[], name: string, q: string): View[] => [
-  ...views,
-  { name: name.trim(), q },
-];
-
-export const renameView = (views: readonly View[], from: string, to: string): View[] =>
-  views.map((view) => (view.name === from ? { ...view, name: to.trim() } : view));
-
-export const removeView = (views: readonly View[], name: string): View[] => views.filter((view) => view.name !== name);

@@ -53,7 +53,14 @@ const columns: Column<JobReport>[] = [
     ),
   },
   { id: "kind", header: "Kind", width: "90px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
-  { id: "began", header: "Requested", width: "130px", card: "meta", order: "-created_at", cell: (job) => <Instant at={job.created_at} /> },
+  {
+    id: "began",
+    header: "Requested",
+    width: "130px",
+    card: "meta",
+    order: "-created_at",
+    cell: (job) => <Instant at={job.created_at} />,
+  },
   {
     id: "took",
     header: "Duration",

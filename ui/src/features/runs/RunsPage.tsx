@@ -31,7 +31,7 @@ import { useLiveList } from "@/parts/table/useLiveList";
 import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { useNarrow } from "@/parts/useSize";
-import { useNavigateTo, useUrl } from "@/parts/useUrl";
+import { useNavigateTo, useSetUrl, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { mark, number } from "@/time/moment";
 
@@ -57,6 +57,8 @@ export default function RunsPage() {
   const query = useMemo(() => (order ? { q, sort: order } : { q }), [q, order]);
   const list = useLiveList({ path: "/api/runs", query, topic: "runs", rowId });
   const columns = useMemo(() => runColumns(mark(Date.now(), zone)), [zone]);
+  const setUrl = useSetUrl();
+  const open = (next: string, sort: string): void => setUrl({ q: next, sort });
   const filter = useCallback((next: string) => setQ(next, true), [setQ]);
 
   const narrow = useNarrow();
@@ -140,7 +142,7 @@ export default function RunsPage() {
             error={list.error}
             placeholder='state:failed schedule:nightly since:24h "text"'
           />
-          <SavedViews list="runs" fixed={VIEWS} q={q} wait={list.loading} onChoose={filter} />
+          <SavedViews list="runs" fixed={VIEWS} q={q} sort={order} wait={list.loading} onChoose={open} />
         </div>
         <StateChips count={count.data} q={q} onChange={filter} />
       </div>

@@ -19,7 +19,7 @@ import { Page } from "@/parts/Page";
 import { DataTable } from "@/parts/table/DataTable";
 import { useLiveList } from "@/parts/table/useLiveList";
 import { undoable } from "@/parts/undoable";
-import { useNavigateTo, useUrl } from "@/parts/useUrl";
+import { useNavigateTo, useSetUrl, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { mark } from "@/time/moment";
 
@@ -58,6 +58,11 @@ export default function SchedulesPage() {
     setIds(new Set());
     setEverything(false);
   }, []);
+  const setUrl = useSetUrl();
+  const open = (next: string, to: string): void => {
+    clear();
+    setUrl({ q: next, sort: to });
+  };
   const choose = (next: string): void => {
     clear();
     setQ(next, true);
@@ -101,7 +106,7 @@ export default function SchedulesPage() {
           error={list.error}
           label="Filter schedules"
         />
-        <SavedViews list="schedules" fixed={VIEWS} q={q} wait={list.loading} onChoose={choose} />
+        <SavedViews list="schedules" fixed={VIEWS} q={q} sort={order} wait={list.loading} onChoose={open} />
       </div>
       {bulk ? <BulkStatusBar key={bulk.id} started={bulk} onClose={() => setBulk(null)} onOver={list.refetch} /> : null}
       <DataTable

@@ -11,11 +11,21 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, joined
 from foliot.terminal.options import Json, SortAlerts, Yes, usage
 from foliot.terminal.output import count, note, print_json
+from foliot.terminal.reference import Reference
+from foliot.terminal.reference import resolve as find
 
 group = CommandGroup("See alerts, acknowledge them, and manage the rules that open them.")
 
-AlertId = Annotated[str, typer.Argument(help="The alert's id (alr_…).", metavar="ALERT")]
-RuleId = Annotated[str, typer.Argument(help="The alert rule's id (rul_…).", metavar="RULE")]
+AlertId = Annotated[
+    str,
+    typer.Argument(help="The alert's id (alr_…), the beginning of it, or its schedule's name.", metavar="ALERT"),
+    Reference("alert"),
+]
+RuleId = Annotated[
+    str,
+    typer.Argument(help="The alert rule's name, its id (rul_…) or the beginning of it.", metavar="RULE"),
+    Reference("alert_rule"),
+]
 
 ALERTS = Table(
     "id, state, severity, about: subject.name, event, times: count, since: @opened_at, reason",
@@ -133,5 +143,6 @@ def delete_rule(rule: RuleId, yes: Yes = False) -> None:
     if not yes and not typer.confirm(f"Delete the alert rule {rule}?", err=True):
         raise typer.Exit(1)
     with connect() as client:
-        client.delete(f"/api/alert-rules/{segment(rule)}")
+        found = find(client, "alert_rule", rule)
+        client.delete(f"/api/alert-rules/{segment(found)}")
         note(f"rule {rule} is deleted")

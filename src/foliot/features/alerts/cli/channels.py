@@ -10,10 +10,15 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, Table
 from foliot.terminal.options import Json, Yes, parameter
 from foliot.terminal.output import note, print_json
+from foliot.terminal.reference import Reference, resolve
 
 group = CommandGroup("Manage the channels that notifications are sent to.")
 
-ChannelId = Annotated[str, typer.Argument(help="The channel's id (chn_…).", metavar="CHANNEL")]
+ChannelId = Annotated[
+    str,
+    typer.Argument(help="The channel's name, its id (chn_…) or the beginning of it.", metavar="CHANNEL"),
+    Reference("channel"),
+]
 CHANNELS = Table(
     "id, name, kind, last message: last_delivery.state, at: @last_delivery.sent_at|last_delivery.created_at, error",
     computed={"error": lambda channel: channel["last_error"] or ""},
@@ -75,5 +80,6 @@ def delete(channel: ChannelId, yes: Yes = False) -> None:
     if not yes and not typer.confirm(f"Delete the channel {channel}?", err=True):
         raise typer.Exit(1)
     with connect() as client:
-        client.delete(f"/api/channels/{segment(channel)}")
+        found = resolve(client, "channel", channel)
+        client.delete(f"/api/channels/{segment(found)}")
         note(f"channel {channel} is deleted")

@@ -10,10 +10,15 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, Table
 from foliot.terminal.options import Json, Yes, usage
 from foliot.terminal.output import note, print_json
+from foliot.terminal.reference import Reference, resolve
 
 group = CommandGroup("Monitor jobs that run elsewhere and report by pings.")
 
-MonitorId = Annotated[str, typer.Argument(help="The monitor's id (mon_…).", metavar="MONITOR")]
+MonitorId = Annotated[
+    str,
+    typer.Argument(help="The monitor's name, its id (mon_…) or the beginning of it.", metavar="MONITOR"),
+    Reference("monitor"),
+]
 MONITORS = Table(
     "id, name, status, expects: summary, last ping: @last_ping_at, next: @next_expected_at",
     empty="No monitors. Create one with foliot monitor create NAME --every 3600.",
@@ -95,5 +100,6 @@ def delete(monitor: MonitorId, yes: Yes = False) -> None:
     if not yes and not typer.confirm(f"Delete the monitor {monitor}?", err=True):
         raise typer.Exit(1)
     with connect() as client:
-        client.delete(f"/api/monitors/{segment(monitor)}")
+        found = resolve(client, "monitor", monitor)
+        client.delete(f"/api/monitors/{segment(found)}")
         note(f"monitor {monitor} is deleted")

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from chaos import effects, lateness, recovery, repeats
+from chaos import chains, effects, lateness, recovery, repeats
 from chaos.history import DELETED, History
 from chaos.kinds import KINDS
 from chaos.oracle import expected
@@ -38,6 +38,7 @@ def violations(history: History) -> list[str]:
         *stale(history),
         *effects.violations(history),
         *repeats.violations(history),
+        *chains.violations(history),
         *recovery.violations(history),
         *lateness.violations(history),
     ]
@@ -116,7 +117,7 @@ def _ended(history: History) -> Iterable[str]:
 
 def _asked(history: History) -> Iterable[str]:
     """A request that was answered has had its effect, once."""
-    by_hand = {run.id for run in history.runs if run.at is None}
+    by_hand = {run.id for run in history.runs if run.at is None and run.origin != chains.AFTER}
     by_many = {run.id for run in history.runs if repeats.unnamed(history, run)}
     yield from (f"G4: run-now was answered with {run}, which is lost" for run in sorted(history.manual - by_hand))
     unknown = sorted(by_hand - history.manual - by_many)

@@ -14,7 +14,7 @@ from chaos import history
 
 QUERIES = {
     history.RUNS: "SELECT id, schedule_id AS schedule, scheduled_for AS at, state, attempt, max_attempts,"
-    " created_at AS created, kind, parent_id AS parent, fills FROM runs ORDER BY id",
+    " created_at AS created, kind, parent_id AS parent, fills, origin FROM runs ORDER BY id",
     history.ATTEMPTS: "SELECT run_id AS run, epoch, number, coalesce(worker, '') AS worker, outcome,"
     " started_at AS started, ended_at AS ended FROM attempts ORDER BY run_id, epoch",
     history.LEDGER: "SELECT schedule_id AS schedule, first_at AS first, last_at AS last, count, reason FROM ledger"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from chaos import kinds
+from chaos import chains, kinds
 from chaos.doors import Answer, Doors
 from chaos.history import DELETED, Scribe, at
 from chaos.kinds import KINDS
@@ -106,6 +106,18 @@ class Generator:
             one = Standing(made["id"], kind, place, rule, made["version"], ends=ends is not None)
             self.schedules.append(one)
             self._era(one, made["created_at"])
+
+        self._follow()
+
+    def _follow(self) -> None:
+        """A chain behind the first schedule: two follow it, and one follows both. Nothing edits or pauses them."""
+        known = {"A": self.schedules[0].id}
+        for name, parents, every_one in chains.CHAIN:
+            ids = [known[parent] for parent in parents]
+            url = f"http://127.0.0.1:{self.target}/chain-{name}"
+            made = self._posted("/api/schedules", 201, chains.document(name, ids, url, every_one=every_one))
+            known[name] = made["id"]
+            self.scribe.tell("follow", child=made["id"], parents=ids, all=every_one)
 
     def _created(self, place: int, kind: str, rule: dict[str, Any], ends: datetime | None) -> Any:
         """On a busy machine an end may have passed before it is heard of: then a later one is asked for."""

@@ -59,9 +59,10 @@ class Made:
     created: datetime
     kind: str = "webhook"
     parent: str | None = None
-    """The run that this one repeats."""
+    """The run that this one repeats or follows."""
     fills: datetime | None = None
     """The instant that this one makes up for."""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """A schedule that follows the successes of others, each of them or all together."""
+
+    child: str
+    parents: Sequence[str]
+    all: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """Something that happened to a process, or to the server `database` or `broker`."""
 
@@ -131,6 +141,7 @@ class History:
     """Runs of which one repetition each was asked for, by retry, replay or bulk action."""
     backfilled: frozenset[str] = frozenset()
     """Schedules for which a backfill was asked for."""
+    followed: Sequence[Followed] = ()
     spiders: Sequence[str] = ()
     """Jobs that were started at the Scrapyd of the campaign."""
     cancelled_at: Mapping[str, datetime] = field(default_factory=dict)
@@ -189,7 +200,7 @@ def read(directory: Path) -> History:
         runs=[
             Made(
                 *(r["id"], r["schedule"], _at(r["at"]), r["state"], r["attempt"], r["max_attempts"], at(r["created"])),
-                *(r["kind"], r["parent"], _at(r["fills"])),
+                *(r["kind"], r["parent"], _at(r["fills"]), r.get("origin", "")),
             )
             for r in lines(directory / RUNS)
         ],
@@ -211,6 +222,7 @@ def read(directory: Path) -> History:
             *(run for one in named.get("bulk", ()) for run in one["ids"]),
         ],
         backfilled=frozenset(one["schedule"] for one in named.get("backfill", ())),
+        followed=[Followed(one["child"], one["parents"], one["all"]) for one in named.get("follow", ())],
         spiders=[one["job"] for one in lines(directory / WEB) if "job" in one],
         cancelled_at={one["run"]: _seconds(one["t"]) for one in named.get("cancel", ()) if one["state"]},
         rests=list(_rests(events)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from chaos.chains import AFTER
 from chaos.history import History, Made
 
 OWN = 1
@@ -25,7 +26,7 @@ def unnamed(history: History, run: Made) -> bool:
 def _repeated(history: History) -> Iterable[str]:
     """Each run is repeated as often as that was asked for: no more, no less."""
     asked = Counter(history.repeats)
-    made = Counter(run.parent for run in history.runs if run.parent is not None)
+    made = Counter(run.parent for run in history.runs if run.parent is not None and run.origin != AFTER)
     for run in sorted({*asked, *made}):
         if made[run] != asked[run]:
             yield f"G14: {run} was to be repeated {asked[run]} times, and was {made[run]} times"

@@ -16,6 +16,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "alert_rule:read": (
         "GET /api/alert-rules",
         "GET /api/alert-rules/{rule_id}",
+        "GET /api/schedules/{schedule_id}/alert-rules",
         "POST /api/alert-rules/preview",
     ),
     "alert_rule:write": (

@@ -44,6 +44,9 @@ _MIGRATION = "src/foliot/db/migrations/versions/0001_core.py"
 _FIRING = "src/foliot/engine/sql/due_schedules.py"
 _CLAIMS = "src/foliot/engine/sql/claims.py"
 _ENDINGS = "src/foliot/engine/sql/endings.py"
+_FOLLOW_UPS = "src/foliot/engine/sql/follow_ups.py"
+_SCHEDULES = "src/foliot/features/schedules/usecases/"
+_FOLLOWERS = "tests/features/schedules/test_followers.py::"
 _LEASES = "src/foliot/engine/sql/leases.py"
 _ARTICLE_ENDINGS = "src/foliot/features/articles/sql/endings.py"
 _BATCHES = "tests/features/articles/test_sql_batches.py::"
@@ -630,6 +633,28 @@ MUTANTS = (
         _CLAIM_WITHOUT_STATE,
         "tests/cluster/test_celery.py::test_a_message_that_comes_while_its_run_runs_changes_nothing[redis]",
         fast=False,
+    ),
+    # --- schedules that follow others ---------------------------------------------------------------------------------
+    Mutant(
+        "a repeated run counts as another",
+        (
+            Edit(
+                _FOLLOW_UPS,
+                "row.parent_id if row.origin in REPEATS and row.parent_id is not None else row.id",
+                "row.id",
+            ),
+        ),
+        f"{_FOLLOWERS}test_a_retried_and_a_replayed_parent_count_once[sqlite]",
+    ),
+    Mutant(
+        "a cancelled run is followed by none",
+        (Edit(_ENDINGS, "    await follow_ups.follow(conn, dialect, followed, now, cancel_runs)\n", ""),),
+        f"{_FOLLOWERS}test_a_cancelled_run_is_followed_by_any[sqlite]",
+    ),
+    Mutant(
+        "a ring of schedules is saved",
+        (Edit(f"{_SCHEDULES}parents.py", "    refuse_ring(own_id, [*links, *above], names)\n", ""),),
+        f"{_FOLLOWERS}test_a_ring_is_refused_and_named[sqlite]",
     ),
     Mutant(
         "SQLite answers before the disk does",

@@ -14,6 +14,7 @@ from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
 from foliot.db.database import Database
 from foliot.engine.ports import Actions
+from foliot.features.alerts.attention import failing_channels
 from foliot.features.alerts.channels.send import ChannelSender
 from foliot.features.alerts.usecases.alerts import Alerts
 from foliot.features.alerts.usecases.channels import Channels
@@ -40,6 +41,7 @@ from foliot.features.insights.usecases.timeline import Timelines
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.live.usecases import ChangeMarkers
+from foliot.features.monitors.attention import silent_monitors
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.pipelines.usecases.pipelines import Pipelines
@@ -127,7 +129,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             ScheduleHealthReader(store=store),
             Rankings(store=store, clock=clock),
             ChangeMarkers(store=store, clock=clock),
-            Attention(store=store, clock=clock, knowledge=knowledge),
+            Attention(store=store, clock=clock, knowledge=knowledge, sources=(failing_channels, silent_monitors)),
             Timelines(store=store, clock=clock),
             Calendars(store=store, clock=clock, default_zone=default_zone),
             runs,

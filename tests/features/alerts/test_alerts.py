@@ -180,6 +180,40 @@ async def test_when_a_channel_fails_for_good_the_tenants_others_stand_in(alertin
     assert [(each["name"], each["failing"]) for each in channels] == [("first", True), ("second", False)]
 
 
+async def test_who_is_notified_about_a_schedule_and_why(alerting: Alerting) -> None:
+    schedule = await alerting.world.schedule(tags=["prices"])
+    await alerting.rule(await alerting.channel("ops"), name="prices", filter="tag:prices")
+    await alerting.rule(await alerting.channel("all"), name="everything")
+    await alerting.rule(await alerting.channel("other"), name="others", filter="tag:news")
+    await alerting.rule(await alerting.channel("off"), name="off", enabled=False)
+    await alerting.rule(await alerting.channel("queues"), name="queues", on=["queue_stuck"])
+
+    answer = await alerting.client.get(f"/api/schedules/{schedule.id}/alert-rules")
+
+    found = [(one["name"], one["channels"], one["filter"]) for one in answer.json["items"]]
+    assert sorted(found) == [("everything", ["all"], ""), ("prices", ["ops"], "tag:prices")]
+    assert (await alerting.client.get("/api/schedules/sch_unknown/alert-rules")).status == 404
+
+
+async def test_a_channel_that_fails_for_good_needs_attention_until_a_message_arrives(alerting: Alerting) -> None:
+    await alerting.world.schedule()
+    await alerting.rule(await alerting.channel("first"), after=1)
+    await alerting.end(DEAD)
+    alerting.receiver.statuses = [404]
+    await alerting.send()
+
+    items = (await alerting.client.get("/api/attention")).json["items"]
+    (entry,) = [one for one in items if one["kind"] == "channel"]
+    assert (entry["title"], entry["count"]) == ("Channel first", 1)
+    assert "404" in entry["reason"]
+    (test,) = entry["actions"]
+    assert (await alerting.client.send(test["method"], test["path"])).status == 202
+    await alerting.send()
+
+    items = (await alerting.client.get("/api/attention")).json["items"]
+    assert [one for one in items if one["kind"] == "channel"] == []
+
+
 async def test_a_rule_that_is_deleted_resolves_its_alerts_without_a_message(alerting: Alerting) -> None:
     await alerting.world.schedule()
     rule = await alerting.rule(await alerting.channel(), after=1)

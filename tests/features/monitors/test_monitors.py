@@ -101,6 +101,23 @@ async def test_silence_makes_it_late_then_down_and_a_ping_up_again(watched: Watc
     assert watched.told == [("alert.opened", "late"), ("alert.resolved", "late")]
 
 
+async def test_a_monitor_that_is_late_or_down_needs_attention(watched: Watched) -> None:
+    await watched.create()
+    await watched.ping()
+    assert await attention(watched) == []
+    await watched.wait(3600 + 300)
+    assert await attention(watched) == ["attention"]
+    await watched.wait(300)
+    assert await attention(watched) == ["failed"]
+    await watched.ping()
+    assert await attention(watched) == []
+
+
+async def attention(watched: Watched) -> list[str]:
+    items = (await watched.client.get("/api/attention")).json["items"]
+    return [one["severity"] for one in items if one["kind"] == "monitor"]
+
+
 async def test_down_alone_is_reported_to_a_rule_about_missed_pings(watched: Watched) -> None:
     await watched.create()
     await watched.rule(on=["missed"])

@@ -250,7 +250,7 @@ export interface AttentionItem {
   actions: (ProposedRequest)[];
 }
 
-export type AttentionKind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill";
+export type AttentionKind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill" | "channel" | "monitor";
 
 export interface AttentionReport {
   checked_at: string;
@@ -1041,6 +1041,20 @@ export interface NotificationChannel {
   failing: boolean;
   last_error: string | null;
   last_delivery: AlertDelivery | null;
+}
+
+export interface NotifyingRule {
+  id: string;
+  name: string;
+  on: (AlertEvent)[];
+  after: Record<string, unknown>;
+  severity: AlertSeverity;
+  filter: string;
+  channels: (string)[];
+}
+
+export interface NotifyingRulePage {
+  items: (NotifyingRule)[];
 }
 
 export type Origin = "instant" | "manual" | "retry" | "replay" | "after";
@@ -2123,6 +2137,8 @@ export interface Operations {
     "/api/schedules/ranking": { query?: { over?: RankingPeriod; limit?: number; }; answer: ScheduleRanking; };
     /** schedules.get */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; answer: Schedule; };
+    /** alert_rules.of_schedule */
+    "/api/schedules/{schedule_id}/alert-rules": { params: { schedule_id: string; }; answer: NotifyingRulePage; };
     /** schedules.chain */
     "/api/schedules/{schedule_id}/chain": { params: { schedule_id: string; }; answer: ScheduleChain; };
     /** schedules.instants */

@@ -21,7 +21,7 @@ from foliot.features.alerts.usecases.rules import AlertRules
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged, Parted
 from foliot.servers.http.permission import PUBLIC, Who, permits
-from foliot.servers.http.request import Body, Cases, Document
+from foliot.servers.http.request import Body, Cases, Document, ScheduleId
 from foliot.servers.http.schema import CONFLICT, UNKNOWN, body, problem
 
 router = APIRouter(tags=["Alerts"])
@@ -197,6 +197,20 @@ async def list_rules(cases: Cases, caller: Who, part: Parted) -> Response:
     """By name."""
     shown, following = part.of(await cases[AlertRules].list(caller), lambda one: one.id)
     return encode.answer(schema.AlertRulePage(items=[schema.AlertRule.of(one) for one in shown], next_cursor=following))
+
+
+@router.get(
+    "/api/schedules/{schedule_id}/alert-rules",
+    dependencies=[permits(AlertRules.of_schedule)],
+    response_model=schema.NotifyingRulePage,
+    responses=UNKNOWN,
+    operation_id="alert_rules.of_schedule",
+    summary="List the alert rules about a schedule",
+)
+async def rules_of_schedule(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
+    """Who is notified about it, and by which rules."""
+    found = await cases[AlertRules].of_schedule(caller, schedule_id)
+    return encode.answer(schema.NotifyingRulePage(items=[schema.NotifyingRule.of(one) for one in found]))
 
 
 @router.get(

@@ -23,6 +23,7 @@ from foliot.features.alerts.model.rule import (
     SnoozeRequest,
 )
 from foliot.features.alerts.preview import RulePreview
+from foliot.features.alerts.usecases import rules
 from foliot.features.alerts.usecases.channels import ChannelView
 from foliot.servers.http.schema import Name
 
@@ -168,6 +169,40 @@ class AlertRule:
             created_at=one.created_at,
             updated_at=one.updated_at,
         )
+
+
+@declared
+class NotifyingRule:
+    """A rule that is about a schedule, and the channels that it notifies, by name."""
+
+    id: str
+    name: str
+    on: list[AlertEvent]
+    after: dict[str, Any]
+    severity: AlertSeverity
+    filter: str
+    """Why it is about this schedule: it matches; an empty filter matches every schedule."""
+    channels: list[str]
+
+    @classmethod
+    def of(cls, one: rules.RuleOfSchedule) -> NotifyingRule:
+        settings = one.rule.settings
+        return cls(
+            id=one.rule.id,
+            name=settings.name,
+            on=list(settings.on),
+            after=settings.after.as_dict(),
+            severity=settings.severity,
+            filter=settings.filter,
+            channels=list(one.channels),
+        )
+
+
+@declared
+class NotifyingRulePage:
+    """The enabled rules that are about a schedule, by name. Empty: it notifies no channel."""
+
+    items: list[NotifyingRule]
 
 
 @declared

@@ -59,6 +59,12 @@ class SqlMonitors(Statements):
         query = select(monitors).where(monitors.c.tenant_id == tenant_id).order_by(monitors.c.name)
         return [_monitor(row) for row in await self.conn.execute(query)]
 
+    async def unwell(self, tenant_id: str, limit: int) -> list[JobMonitor]:
+        """Those that are down or late, in order of name."""
+        sick = monitors.c.status.in_([MonitorStatus.DOWN, MonitorStatus.LATE])
+        query = select(monitors).where(monitors.c.tenant_id == tenant_id, sick).order_by(monitors.c.name).limit(limit)
+        return [_monitor(row) for row in await self.conn.execute(query)]
+
     async def count(self, tenant_id: str) -> int:
         query = select(func.count()).select_from(monitors).where(monitors.c.tenant_id == tenant_id)
         return (await self.conn.scalar(query)) or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
@@ -19,6 +20,7 @@ from foliot.features.alerts.model.alert import (
 from foliot.features.alerts.model.rule import (
     MOST_RULES,
     RULE,
+    AlertEvent,
     AlertRulePreviewRequest,
     AlertRuleRecord,
     RuleSettings,
@@ -29,8 +31,24 @@ from foliot.features.alerts.preview import RulePreview, preview
 from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.alerts.sql.channels import SqlChannels
 from foliot.features.alerts.sql.rules import SqlAlertRules
+from foliot.features.filters.model import of_schedules
 from foliot.features.filters.usecases import Search
+from foliot.features.schedules.usecases.schedules import find_schedule
 from foliot.wakeups.feed import Feed
+
+OF_SCHEDULES = tuple(
+    event
+    for event in AlertEvent
+    if event not in {AlertEvent.QUEUE_STUCK, AlertEvent.WORKER_LOST, AlertEvent.NODE_SILENT}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOfSchedule:
+    """A rule that is about a schedule, and the names of its channels."""
+
+    rule: AlertRuleRecord
+    channels: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +87,17 @@ class AlertRules:
         """In order of name."""
         async with ctx.read() as tx:
             return await SqlAlertRules(tx).of_tenant(ctx.tenant_id)
+
+    @query(Verb.READ, Thing.ALERT_RULE, (Verb.READ, Thing.SCHEDULE))
+    async def of_schedule(self, ctx: QueryContext, schedule_id: str) -> Sequence[RuleOfSchedule]:
+        """The enabled rules that are about a schedule, with the names of the channels that they notify."""
+        now = self.clock.now()
+        async with ctx.read() as tx:
+            await find_schedule(tx, ctx.caller, schedule_id)
+            rules = [rule for rule in await SqlAlertRules(tx).enabled({ctx.tenant_id}) if rule.wants(*OF_SCHEDULES)]
+            about = [rule for rule in rules if await _is_about(tx, rule, schedule_id, now)]
+            names = {channel.id: channel.name for channel in await SqlChannels(tx).of_tenant(ctx.tenant_id)}
+        return [RuleOfSchedule(rule, [names[each] for each in rule.settings.to if each in names]) for rule in about]
 
     @query(Verb.READ, Thing.ALERT_RULE)
     async def get(self, ctx: QueryContext, rule_id: str) -> AlertRuleRecord:
@@ -137,3 +166,14 @@ async def _rule(tx: Transaction, tenant_id: str, rule_id: str, *, lock: bool = F
     if rule is None:
         raise NotFound("alert rule", rule_id)
     return rule
+
+
+async def _is_about(tx: Transaction, rule: AlertRuleRecord, schedule_id: str, now: datetime) -> bool:
+    """Whether the rule's schedule or filter names it; a filter that cannot be read any more names nothing."""
+    if rule.schedule_id is not None or not rule.settings.filter:
+        return rule.schedule_id in {None, schedule_id}
+    try:
+        query = of_schedules(()).read(rule.settings.filter, now, "filter")
+    except Invalid:
+        return False
+    return schedule_id in await SqlAlerts(tx).matching(rule.tenant_id, {schedule_id}, query)

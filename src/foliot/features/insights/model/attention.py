@@ -29,6 +29,8 @@ class AttentionKind(StrEnum):
     NO_WORKER = "no_worker"
     AHEAD = "ahead"
     STANDSTILL = "standstill"
+    CHANNEL = "channel"
+    MONITOR = "monitor"
 
 
 class Severity(StrEnum):

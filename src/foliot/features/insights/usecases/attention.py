@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -36,6 +36,10 @@ EACH = 20
 LETTERS = 1000
 
 
+AttentionSource = Callable[[Transaction, Caller], Awaitable[Sequence[AttentionEntry]]]
+"""Entries of another feature: a few bounded statements, and nothing that the caller may not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class AttentionFindings:
     """When it was checked, and the entries, worst first."""
@@ -51,6 +55,7 @@ class Attention:
     store: Database
     clock: Clock
     knowledge: KnownStandstills
+    sources: Sequence[AttentionSource] = ()
 
     @query(Verb.READ, Thing.RUN)
     async def check(self, ctx: QueryContext) -> AttentionFindings:
@@ -71,6 +76,8 @@ class Attention:
     async def _found(self, ctx: QueryContext, own: Sequence[Standstill], now: datetime) -> list[AttentionEntry]:
         async with ctx.read() as tx:
             items = await self._troubles(tx, ctx.caller, now)
+            for source in self.sources:
+                items += await source(tx, ctx.caller)
             waiting = await SqlTroubles(tx).waiting(ctx.tenant_id)
         # Queues and processes belong to no tenant: a transaction with row-level security would not see them.
         async with ctx.read(across_tenants=True) as tx:

@@ -28,6 +28,8 @@ const ICONS: Record<AttentionItem["kind"], string> = {
   no_worker: "missed",
   ahead: "failed",
   standstill: "failed",
+  channel: "failed",
+  monitor: "missed",
 };
 
 /** What needs attention, most severe first. */
@@ -150,6 +152,7 @@ function Item({ item, onSnooze }: { item: AttentionItem; onSnooze: () => void })
 function addressOf(item: AttentionItem): string {
   if (item.kind === "dead_letters") return item.q ? `/dead-letters?q=${encodeURIComponent(item.q)}` : "/dead-letters";
   if (item.kind === "failing" && item.run_id) return `/runs/${item.run_id}`;
+  if (item.kind === "channel" || item.kind === "monitor") return "/alerts";
   if (item.schedule_id) return `/schedules/${item.schedule_id}`;
   if (item.queue) return `/queues?queue=${encodeURIComponent(item.queue)}`;
   if (item.worker) return "/queues";

@@ -30,14 +30,14 @@ function ChainGraph({ chain, id }: { chain: ScheduleChain; id: string }) {
   const left = (column: number): number => column * (WIDTH + GAP);
   const top = (row: number): number => row * (HEIGHT + ROW);
   return (
-    <div className="overflow-x-auto">
+    <div className="overflow-x-auto overflow-y-hidden">
       <div
         className="relative"
         style={{ width: left(columns) - GAP, height: top(rows) - ROW, minWidth: "min-content" }}
         role="img"
         aria-label={chain.schedules.map((schedule) => `${schedule.name}: ${schedule.summary}`).join("; ")}
       >
-        <svg className="absolute inset-0 text-line" width={left(columns)} height={top(rows)} aria-hidden>
+        <svg className="absolute inset-0 text-line" width={left(columns) - GAP} height={top(rows) - ROW} aria-hidden>
           <defs>
             <marker id="chain-end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
               <path d="M0 0 L8 4 L0 8 z" fill="var(--muted)" />

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 
 import type { Schedule } from "@/api/schema";
+import { NotifiedCard } from "@/features/alerts/NotifiedCard";
 import { ScheduleAuditLog } from "@/features/audit_log/ScheduleAuditLog";
 import { QualityCard } from "@/features/expectations/QualityCard";
 import { YearHeatmap } from "@/features/insights/calendar/YearHeatmap";
@@ -76,6 +77,7 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
         </span>
       </div>
       {schedule.description ? <p className="-mt-2 whitespace-pre-line text-muted">{schedule.description}</p> : null}
+      <ChainCard id={schedule.id} />
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_24rem]">
         <div className="min-w-0">
           <Tabs
@@ -123,7 +125,7 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
         <div className="flex min-w-0 flex-col gap-4">
           <NextFires schedule={schedule} />
           <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
-          <ChainCard id={schedule.id} />
+          <NotifiedCard id={schedule.id} />
           <QualityCard id={schedule.id} />
         </div>
       </div>

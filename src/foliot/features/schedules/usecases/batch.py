@@ -28,6 +28,7 @@ from foliot.features.schedules.model.request import ScheduleBatchRequest
 from foliot.features.schedules.usecases.batch_parents import LinkedBatch, link
 from foliot.features.schedules.usecases.check_target import names_source, objection
 from foliot.features.schedules.usecases.create import ScheduleOwner, UnsavedSchedule
+from foliot.features.schedules.usecases.parents import follows_others
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
@@ -97,8 +98,10 @@ class ScheduleBatches:
         wanted, atomic = asked.schedules, asked.atomic
         sources = await self._sources(caller, wanted)
         refused = await self._refusals(caller, wanted)
-        async with self.store.read(caller.tenant_id) as tx:
-            batch = await link(tx, caller.tenant_id, wanted, self.schedules.new_id)
+        batch = LinkedBatch(wanted, {}, {}, {})
+        if any(follows_others(raw) for raw in wanted):
+            async with self.store.read(caller.tenant_id) as tx:
+                batch = await link(tx, caller.tenant_id, wanted, self.schedules.new_id)
         drafts = await REQUESTS.run(self._read_all, caller, batch, sources, refused)
         if atomic:
             _refuse_all(drafts)

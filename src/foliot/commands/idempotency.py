@@ -128,7 +128,7 @@ class IdempotentRequest:
         if earlier.body is None:
             raise Conflict(
                 f"the request with the idempotency key {self.key!r} has been answered: its answer held a secret"
-                " and was shown once; ask anew with another key"
+                " and was shown once; repeat the request with another key"
             )
         raise AnsweredBefore(earlier.status, earlier.body, earlier.headers)
 

@@ -116,7 +116,7 @@ def answer_head(raw: bytes) -> tuple[int, bytes]:
         raise ProxyRefused("502 Bad Gateway", "The target's answer was not valid HTTP.")
     status = int(match[1])
     if status == 101:
-        raise ProxyRefused("502 Bad Gateway", "The target wants another protocol than HTTP.")
+        raise ProxyRefused("502 Bad Gateway", "The target requires a protocol other than HTTP.")
     kept = [each for each in lines if each.partition(b":")[0].strip().lower() not in _OURS]
     closing = [b"Connection: close"] if status >= 200 else []
     return status, b"\r\n".join([line, *kept, *closing, b"", b""])

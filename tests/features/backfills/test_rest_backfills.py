@@ -215,7 +215,7 @@ async def test_limits_and_mistakes_are_told_by_field(world: World, client: Clien
     assert await refused(limit=10_001) == "limit"
     assert await refused(limit=2) == "limit"
     assert await refused(sofort=True) == "sofort"
-    assert await refused(409, expect=5) == "it would make 3 runs now, and not 5: look again before you backfill"
+    assert await refused(409, expect=5) == "it would create 3 runs now, not 5: check again before you backfill"
     trial = await backfill(client, schedule_id, 200, limit=2, dry_run=True)
     assert trial["warnings"][0] == "3 runs are more than the limit of 2: this would be refused"
     often = await world.schedule(EVERY_MINUTE, type="cron", interval_seconds=None, cron_expr="* * * * *")

@@ -141,7 +141,7 @@ async def test_what_came_between_counting_and_fixing_is_not_expected(
     monkeypatch.setattr(Bulks, "_count", too_few)
     refused = await make(client, 409, action="discard", filter="", expect=2)
 
-    assert refused["detail"].startswith("3 match now, and not 2")
+    assert refused["detail"].startswith("3 match now, not 2")
     assert (await client.get("/api/bulk")).json["items"] == []
 
 
@@ -157,7 +157,7 @@ async def test_what_cannot_be_done_to_one_does_not_stop_the_others(world: World,
     assert (seen["state"], seen["ok"], seen["failed"]) == ("finished", 3, 1)
     (failure,) = seen["failures"]
     assert failure["id"] == waiting["id"]
-    assert "is no dead letter: queued" in failure["message"]
+    assert "is not a dead letter: queued" in failure["message"]
 
 
 async def test_it_pauses_resumes_and_stops(world: World, client: Client) -> None:
@@ -266,7 +266,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
 
     seen = await read(client, made["id"])
     assert (seen["state"], seen["ok"], seen["failed"]) == ("finished", 0, 1)
-    assert "its log says more" in seen["failures"][0]["message"]
+    assert "Foliot's log has the details" in seen["failures"][0]["message"]
     assert await runs(client, "origin:replay") == []
 
 

@@ -162,7 +162,7 @@ async def test_one_letter_that_cannot_be_replayed_stops_them_all(world: World) -
     (foreign,) = await letters(world, 1)
     await sql(world.store, "UPDATE runs SET tenant_id = 'other' WHERE id = :id", id=foreign)
 
-    with pytest.raises(Conflict, match=f"{waiting} is no dead letter"):
+    with pytest.raises(Conflict, match=f"{waiting} is not a dead letter"):
         await world.cases[DeadLetters].replay(LOCAL, {"ids": [*ids, waiting]})
     with pytest.raises(NotFound, match=foreign):
         await world.cases[DeadLetters].replay(LOCAL, {"ids": [*ids, foreign]})

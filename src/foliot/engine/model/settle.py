@@ -66,7 +66,7 @@ class LedgerEntry:
 
 def skipped_by(user_id: str | None) -> str:
     """The reason of an instant with a skip request."""
-    return f"skipped by {user_id}" if user_id else "skipped as wished"
+    return f"skipped by {user_id}" if user_id else "skipped on request"
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,7 @@ def _bounded(count: int, request: NewBackfill) -> None:
         wrong = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
         raise Invalid("limit", f"{wrong} (to {MOST_RUNS} at most)", got=request.limit)
     if request.expect is not None and request.expect != count:
-        raise Conflict(f"it would make {count} runs now, and not {request.expect}: look again before you backfill")
+        raise Conflict(f"it would create {count} runs now, not {request.expect}: check again before you backfill")
 
 
 def _trial(gap: _MissingInstants, request: NewBackfill) -> BackfillEstimate:

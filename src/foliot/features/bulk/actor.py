@@ -128,7 +128,7 @@ class BulkRunner:
             log.exception(
                 "a bulk action failed at one item", action="bulk_item_failed", bulk=bulk.id, item=item.thing_id
             )
-            failure = "this failed inside Foliot; its log says more"
+            failure = "an internal error occurred; Foliot's log has the details"
         else:
             return
         async with self.store.begin(bulk.tenant_id) as tx:

@@ -133,7 +133,7 @@ class Bulks:
         if state is BulkState.RUNNING:
             may_send(ctx.caller, bulk.terms)
         if bulk.state in OVER and bulk.state is not state:
-            raise Conflict(f"bulk action {bulk_id} is over: {bulk.state.value}")
+            raise Conflict(f"bulk action {bulk_id} has already ended: {bulk.state.value}")
         if bulk.state is not state:
             said = "" if state is BulkState.RUNNING else f"{state.value} by {ctx.caller.user_id}"
             await SqlBulks(tx).turn(bulk_id, state, said, ctx.now)
@@ -265,9 +265,7 @@ def shown_details(bulk: Bulk) -> dict[str, Any]:
 
 def _expected(request: NewBulkAction, count: int) -> None:
     if request.expect is not None and request.expect != count:
-        raise Conflict(
-            f"{count} match now, and not {request.expect}: look again before you {request.action.value} them"
-        )
+        raise Conflict(f"{count} match now, not {request.expect}: check again before you {request.action.value} them")
 
 
 async def _find(tx: Transaction, caller: Caller, bulk_id: str, *, lock: bool = False) -> Bulk:

@@ -106,7 +106,7 @@ class DeadLetters:
         for letter in letters:
             if sent.get(letter.id, 0) >= MOST_REPLAYS:
                 refused = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
-                raise Conflict(f"{refused}: mend what it is sent to, or discard it")
+                raise Conflict(f"{refused}: fix its target, or discard it")
         self.limiter.run(ctx.caller, ctx.limits, len(letters))
         repeating = await ReplayPlanner.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
         courses = [repeating.course(letter) for letter in letters]
@@ -153,7 +153,7 @@ async def _letters(ctx: CommandContext, ids: Sequence[str]) -> list[RunView]:
             raise NotFound("run", run_id)
     for run in letters:
         if run.state is not RunState.DEAD_LETTER:
-            raise Conflict(f"run {run.id} is no dead letter: {run.state.value}")
+            raise Conflict(f"run {run.id} is not a dead letter: {run.state.value}")
         if run.resolved_by is not None:
             raise Conflict(f"dead letter {run.id} is resolved by {run.resolved_by}")
     return letters

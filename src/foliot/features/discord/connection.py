@@ -134,7 +134,7 @@ class CommandTree(app_commands.CommandTree[Any]):
         """For a command that was removed or changed: Discord still has an old list of them."""
         log.warning("a command was not understood", action="discord_not_understood", error=str(error)[:300])
         if not interaction.response.is_done():
-            text = "✕ Foliot does not know this command any more: press Ctrl-R, and look again"
+            text = "✕ Foliot does not know this command any more: press Ctrl-R and try again"
             await interaction.response.send_message(text, ephemeral=True)
 
 

@@ -226,4 +226,6 @@ async def _caller_of(
             await _keep_still(tx, one)
             return one, action
     methods = sorted({str(one.action.get("method")) for one in schedules})
-    raise Conflict(f"{url} is called by {', '.join(methods)} alone, which a test would not leave without effect")
+    raise Conflict(
+        f"{url} is only called by {', '.join(methods)}, and a test request with that method could change data there"
+    )

@@ -260,7 +260,7 @@ class Jobs:
             return await self._cancel_schedule(caller, job.schedule)
         run = job.run
         if run is None or run.state.final:
-            raise Conflict(f"job {job_id} is over: {job.status.value}")
+            raise Conflict(f"job {job_id} has already ended: {job.status.value}")
         run = await self.runs.cancel(caller, run.id)
         if run.kind == ARTICLES:
             async with self.store.read(caller.tenant_id) as tx:
@@ -272,7 +272,7 @@ class Jobs:
     async def _cancel_schedule(self, caller: Caller, schedule: Schedule) -> CancelledParts:
         open_runs = await self._open_runs(caller, schedule.id)
         if schedule.status in {ScheduleStatus.DELETED, ScheduleStatus.COMPLETED} and not open_runs:
-            raise Conflict(f"job {schedule.id} is over: its schedule is {schedule.status.value}")
+            raise Conflict(f"job {schedule.id} has already ended: its schedule is {schedule.status.value}")
         # First delete the schedule so that no more are created, then cancel those there are.
         await self.schedules.delete(caller, schedule.id)
         for run in open_runs:

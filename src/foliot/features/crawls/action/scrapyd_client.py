@@ -173,7 +173,7 @@ class ScrapydClient:
         if reply.status == 206 and found is not None and found[1] is not None:
             first, last, total = int(found[1]), int(found[2]), int(found[3])
             if len(reply.body) != last - first + 1 or (first != start and start >= 0):
-                raise NodeFailed("It answered another part of a file than was asked for.")
+                raise NodeFailed("It returned a different part of the file than requested.")
             return FileRange(reply.body, total, _modified(reply))
         if reply.status == 200 and start == 0:
             # An empty file has no ranges, and a small one may be served whole.

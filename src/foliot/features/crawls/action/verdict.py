@@ -23,7 +23,7 @@ _IN_WORDS = {
 }
 
 LOG_MISSING = (
-    "Scrapyd has no log of the crawl, so that nobody can say how it ended: its process died before it could write one "
+    "Scrapyd has no log of the crawl, so how it ended is unknown: its process died before it could write one "
     "(see Scrapyd's own log), or Scrapyd deleted it (jobs_to_keep must be above the number of crawls of one spider)."
 )
 
@@ -87,7 +87,7 @@ def _closed_badly(handle: CrawlHandle, reason: str) -> AttemptError | None:
         return None
     if reason in STOPPED:
         return AttemptError(
-            "crawl_stopped", "The crawl was stopped at Scrapyd by somebody else, before it had finished."
+            "crawl_stopped", "The crawl was stopped at Scrapyd, and not by Foliot, before it had finished."
         )
     words = _IN_WORDS.get(reason)
     said = f": {words}" if words else ""

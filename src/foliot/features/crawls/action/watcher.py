@@ -297,7 +297,7 @@ class CrawlWatcher:
         if sight.now - since < self.lost_after:
             return sight.park(self._wait(sight.now))
         problem = AttemptError(
-            "log_unreadable", f"The crawl has ended, and nobody can say how: its files cannot be read. {reason}"
+            "log_unreadable", f"The crawl has ended, but how is unknown: its files cannot be read. {reason}"
         )
         sight.look.ctx.log(problem.message, level="error")
         return Failed(problem, permanent=True)

@@ -178,7 +178,9 @@ class Limiter:
         return TooMany(message, retry_after=retry_after)
 
     def _keep(self, tenant_id: str) -> _KnownLimits:
-        known = self._known.setdefault(tenant_id, _KnownLimits())
+        known = self._known.get(tenant_id)
+        if known is None:
+            known = self._known[tenant_id] = _KnownLimits()
         _forget_oldest(self._known, tenant_id)
         return known
 

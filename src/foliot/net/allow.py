@@ -228,6 +228,8 @@ class TenantTargets:
     @classmethod
     def read(cls, entries: Sequence[str]) -> TenantTargets:
         """`Invalid` when an entry is neither a network, a host, `*.host` nor one of these hosts with `:port`."""
+        if not entries:
+            return _ALL
         if isinstance(entries, str) or not all(isinstance(entry, str) for entry in entries):
             raise Invalid(FIELD, "must be a list of texts")
         if len(entries) > MOST_ENTRIES:
@@ -257,6 +259,9 @@ class TenantTargets:
 
     def _names_addresses(self, port: int) -> bool:
         return bool(self.networks) or any(place.is_address and place.port == port for place in self.places)
+
+
+_ALL = TenantTargets()
 
 
 @lru_cache(maxsize=256)

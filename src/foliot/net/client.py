@@ -18,6 +18,7 @@ from foliot.core.egress import EgressFailed, OutgoingRequest, OutgoingResponse
 from foliot.net.addresses import Address
 from foliot.net.allow import DEFAULT_PORTS, EgressRules, TenantTargets
 from foliot.net.connection_pool import PinnedConnections
+from foliot.net.deadlines import Deadlines, TaskDeadline
 from foliot.net.failures import NotConnected, TlsFailed, Unreachable, hidden, late, uniform
 from foliot.net.guard import EgressGuard
 from foliot.net.pinned_address import Pin, WrongPeer
@@ -64,6 +65,7 @@ class HttpEgress:
     tls: ssl.SSLContext | None = None
     _guard: EgressGuard = field(init=False, repr=False)
     _turns: FairSlots = field(init=False, repr=False)
+    _deadlines: Deadlines = field(default_factory=Deadlines, init=False, repr=False)
     _lookups: Lookups | None = field(default=None, init=False, repr=False)
     _connections: PinnedConnections | None = field(default=None, init=False, repr=False)
 
@@ -172,7 +174,7 @@ class HttpEgress:
         """The whole request has one timeout: the lookup, the wait for a slot, the answer."""
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(request.timeout.total_seconds()):
+            async with TaskDeadline(self._deadlines, request.timeout.total_seconds()):
                 limits = await self._guard.limits_of(request.tenant_id, target)
                 door = f"{target.host}:{target.port}"
                 await self._turns.enter(door, request.tenant_id)

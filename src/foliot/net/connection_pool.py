@@ -31,6 +31,17 @@ _HEADER_BYTES = 8 * 1024
 _HEADERS = 128
 _BUFFER = 64 * 1024
 """Buffered bytes per answer; also how much is parsed before other tasks get the loop."""
+_ANSWER = {
+    "skip_payload": False,
+    "read_until_eof": True,
+    "auto_decompress": False,
+    "read_bufsize": _BUFFER,
+    "max_line_size": _HEADER_BYTES,
+    "max_field_size": _HEADER_BYTES,
+    "max_headers": _HEADERS,
+}
+"""How aiohttp's parser reads an answer."""
+_BODILESS_ANSWER = _ANSWER | {"skip_payload": True}
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
@@ -79,16 +90,7 @@ class PinnedConnections:
             raise WrongPeer("the connection did not lead to the address that was checked")
         pin.connected = True
         try:
-            handler.begin(
-                request.most,
-                skip_payload=request.method == "HEAD",
-                read_until_eof=True,
-                auto_decompress=False,
-                read_bufsize=_BUFFER,
-                max_line_size=_HEADER_BYTES,
-                max_field_size=_HEADER_BYTES,
-                max_headers=_HEADERS,
-            )
+            handler.begin(request.most, _BODILESS_ANSWER if request.method == "HEAD" else _ANSWER)
             transport.write(encoded(target, request))
             pin.sent = asyncio.get_running_loop().time()
             answer, reusable = await read_answer(handler, pin, keep=request.keep, most=request.most)
@@ -175,9 +177,9 @@ class PinnedConnections:
 def encoded(target: UrlTarget, request: OutgoingRequest) -> bytes:
     """The request as it is sent. Its header names and values have passed the guard: they hold no line breaks."""
     lines = [
-        f"{request.method} {target.url.raw_path_qs} HTTP/1.1",
+        f"{request.method} {target.path} HTTP/1.1",
         f"Host: {target.authority}",
-        *(f"{name}: {value}" for name, value in request.headers.items()),
+        *[f"{name}: {value}" for name, value in request.headers.items()],
     ]
     if "accept" not in map(str.lower, request.headers):
         lines.append("Accept: */*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 
@@ -39,6 +39,7 @@ _OURS = frozenset(
         "upgrade",
     }
 )
+_MOST_ADMITTED = 2048
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
 
@@ -58,6 +59,8 @@ class EgressGuard:
 
     rules: EgressRules
     limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
+    _admitted: dict[str, tuple[frozenset[Address], UrlTarget]] = field(default_factory=dict, repr=False, compare=False)
+    """Targets of URLs that were allowed, with the addresses of this machine that they were judged by."""
 
     def admit(self, url: str) -> UrlTarget:
         """`Invalid` when the text alone shows that the URL is not allowed."""
@@ -72,17 +75,30 @@ class EgressGuard:
 
     def examine(self, request: OutgoingRequest) -> UrlTarget:
         """The same for a whole request before it is sent."""
-        try:
-            target = self.admit(request.url)
-        except Invalid as refusal:
-            raise EgressRefused(f"The URL {refusal.message}.") from None
+        target = self._target(request.url)
         if request.method not in _METHODS:
             raise EgressRefused("The request's method is not allowed.")
-        for name, value in request.headers.items():
-            if not _is_token(name) or _UNSAFE_VALUE.search(value):
-                raise EgressRefused("A header of the request holds characters that are not allowed.")
-            if _is_ours(name):
-                raise EgressRefused(f"The header {name} is not the caller's to set.")
+        headers = request.headers
+        if not all(map(_is_token, headers)) or _UNSAFE_VALUE.search("".join(headers.values())):
+            raise EgressRefused("A header of the request holds characters that are not allowed.")
+        if any(map(_is_ours, headers)):
+            name = next(filter(_is_ours, headers))
+            raise EgressRefused(f"The header {name} is not the caller's to set.")
+        return target
+
+    def _target(self, url: str) -> UrlTarget:
+        """The text alone decides, and the rules, which never change, and the addresses of this machine, which may."""
+        here = self.rules.here()
+        known = self._admitted.get(url)
+        if known is not None and known[0] is here:
+            return known[1]
+        try:
+            target = self.admit(url)
+        except Invalid as refusal:
+            raise EgressRefused(f"The URL {refusal.message}.") from None
+        if len(self._admitted) >= _MOST_ADMITTED:
+            self._admitted.clear()
+        self._admitted[url] = here, target
         return target
 
     async def limits_of(self, tenant_id: str, target: UrlTarget) -> TenantTargets:

@@ -41,9 +41,9 @@ class Pin:
     def timing(self, now: float) -> dict[str, float | None]:
         """Milliseconds per phase, and of the whole."""
         return {
-            "dns_ms": _between(self.admitted, self.resolved),
-            "connect_ms": _between(self.dialled, self.accepted),
-            "tls_ms": _between(self.accepted, self.secured),
+            "dns_ms": _between(self.admitted, self.resolved) if self.resolved else None,
+            "connect_ms": _between(self.dialled, self.accepted) if self.accepted else None,
+            "tls_ms": _between(self.accepted, self.secured) if self.secured else None,
             "first_byte_ms": _between(self.sent, self.first_byte),
             "total_ms": round((now - self.began) * 1000, 1),
         }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foliot.core.egress import EgressFailed
+from foliot.net.whole_answer import WholeAnswer
 
 if TYPE_CHECKING:
     from aiohttp import StreamReader
@@ -107,6 +108,11 @@ async def read_answer(handler: ResponseHandler, pin: Pin, *, keep: int, most: in
     while 100 <= message.code < 200 and message.code != _SWITCHING:
         message, content = await handler.read()
     pin.first_byte = asyncio.get_running_loop().time()
+    if isinstance(message, WholeAnswer):
+        body = message.body
+        return BoundedResponse(
+            status=message.code, headers=message.headers, body=body[:keep], truncated=len(body) > keep
+        ), True
     if message.code == _SWITCHING:
         raise EgressFailed("bad_response", "The target asked to switch to another protocol.")
     kept = bytearray()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import ClientPayloadError
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.streams import EMPTY_PAYLOAD
+
+from foliot.net.whole_answer import read_whole
 
 _SLICE = 8 * 1024
 """Bytes parsed between two checks: a single read may hold ten thousand tiny messages."""
@@ -26,12 +30,18 @@ class BoundedResponseHandler(ResponseHandler):
         self._messages, self._bytes_left = 0, _FRAME
         self._length = 0
         """Declared bytes of the current body."""
+        self._options: Mapping[str, Any] | None = None
+        """Of the parser, while nothing of the answer has come."""
 
-    def begin(self, most: int, **options: Any) -> None:
-        """A request begins on this connection; its answer's body may have so many bytes."""
+    def begin(self, most: int, options: Mapping[str, Any]) -> None:
+        """A request begins on this connection; its answer's body may have so many bytes.
+
+        A parser is made when the answer turns out to need one.
+        """
         self._messages = 0
         self._bytes_left = _FRAME + most
-        self.set_response_params(**options)
+        self._options = options
+        self._most = most
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         self._messages += 1
@@ -41,6 +51,13 @@ class BoundedResponseHandler(ResponseHandler):
         super().feed_data(data, size)
 
     def data_received(self, data: bytes) -> None:
+        if self._options is not None:
+            options, self._options = self._options, None
+            whole = None if options["skip_payload"] else read_whole(data)
+            if whole is not None and len(whole.body) <= self._most:
+                super().feed_data((whole, EMPTY_PAYLOAD))  # type: ignore[arg-type]  # its reader knows both
+                return
+            self.set_response_params(**options)
         self._bytes_left -= len(data)
         done = max(_SLICE, self._body_left())
         # Empty data makes the parser continue with its buffer.

@@ -32,6 +32,8 @@ class UrlTarget:
 
     authority: str
     """The `Host` header."""
+    path: str
+    """Path and query, as they are sent."""
 
 
 def read_url(text: object) -> UrlTarget:
@@ -52,6 +54,7 @@ def _read(text: object) -> UrlTarget:
         port=port,
         literal=literal,
         authority=shown if port == usual else f"{shown}:{port}",
+        path=url.raw_path_qs,
     )
 
 

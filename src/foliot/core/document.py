@@ -209,7 +209,8 @@ def rfc3339(moment_: datetime | None) -> str | None:
     """UTC with `Z`, microseconds kept when there are any."""
     if moment_ is None:
         return None
-    return moment_.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    utc = moment_ if moment_.tzinfo is UTC else moment_.astimezone(UTC)
+    return utc.isoformat()[:-6] + "Z"
 
 
 def check_label(where: str, got: object) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 HIDDEN = "***"
 """Shown in place of a credential."""
@@ -52,17 +55,36 @@ Rewrite = Callable[[CredentialSpot, str], str]
 
 def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
     """The action with each credential replaced by the result of `change`. Templates of secrets are no credentials."""
-    goes_to = destination(action)
 
     def edit(spot: CredentialSpot, text: str) -> str:
         return text if not text or TEMPLATE.search(text) else change(spot, text)
 
-    walk = _ActionWalk(goes_to, edit)
     whole = isinstance(action.get("url"), str)
+    if _is_innocent({name: value for name, value in action.items() if name != _BODY} if whole else action):
+        return dict(action)
+    walk = _ActionWalk(action, edit)
     return {
         name: value if whole and name == _BODY else walk.value(value, str(name), str(name))
         for name, value in action.items()
     }
+
+
+_SUSPECT = (
+    *(b"auth", b"bearer", b"cookie", b"credential", b"jwt", b"key", b"pass", b"pwd", b"secret", b"session"),
+    *(b"sid", b"sig", b"token", b"@", b"%"),
+)
+"""Every name of a credential contains one of these, unless it is escaped, and so does a URL with a user."""
+
+
+def _is_innocent(action: Mapping[str, Any]) -> bool:
+    """Whether its text alone shows that it holds no credential; most actions hold none, and walking them costs more."""
+    try:
+        text = orjson.dumps(action)
+    except TypeError:
+        return False
+    # Other letters may mean one of these: the long s, for example.
+    lower = text.lower()
+    return text.isascii() and not any(word in lower for word in _SUSPECT)
 
 
 def destination(action: Mapping[str, Any]) -> str:
@@ -80,21 +102,21 @@ def destination(action: Mapping[str, Any]) -> str:
 class _ActionWalk:
     """Walks one action, with the names that the nearest keys around a value have."""
 
-    goes_to: str
+    action: Mapping[str, Any]
     change: Rewrite
 
     def value(self, value: Any, place: str, name: str, among: re.Pattern[str] | None = None) -> Any:
         """`among`: the names that mean a credential here."""
         match value:
+            case str() if among is not None and _is_among(among, name):
+                return self.change(CredentialSpot(place, place.lower(), destination(self.action)), value)
+            case str():
+                return self._url(value, place) if "://" in value else value
             case Mapping():
                 inner = self._among(name, among)
                 return {key: self.value(each, f"{place}.{key}", str(key), inner) for key, each in value.items()}
             case list() | tuple():
                 return [self.value(each, f"{place}.{at}", name, among) for at, each in enumerate(value)]
-            case str() if among is not None and among.search(name):
-                return self.change(CredentialSpot(place, place.lower(), self.goes_to), value)
-            case str() if "://" in value:
-                return self._url(value, place)
             case _:
                 return value
 
@@ -108,6 +130,9 @@ class _ActionWalk:
         return _PARAMETER if lower in _PARAMETERS else among
 
     def _url(self, text: str, place: str) -> str:
+        if "@" not in text and "?" not in text and "#" not in text:
+            # Neither user nor query: there is nothing that could be a credential.
+            return text
         found = _URL.match(text)
         if found is None:
             return text
@@ -128,6 +153,19 @@ class _ActionWalk:
 
 
 _ANY = re.compile("")
+
+
+_LONGEST_KEPT = 64
+
+
+def _is_among(names: re.Pattern[str], name: str) -> bool:
+    """Short names recur, and searching one costs more than the rest of its visit."""
+    return _is_short_among(names, name) if len(name) <= _LONGEST_KEPT else names.search(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_short_among(names: re.Pattern[str], name: str) -> bool:
+    return names.search(name) is not None
 
 
 def decoded(text: str) -> str:
@@ -151,4 +189,4 @@ def shown(action: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown_text(text: str) -> str:
     """The text, with its credentials masked if it is a URL."""
-    return text if "://" not in text else str(_ActionWalk("", lambda _, __: HIDDEN).value(text, "", ""))
+    return text if "://" not in text else str(_ActionWalk({}, lambda _, __: HIDDEN).value(text, "", ""))

@@ -160,6 +160,13 @@ class Trigger:
     start_at: datetime | None = None
     end_at: datetime | None = None
 
+    def anchored(self, anchor: datetime) -> Trigger:
+        """The same with this anchor, where it is an interval."""
+        rule = self.rule
+        if not isinstance(rule, FixedInterval) or rule.anchor == anchor:
+            return self
+        return Trigger(FixedInterval(rule.seconds, anchor, rule.zone), self.start_at, self.end_at)
+
     def next_after(self, moment: datetime) -> datetime | None:
         """The first instant strictly later than the moment."""
         if self.start_at is not None and moment < self.start_at:

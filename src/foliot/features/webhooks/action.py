@@ -15,11 +15,12 @@ from foliot import __version__
 from foliot.core.document import rfc3339
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Unavailable
-from foliot.core.mask import shown, shown_text
-from foliot.core.secrets import CannotUnseal, NotForHost, names_in
+from foliot.core.mask import shown_text
+from foliot.core.secrets import CannotUnseal, NotForHost
 from foliot.engine.model.run import EXCHANGE, AttemptError, Failed, Outcome, is_test
 from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
+from foliot.features.webhooks.header_plan import HeaderPlan, HeaderPlans, size_of
 from foliot.features.webhooks.model import place
 from foliot.features.webhooks.signature import BadSigningKey, SigningSecrets, sign
 from foliot.features.webhooks.templates import filled
@@ -31,6 +32,7 @@ SILENT = frozenset({"target_timeout", "target_unreachable", "timeout"})
 """Error codes of requests that got no answer."""
 _MARGIN = timedelta(milliseconds=90)
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_AGENT = f"Foliot/{__version__}"
 
 
 class PoliteSender(Protocol):
@@ -49,6 +51,7 @@ class WebhookAction:
         self._egress = egress
         self._polite = polite
         self._secrets = secrets
+        self._plans = HeaderPlans()
 
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The configuration in its stored form, or `Invalid` naming the field."""
@@ -62,8 +65,9 @@ class WebhookAction:
         """Send once. When a secret that it needs is missing, nothing is sent."""
         method = str(ctx.config.get("method", "POST"))
         body = _payload(method, ctx.config.get("body"))
+        plan = self._plans.of(ctx.config.get("headers") or {})
         try:
-            headers = await self._headers(ctx, body)
+            headers = await self._headers(ctx, plan, body)
         except UnfitRequest as unfit:
             ctx.log(f"Not sent: {unfit.problem.message}", level="error")
             return Failed(unfit.problem, permanent=unfit.permanent)
@@ -78,33 +82,36 @@ class WebhookAction:
             most=READ,
             tenant_id=ctx.tenant_id,
         )
-        ctx.log(f"{method} to {urlsplit(request.url).hostname}, attempt {ctx.attempt} of {ctx.max_attempts}")
-        return await self._send(ctx, request)
+        ctx.log(f"{method} to {_host(request.url)}, attempt {ctx.attempt} of {ctx.max_attempts}")
+        return await self._send(ctx, request, plan)
 
-    async def _headers(self, ctx: ActionContext, body: bytes | None) -> dict[str, str]:
+    async def _headers(self, ctx: ActionContext, plan: HeaderPlan, body: bytes | None) -> dict[str, str]:
         """The user's headers with their secrets, then Foliot's own, which take precedence."""
-        given = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
-        wanted = names_in(given)
         try:
             keys = await self._secrets.signing(ctx.tenant_id)
-            secrets = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
+            secrets = (
+                await self._secrets.named(ctx.tenant_id, plan.wanted, str(ctx.config["url"])) if plan.wanted else {}
+            )
         except (CannotUnseal, Unavailable):
             raise UnfitRequest(UNAVAILABLE) from None
         except NotForHost as bound:
             raise UnfitRequest(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
-        if missing := sorted(wanted - secrets.keys()):
+        if missing := sorted(plan.wanted - secrets.keys()):
             raise UnfitRequest(_missing(missing), permanent=True)
         ctx.hide(*keys, *secrets.values())
-        headers = {name: filled(value, secrets) for name, value in given.items()}
-        if sum(len(name) + len(value.encode()) for name, value in headers.items()) > MOST_HEADER_BYTES:
+        headers, size = plan.given, plan.size
+        if secrets:
+            headers = {name: filled(value, secrets) for name, value in headers.items()}
+            size = size_of(headers)
+        if size > MOST_HEADER_BYTES:
             raise UnfitRequest(TOO_LARGE, permanent=True)
         try:
             signature = sign(keys, ctx.run_id, ctx.now, body or b"")
         except BadSigningKey:
             raise UnfitRequest(BAD_KEY, permanent=True) from None
-        return headers | _ours(ctx, headers, body, signature)
+        return {**headers, **_ours(ctx, body, signature, typed=plan.typed)}
 
-    async def _send(self, ctx: ActionContext, request: OutgoingRequest) -> Outcome:
+    async def _send(self, ctx: ActionContext, request: OutgoingRequest, plan: HeaderPlan) -> Outcome:
         try:
             reply = await self._reply(ctx, request)
         except EgressRefused as refusal:
@@ -113,10 +120,10 @@ class WebhookAction:
         except EgressFailed as failure:
             ctx.log(failure.detail, level="warning")
             problem = AttemptError(failure.code, failure.detail, failure.cause)
-            return Failed(problem, response={EXCHANGE: _exchange(ctx, request, failure.timing)})
+            return Failed(problem, response={EXCHANGE: _exchange(request, plan, failure.timing)})
         outcome = judge(reply, request.url, ctx.now + reply.elapsed)
         if outcome.response is not None:
-            outcome.response[EXCHANGE] = _exchange(ctx, request, reply.timing)
+            outcome.response[EXCHANGE] = _exchange(request, plan, reply.timing)
         milliseconds = round(reply.elapsed.total_seconds() * 1000)
         level = "warning" if isinstance(outcome, Failed) else "info"
         ctx.log(f"The target answered {phrase(reply.status)} after {milliseconds} ms", level=level)
@@ -143,15 +150,18 @@ def _target(url: object) -> AttemptTarget | None:
     return None if name is None else AttemptTarget(name, SILENT)
 
 
-def _exchange(ctx: ActionContext, request: OutgoingRequest, timing: Mapping[str, float | None]) -> dict[str, Any]:
+def _exchange(request: OutgoingRequest, plan: HeaderPlan, timing: Mapping[str, float | None]) -> dict[str, Any]:
     """What is kept of a request: the headers as configured, with templates for secrets and masked credentials."""
-    headers = dict(request.headers)
-    if given := ctx.config.get("headers"):
-        headers |= shown({"headers": given})["headers"]
+    headers = {**request.headers, **plan.shown}
     return {"request": {"method": request.method, "url": _shown_url(request.url), "headers": headers}, "timing": timing}
 
 
 _shown_url = lru_cache(maxsize=10_000)(shown_text)
+
+
+@lru_cache(maxsize=10_000)
+def _host(url: str) -> str | None:
+    return urlsplit(url).hostname
 
 
 def _payload(method: str, body: object) -> bytes | None:
@@ -161,15 +171,15 @@ def _payload(method: str, body: object) -> bytes | None:
     return orjson.dumps(body)
 
 
-def _ours(ctx: ActionContext, given: Mapping[str, str], body: bytes | None, signature: str | None) -> dict[str, str]:
+def _ours(ctx: ActionContext, body: bytes | None, signature: str | None, *, typed: bool) -> dict[str, str]:
     headers = {
-        "User-Agent": f"Foliot/{__version__}",
+        "User-Agent": _AGENT,
         "Idempotency-Key": ctx.run_id,
         "webhook-id": ctx.run_id,
         "webhook-timestamp": str(int(ctx.now.timestamp())),
         "X-Foliot-Attempt": str(ctx.attempt),
     }
-    if body is not None and "content-type" not in map(str.lower, given):
+    if body is not None and not typed:
         headers["Content-Type"] = "application/json"
     if is_test(WebhookAction.kind, ctx.config):
         headers["X-Foliot-Test"] = "true"
@@ -204,7 +214,7 @@ BAD_KEY = AttemptError(
 
 
 def _elsewhere(bound: NotForHost, url: str) -> AttemptError:
-    host = urlsplit(url).hostname
+    host = _host(url)
     where = f"it is for {', '.join(bound.hosts)}" if bound.hosts else "it names no hosts, and here it must"
     return AttemptError("secret_not_for_host", f"The secret {bound.name} does not go to {host}: {where}.")
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -79,6 +80,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     return max(timedelta(0), min(moment - now, _LONGEST_WAIT))
 
 
+@lru_cache(maxsize=1000)
 def phrase(status: int) -> str:
     """The status with its standard reason phrase; never the target's own text."""
     try:

@@ -332,6 +332,46 @@ async def test_a_worker_that_cannot_renew_stops_by_its_own_clock(store: Database
     assert bench.engine.meter.stale_writes == 1
 
 
+async def test_each_attempt_stops_when_its_own_lease_is_over(store: Database) -> None:
+    await ask(store, NOON, request(), request())
+    bench = Bench(store, hangs(), lease=0.2)
+    await bench.take_off()
+    executor = bench.engine.executor
+    first, second = executor.flights.values()
+    executor.renew(second, first.leased_at + 60)
+
+    assert first.task is not None
+    await first.task
+
+    assert asyncio.get_running_loop().time() >= first.leased_at + 0.18
+    assert (first.stop, second.stop) == ("lease", None)
+    # Its turn comes when it is renewed no more.
+    executor.renew(second, first.leased_at)
+    assert second.task is not None
+    await second.task
+    assert second.stop == "lease"
+
+
+async def test_an_attempt_whose_run_is_claimed_again_has_lost_its_lease(store: Database) -> None:
+    await ask(store, NOON)
+    bench = Bench(store, hangs())
+    await bench.take_off()
+    (before,) = bench.engine.executor.flights.values()
+    bench.clock.advance(31)
+    await bench.do("janitor")
+    bench.clock.advance(HOUR)
+    await bench.take_off()
+    (after,) = bench.engine.executor.flights.values()
+
+    assert after is not before
+    assert before.task is not None
+    await before.task
+
+    assert (before.stop, after.stop) == ("lease", None)
+    async with recording(bench):
+        await bench.engine.executor.drain(0)
+
+
 async def test_a_success_that_comes_after_the_run_was_taken_back_is_counted_as_stale(store: Database) -> None:
     go = asyncio.Event()
 

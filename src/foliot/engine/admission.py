@@ -6,9 +6,10 @@ target whose breaker is open. A run that is turned away is not an attempt.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from foliot.core.document import rfc3339
 from foliot.engine.claimed_ahead import MOST, ClaimedAhead
@@ -43,6 +44,11 @@ class NotAdmitted(Exception):
         self.wait = wait
 
 
+def _counts() -> defaultdict[Any, int]:
+    """One is made in every turn of the loop in which an attempt ends; a Counter takes several times as long to make."""
+    return defaultdict(int)
+
+
 @dataclass(slots=True)
 class Admission:
     """One round: what it admits counts for those that come after."""
@@ -64,11 +70,11 @@ class Admission:
     """Admitted ahead of a slot: the name of their pace by run."""
     _stalled: set[str] = field(init=False)
     _untried: int = field(init=False)
-    _by_tenant: Counter[str] = field(init=False)
-    _to: Counter[str] = field(default_factory=Counter)
-    _of: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _by_tenant: dict[str, int] = field(init=False)
+    _to: dict[str, int] = field(default_factory=_counts)
+    _of: dict[tuple[str, str], int] = field(default_factory=_counts)
     _trying: set[tuple[str, str]] = field(default_factory=set)
-    _ahead_of: Counter[str] = field(default_factory=Counter)
+    _ahead_of: dict[str, int] = field(default_factory=_counts)
 
     def __post_init__(self) -> None:
         slots = self.slots
@@ -77,7 +83,10 @@ class Admission:
         untried = [line for name, line in slots.lines.items() if line.remote and name not in slots.known]
         self._untried = sum(line.begun(now - slots.stall) for line in untried)
         others = len(self.crowded) > 1 or slots.is_shared(now)
-        self._by_tenant = Counter(held.tenant for held in slots.held.values()) if others else Counter()
+        self._by_tenant = _counts()
+        if others:
+            for held in slots.held.values():
+                self._by_tenant[held.tenant] += 1
 
     def ask(self, claimed: ClaimedRun, target: AttemptTarget | None) -> None:
         """Admit it, now or ahead of a slot, or note why not."""

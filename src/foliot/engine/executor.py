@@ -15,10 +15,10 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.admission import Admission
-from foliot.engine.attempts.attempt import RunningAttempt, StopReason
+from foliot.engine.attempts.attempt import SOFT, RunningAttempt, StopReason
 from foliot.engine.attempts.attempt_log import AttemptLog, HandleWriter
 from foliot.engine.attempts.conclusion import announce, conclude, task_view
-from foliot.engine.attempts.parent import with_parent
+from foliot.engine.attempts.parent import ParentReader, with_parent
 from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, told_to_stop, unanswered
 from foliot.engine.broker.publisher import Monitor
 from foliot.engine.claimed_ahead import LATE, MOST, ClaimedAhead
@@ -30,10 +30,8 @@ from foliot.engine.ports import Action, Actions, AttemptTarget, StaleAttempt, is
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.sql.claims import SqlClaims
+from foliot.net.deadlines import Deadlines
 from foliot.wakeups.feed import LINES_TOPIC, SLOTS_TOPIC, Feed
-
-SOFT = 0.9
-"""The fraction of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
 
 MARGIN = 0.1
 """The fraction of its lease that a worker leaves unused, so that its effect ends before the lease does."""
@@ -63,8 +61,13 @@ class Executor:
     passed_over: int = 0
     """How many runs of the last claim were not admitted."""
     ahead: ClaimedAhead = field(default_factory=ClaimedAhead)
+    deadlines: Deadlines = field(default_factory=Deadlines)
     _later: Mapping[str, str] = field(default_factory=dict)
     """Runs of the claim under way that are claimed ahead of a slot."""
+    _targets: Mapping[str, AttemptTarget | None] = field(default_factory=dict)
+    """The targets of the claim under way, by run."""
+    _lease_timer: asyncio.TimerHandle | None = None
+    """Set to when the first lease ends: one timer for all, because nearly all attempts end long before."""
     _filling: bool = False
     """Whether free slots are about to be given to those that wait."""
     _returning: bool = False
@@ -113,8 +116,9 @@ class Executor:
     def _admit(self, asked: Sequence[ClaimedRun], room: int, ahead: int) -> Mapping[str, PostponedRun | None]:
         tenants = frozenset(one.tenant_id for one in asked) if len(asked) >= room else frozenset()
         admission = Admission(self.slots, room, self.clock.now(), tenants, ahead_room=ahead, waiting=self.ahead)
+        self._targets = {one.fence.run_id: self._target(one) for one in asked}
         for one in asked:
-            admission.ask(one, self._target(one))
+            admission.ask(one, self._targets[one.fence.run_id])
         self.passed_over = sum(wait is None for wait in admission.turned.values())
         self.wanted = self.wanted or self.passed_over > 0
         self._later = admission.later
@@ -129,7 +133,12 @@ class Executor:
             claimed=claimed, clock=self.clock, base=self.secrets, claimed_at=asked_at, leased_at=asked_at, limit=limit
         )
         flight.crowded = self._crowded
-        self.flights[flight.run_id] = flight
+        run_id = claimed.fence.run_id
+        flight.target = self._targets[run_id] if run_id in self._targets else self._target(claimed)
+        if (before := self.flights.get(run_id)) is not None:
+            # It was claimed again, so the attempt before has lost its lease, whatever its clock says.
+            before.halt(StopReason.LEASE)
+        self.flights[run_id] = flight
         self.renew(flight, asked_at)
         return flight
 
@@ -137,7 +146,7 @@ class Executor:
         claimed = flight.claimed
         flight.waiting, flight.performing = False, True
         flight.hard_at = asyncio.get_running_loop().time() + flight.limit
-        self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed), claimed.kind)
+        self.slots.hold(flight.run_id, claimed.tenant_id, flight.target, claimed.kind)
         self.meter.start_lateness.observe((now - claimed.ready_at).total_seconds())
         if self.monitor is not None:
             self.monitor.began(task_view(claimed))
@@ -168,7 +177,7 @@ class Executor:
 
     def _may_start(self, flight: RunningAttempt, admission: Admission) -> bool:
         """A slot for it; and one that is not to start at all goes too."""
-        claimed, target = flight.claimed, self._target(flight.claimed)
+        claimed, target = flight.claimed, flight.target
         if target is not None and self.slots.shut(claimed.tenant_id, target.name):
             flight.halt(StopReason.UNSTARTED)
         return flight.stop is not None or admission.admits(claimed, target)
@@ -199,11 +208,29 @@ class Executor:
 
     def renew(self, flight: RunningAttempt, asked_at: float) -> None:
         """The lease holds from `asked_at`; before it ends, the effect is stopped."""
-        if flight.timer is not None:
-            flight.timer.cancel()
         flight.leased_at = asked_at
-        until = asked_at + self.lease.total_seconds() * (1 - MARGIN)
-        flight.timer = asyncio.get_running_loop().call_at(until, flight.halt, StopReason.LEASE)
+        self._watch_leases(asked_at)
+
+    def _watch_leases(self, first: float) -> None:
+        """Look at the leases when one from this moment ends, or sooner."""
+        until, timer = first + self.lease.total_seconds() * (1 - MARGIN), self._lease_timer
+        if timer is not None and timer.when() <= until:
+            return
+        if timer is not None:
+            timer.cancel()
+        self._lease_timer = asyncio.get_running_loop().call_at(until, self._end_leases)
+
+    def _end_leases(self) -> None:
+        """Stop every attempt whose lease is over; look again when the next one ends."""
+        self._lease_timer = None
+        before = asyncio.get_running_loop().time() - self.lease.total_seconds() * (1 - MARGIN)
+        held = [flight for flight in self.flights.values() if flight.stop is not StopReason.LEASE]
+        for flight in held:
+            if flight.leased_at <= before:
+                flight.halt(StopReason.LEASE)
+        first = min((flight.leased_at for flight in held if flight.leased_at > before), default=None)
+        if first is not None:
+            self._watch_leases(first)
 
     async def _run_attempt(self, flight: RunningAttempt, action: Action | None) -> None:
         try:
@@ -220,22 +247,24 @@ class Executor:
     async def _perform(self, flight: RunningAttempt, action: Action | None) -> Outcome | None:
         if flight.claimed.fault is not None or flight.claimed.locked or action is None:
             return hopeless(flight.claimed)
-        limit = flight.limit
-        patience = asyncio.timeout(limit * SOFT)
-        context = flight.context(timedelta(seconds=limit * SOFT), HandleWriter(self.store, flight))
+        limit = flight.limit * SOFT
+        parent = ParentReader(self.store, flight.claimed.tenant_id, flight.run_id)
+        context = flight.context(timedelta(seconds=limit), HandleWriter(self.store, flight), parent)
+        deadline = self.deadlines.begin(limit, flight.expire)
         ended: Ended | None
         try:
-            async with patience:
-                ready = await with_parent(context, self.store)
-                return ready if isinstance(ready, Failed) else _fitting(action, await action.perform(ready))
+            ready = await with_parent(context)
+            return ready if isinstance(ready, Failed) else _fitting(action, await action.perform(ready))
         except StaleAttempt:
             return None
         except TimeoutError as error:
-            ended = timed_out(limit * SOFT) if patience.expired() else crashed(flight, error)
+            ended = timed_out(flight) if flight.stop is StopReason.TIMEOUT else crashed(flight, error)
         except asyncio.CancelledError as error:
             ended = stopped(flight, error)
         except Exception as error:  # noqa: BLE001 -- the one place where an action's surprise becomes a value
             ended = crashed(flight, error)
+        finally:
+            self.deadlines.end(deadline)
         return unanswered(flight, ended)
 
     async def _record(self, flight: RunningAttempt, outcome: Outcome) -> None:
@@ -281,8 +310,6 @@ class Executor:
 
     def _land(self, flight: RunningAttempt) -> None:
         self._performed(flight)
-        if flight.timer is not None:
-            flight.timer.cancel()
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
             if self.monitor is not None:

@@ -363,10 +363,10 @@ async def test_the_usual_time_limit_is_25_minutes_of_30(store: Database) -> None
 
     assert place.action.timeout == timedelta(minutes=30)
     # The engine leaves an action nine tenths of its limit; of those the task is asked to stop after 25 minutes.
-    from foliot.engine import executor
+    from foliot.engine.attempts import attempt
     from foliot.features.tasks.action import SOFT
 
-    assert place.action.timeout * executor.SOFT * SOFT == timedelta(minutes=25)
+    assert place.action.timeout * attempt.SOFT * SOFT == timedelta(minutes=25)
 
 
 # --- who may ----------------------------------------------------------------------------------------------------------

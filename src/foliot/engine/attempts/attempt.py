@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foliot.engine.attempts.attempt_log import AttemptLog
+from foliot.engine.ports import AttemptTarget
+
+SOFT = 0.9
+"""The fraction of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
 
 
 class StopReason(StrEnum):
@@ -15,6 +19,7 @@ class StopReason(StrEnum):
     CANCEL = "cancel"
     LEASE = "lease"
     SHUTDOWN = "shutdown"
+    TIMEOUT = "timeout"
     UNSTARTED = "unstarted"
     """It was claimed ahead of a slot, and did not get one in time."""
 
@@ -29,8 +34,8 @@ class RunningAttempt(AttemptLog):
     limit: float
     hard_at: float = float("inf")
     """When its time limit is over; it counts from the start."""
+    target: AttemptTarget | None = None
     task: asyncio.Task[None] | None = None
-    timer: asyncio.TimerHandle | None = None
     stop: StopReason | None = None
     waiting: bool = False
     """Claimed ahead: it has no slot yet, and nothing of it has started."""
@@ -39,6 +44,10 @@ class RunningAttempt(AttemptLog):
     """It has ended with more lines than an ending should carry: the log writer goes on writing them."""
     writing: asyncio.Future[None] | None = None
     """Set while the log writer writes lines of this attempt: its ending must come after them."""
+
+    def expire(self) -> None:
+        """Its time is over."""
+        self.halt(StopReason.TIMEOUT)
 
     def halt(self, reason: StopReason) -> None:
         """Stop the effect, for this reason; the first reason counts, except that a lost lease beats all."""

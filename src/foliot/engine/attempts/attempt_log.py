@@ -28,7 +28,7 @@ from foliot.engine.model.run import (
     Succeeded,
 )
 from foliot.engine.model.views import ClaimedRun
-from foliot.engine.ports import ActionContext, SaveHandle, StaleAttempt
+from foliot.engine.ports import ActionContext, ReadParent, SaveHandle, StaleAttempt, no_parent
 from foliot.engine.sql.parked import SqlParked
 
 ROOM_LINES = 1000
@@ -134,8 +134,9 @@ class AttemptLog:
         if len(self.lines) >= self.most:
             self.dropped += 1
             return
-        # At the place of the missing lines, not at the end of what came afterwards.
-        self._own_up()
+        if self.dropped:
+            # At the place of the missing lines, not at the end of what came afterwards.
+            self._own_up()
         self.lines.append(line)
         self.text += len(line.message)
 
@@ -164,9 +165,10 @@ class AttemptLog:
         count = len(self.lines) if most is None else self._slice(most)
         if count == len(self.lines):
             self._own_up()
-            count = len(self.lines)
-        lines, self.lines = self.lines[:count], self.lines[count:]
-        self.text -= sum(len(line.message) for line in lines)
+            lines, self.lines, self.text = self.lines, [], 0
+        else:
+            lines, self.lines = self.lines[:count], self.lines[count:]
+            self.text -= sum(len(line.message) for line in lines)
         if self._taken is not None and not self.full:
             self._taken.set()
             self._taken = None
@@ -187,11 +189,11 @@ class AttemptLog:
         self.lines[:0] = lines
         self.text += sum(len(line.message) for line in lines)
 
-    def context(self, timeout: timedelta, note: SaveHandle) -> ActionContext:
+    def context(self, timeout: timedelta, note: SaveHandle, parent: ReadParent = no_parent) -> ActionContext:
         """The context of the action: its attempt, and where it logs."""
         claimed = self.claimed
         return ActionContext(
-            run_id=self.run_id,
+            run_id=claimed.fence.run_id,
             tenant_id=claimed.tenant_id,
             schedule_id=claimed.schedule_id,
             kind=claimed.kind,
@@ -205,6 +207,7 @@ class AttemptLog:
             progress=self.progress,
             hide=self.hide,
             note=note,
+            parent=parent,
             room=self.room,
             limit=None if claimed.timeout_seconds is None else timedelta(seconds=claimed.timeout_seconds),
         )

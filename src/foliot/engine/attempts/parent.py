@@ -27,15 +27,14 @@ class ParentReader:
             return await SqlFollowUps(tx).parent_of(self.tenant_id, self.run_id)
 
 
-async def with_parent(context: ActionContext, store: Database) -> ActionContext | Failed:
+async def with_parent(context: ActionContext) -> ActionContext | Failed:
     """The context with the parent's values in its configuration; a failure when one of them is missing."""
-    reader = ParentReader(store, context.tenant_id, context.run_id)
     mentioned = [name for name in FILLED if name in context.config and mentions_parent(context.config[name])]
     if not mentioned:
-        return replace(context, parent=reader)
-    parent = await reader()
+        return context
+    parent = await context.parent()
     try:
         values = {name: filled(context.config[name], parent) for name in mentioned}
     except ParentValueMissing as missing:
         return Failed(AttemptError("parent_value_missing", str(missing)), permanent=True)
-    return replace(context, parent=reader, config={**context.config, **values})
+    return replace(context, config={**context.config, **values})

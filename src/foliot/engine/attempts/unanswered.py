@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from foliot.engine.attempts.attempt import RunningAttempt, StopReason
+from foliot.engine.attempts.attempt import SOFT, RunningAttempt, StopReason
 from foliot.engine.attempts.attempt_log import AttemptLog
 from foliot.engine.model.run import AttemptError, Cancelled, Ended, Failed, HandedBack, Outcome, Parked
 from foliot.engine.model.views import ClaimedRun
@@ -51,14 +51,16 @@ def told_to_stop(flight: RunningAttempt) -> Ended | None:
             return Cancelled("cancelled on request")
         case StopReason.SHUTDOWN:
             return HandedBack()
+        case StopReason.TIMEOUT:
+            return timed_out(flight)
         case StopReason.UNSTARTED:
             return HandedBack("no slot was free in time, so it was not started")
         case StopReason.LEASE | None:
             return None
 
 
-def timed_out(limit: float) -> Failed:
-    return Failed(AttemptError("timeout", f"did not finish within {limit:g} s"))
+def timed_out(flight: RunningAttempt) -> Failed:
+    return Failed(AttemptError("timeout", f"did not finish within {flight.limit * SOFT:g} s"))
 
 
 def crashed(notebook: AttemptLog, error: BaseException) -> Failed:

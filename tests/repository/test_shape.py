@@ -39,7 +39,6 @@ ONE_IMPLEMENTATION: dict[str, str] = {
     "Broker": "Celery is optional, and the engine must not import it",
     "CrawlTargets": "crawls may look up names and call nothing: the port leaves out the rest of the client",
     "DefinitionFile": "tests hand over the text of each poll",
-    "EndedRow": "rows of the database have these columns too",
     "EventReader": "a server imports no feature",
     "FileSinkWriter": "what `SinkFiles` opens, which model states without the files",
     "Monitor": "Celery is optional, and the engine must not import it",

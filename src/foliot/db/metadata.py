@@ -63,6 +63,10 @@ class Moment(types.TypeDecorator[datetime]):
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         return dialect.type_descriptor(String(26))
 
+    def result_processor(self, dialect: Dialect, coltype: Any) -> Any:
+        # asyncpg answers in UTC already: a call for each value would change nothing.
+        return None if dialect.name == "postgresql" else super().result_processor(dialect, coltype)
+
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         return None if value is None else moment_out(dialect.name, value)
 
@@ -70,8 +74,8 @@ class Moment(types.TypeDecorator[datetime]):
         if value is None:
             return None
         if isinstance(value, str):
-            return datetime.fromisoformat(value).replace(tzinfo=UTC)
-        # asyncpg answers in UTC already; MariaDB answers naive.
+            return datetime.fromisoformat(f"{value}+00:00")
+        # MariaDB answers naive.
         moment: datetime = value
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
@@ -80,8 +84,10 @@ def moment_out(dialect: str, value: datetime) -> Any:
     """The driver's form of a moment, for statements that bypass column types."""
     if dialect == "postgresql":
         return value
-    naive = value.astimezone(UTC).replace(tzinfo=None)
-    return naive if dialect in {"mysql", "mariadb"} else naive.isoformat(" ", "microseconds")
+    utc = value if value.tzinfo is UTC else value.astimezone(UTC)
+    if dialect in {"mysql", "mariadb"}:
+        return utc.replace(tzinfo=None)
+    return utc.isoformat(" ", "microseconds")[: -len("+00:00")]
 
 
 class DamagedDocument(dict[str, Any]):

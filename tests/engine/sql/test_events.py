@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -239,6 +240,20 @@ async def test_a_run_has_so_many_lines_over_all_its_attempts(store: Database, mo
     assert told[:10] == [*(f"one {at}" for at in range(4)), "end 0", "end 1", *(f"two {at}" for at in range(4))]
     assert [one.split(":")[0] for one in told[10:]] == ["10 more lines were not kept"]
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20, 500])
+def test_a_chunk_of_any_size_is_read_as_it_was_written(count: int) -> None:
+    """Small ones are not compressed; a reader does not notice."""
+    told = [
+        *lines(count - 1),
+        EventLine(NOON + timedelta(microseconds=1), EventType.PROGRESS, "warning", "é", {"a": 1}),
+    ]
+
+    events = list(log_chunks.unpack(log_chunks.pack(told), 7))
+
+    assert [event.seq for event in events] == list(range(7, 7 + count))
+    assert [EventLine(one.at, one.type, one.level or "", one.message, one.data) for one in events] == told
 
 
 async def test_a_runs_log_takes_so_much_room_over_all_its_attempts(

@@ -6,7 +6,7 @@ Every zone's hours and days begin at a quarter, so that charts and calendars are
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -30,6 +30,7 @@ UNMADE_STEPS = 20_000
 FAILED_ONCE = 100
 """What one failure adds to a schedule's score, of which each run leaves nine tenths: 1000 when every run fails."""
 _TICK = timedelta(microseconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
 
 Key = tuple[str, str, datetime]
 """Tenant, name of the count, and the quarter's start."""
@@ -60,13 +61,13 @@ Ended = tuple[EndedRow, RunState, datetime]
 
 def quarter(moment: datetime) -> datetime:
     """The start of the quarter of an hour that holds this moment."""
-    utc = moment.astimezone(UTC)
+    utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return utc.replace(minute=utc.minute // 15 * 15, second=0, microsecond=0)
 
 
 def milliseconds(row: EndedRow, ended_at: datetime) -> int | None:
     """How long it took; None when it never started."""
-    return None if row.started_at is None else max((ended_at - row.started_at) // timedelta(milliseconds=1), 0)
+    return None if row.started_at is None else max((ended_at - row.started_at) // _MILLISECOND, 0)
 
 
 def step(took_ms: int) -> int:
@@ -80,14 +81,25 @@ def was_late(row: EndedRow) -> bool:
 
 def count_ended(ended: Iterable[Ended], by: int = 1) -> Counter[Key]:
     """What a group of endings adds to the counts of the quarters in which the runs were created."""
+    states: dict[tuple[str, RunState, datetime], int] = defaultdict(int)
+    steps: dict[tuple[str, int, datetime], int] = defaultdict(int)
     counts: Counter[Key] = Counter()
+    # Many runs were created at the same moment.
+    quarters: dict[datetime, datetime] = {}
     for row, state, at in ended:
-        tenant_id, created = row.tenant_id, quarter(row.created_at)
-        counts[tenant_id, state.value, created] += by
+        tenant_id, created_at = row.tenant_id, row.created_at
+        created = quarters.get(created_at)
+        if created is None:
+            created = quarters[created_at] = quarter(created_at)
+        states[tenant_id, state, created] += by
         if (took := milliseconds(row, at)) is not None:
-            counts[tenant_id, f"{TOOK}{STEPS[step(took)]}", created] += by
+            steps[tenant_id, step(took), created] += by
             if was_late(row):
                 counts[tenant_id, LATE_RUNS, created] += by
+    for (tenant_id, state, created), count in states.items():
+        counts[tenant_id, state.value, created] += count
+    for (tenant_id, place, created), count in steps.items():
+        counts[tenant_id, f"{TOOK}{STEPS[place]}", created] += count
     return counts
 
 

@@ -106,10 +106,8 @@ class RunState(StrEnum):
     DEAD_LETTER = "dead_letter"
     CANCELLED = "cancelled"
 
-    @property
-    def final(self) -> bool:
-        """Nothing leaves a final state."""
-        return not TRANSITIONS[self]
+    final: bool
+    """Nothing leaves a final state. Set below: it is asked several times for each run that ends."""
 
 
 _ENDS = frozenset(
@@ -135,7 +133,9 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.CANCELLED: frozenset(),
 }
 
-OPEN = frozenset(state for state in RunState if TRANSITIONS[state])
+for state in RunState:
+    state.final = not TRANSITIONS[state]
+OPEN = frozenset(state for state in RunState if not state.final)
 CLAIMABLE = frozenset({RunState.QUEUED, RunState.RETRYING})
 FAILURES = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
 

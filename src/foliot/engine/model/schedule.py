@@ -187,15 +187,14 @@ class ScheduleSpec(SchedulePolicies):
 
 def load_spec(text: str, anchor: datetime) -> ScheduleSpec:
     """Parse a stored spec; `Invalid` when it is damaged."""
-    spec = _load(text)
-    rule = spec.trigger.rule
-    if isinstance(rule, FixedInterval) and rule.anchor != anchor:
-        return replace(spec, trigger=replace(spec.trigger, rule=replace(rule, anchor=anchor)))
-    return spec
+    spec = load_policies(text)
+    trigger = spec.trigger.anchored(anchor)
+    return spec if trigger is spec.trigger else replace(spec, trigger=trigger)
 
 
 @lru_cache(maxsize=4096)
-def _load(text: str) -> ScheduleSpec:
+def load_policies(text: str) -> ScheduleSpec:
+    """The same where the trigger is not asked for: an interval has no anchor, so that like schedules share one spec."""
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -16,7 +16,15 @@ from enum import StrEnum
 from foliot.core.errors import Invalid
 from foliot.core.time.trigger import OneOff, Trigger
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import BUFFER, CatchupMode, Overlap, ScheduleSpec, ScheduleStatus, load_spec
+from foliot.engine.model.schedule import (
+    BUFFER,
+    CatchupMode,
+    Overlap,
+    ScheduleSpec,
+    ScheduleStatus,
+    load_policies,
+    load_spec,
+)
 
 
 class LedgerKind(StrEnum):
@@ -335,6 +343,6 @@ def _advance(plan: SchedulePlan, spec: ScheduleSpec, following: datetime | None,
 def judges_overlap(due: DueSchedule) -> bool:
     """Whether settling this schedule needs to know its open runs."""
     try:
-        return load_spec(due.spec, due.anchor).overlap is not Overlap.ALLOW_ALL
+        return load_policies(due.spec).overlap is not Overlap.ALLOW_ALL
     except Invalid:
         return False

@@ -23,7 +23,7 @@ from foliot.engine.model.run import AGEING, CLAIMABLE, Fence, RunState, order_ke
 from foliot.engine.model.views import Admit, AttemptEnding, ClaimedRun, EndingsResult, PostponedRun
 from foliot.engine.sql import endings as ends
 from foliot.engine.sql import queue_pauses
-from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
+from foliot.engine.sql.claimed_row import ROW, ClaimableRun, SqlClaimedRows
 from foliot.engine.sql.leases import Leases, until
 from foliot.engine.sql.tables import runs
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits, first_of_each
@@ -189,14 +189,15 @@ class SqlClaims(Statements):
 
         What `admit` refuses is not claimed: it waits until then, which is no attempt, and its row says why.
         """
-        rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
-        rows = await self._let_through(rows, run_ids, now)
+        found = await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})
+        rows = await self._let_through([ClaimableRun._make(row) for row in found], run_ids, now)
         if not rows:
             return []
         token = token or new_id("tok")
         await self.holding.load(rows)
+        holding = self.holding
         claimed = {
-            row.id: self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows
+            row.id: holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows
         }
         if admit is not None:
             rows = await self._admitted(rows, run_ids, claimed, admit)

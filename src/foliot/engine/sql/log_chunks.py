@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,13 +15,19 @@ import orjson
 from foliot.engine.model.run import LINES_PER_RUN, LOG_BYTES, Event, EventLine, EventType
 
 CHUNK_LINES = 500
+_SIZES, _CHECK = struct.Struct("<HH"), struct.Struct(">I")
+"""Of a stored block in zlib's format: its length and the complement, and the sum at the end."""
 _WINDOW = 1024
 """Chunks up to this many bytes are compressed with a window of that size."""
+_STORED = 256
+"""Chunks up to this many bytes are not compressed: a few lines shrink by less than the row that holds them."""
 
 
 def pack(lines: Sequence[EventLine]) -> bytes:
     """A chunk's bytes; level 1 is nearly as small as the best and several times faster."""
-    data = orjson.dumps([[line.at.isoformat(), line.type.value, line.level, line.message, line.data] for line in lines])
+    data = orjson.dumps([[line.at, line.type, line.level, line.message, line.data] for line in lines])
+    if len(data) <= _STORED:
+        return b"\x78\x01\x01" + _SIZES.pack(len(data), ~len(data) & 0xFFFF) + data + _CHECK.pack(zlib.adler32(data))
     if len(data) > _WINDOW:
         return zlib.compress(data, 1)
     # The usual tables take many times longer to set up than a few lines to compress.
@@ -104,7 +111,10 @@ class LogChunkWriter:
         yield LogPosition(seq, size, dropped)
 
     def _add(self, row: Any, seq: int, lines: Sequence[EventLine], data: bytes) -> int:
-        chunk = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)
-        for column, value in zip(self.columns.values(), chunk, strict=True):
-            column.append(value)
-        return seq + len(lines)
+        last, columns = seq + len(lines), self.columns
+        columns["run_id"].append(row.id)
+        columns["first_seq"].append(seq + 1)
+        columns["tenant_id"].append(row.tenant_id)
+        columns["last_seq"].append(last)
+        columns["data"].append(data)
+        return last

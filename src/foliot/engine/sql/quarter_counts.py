@@ -27,6 +27,7 @@ COUNTED = (
     runs.c.started_at,
 )
 """The columns of a run that its end is counted by."""
+_STATS = ("schedule_id", "tenant_id", "run_id", "state", "ended_at", "took_ms", "failing_at", "flaky", "slow")
 Rows = tuple[Table, dict[str, list[Any]], str]
 """A batch to insert, with its conflict rule."""
 
@@ -38,12 +39,12 @@ async def add_ended(conn: AsyncConnection, dialect: Dialect, ended: Sequence[End
     """
     if not ended:
         return
-    states = Counter(f"runs.{state.value}" for _, state, _ in ended)
+    states = {f"runs.{state.value}": count for state, count in Counter(state for _, state, _ in ended).items()}
     batches = [
         (tallies, metric_counters.columns({name: by * count for name, count in states.items()}), "sum"),
         (quarter_counts, _columns(rules.count_ended(ended, by)), "count"),
     ]
-    if by > 0 and (stats := _stats(ended))["schedule_id"]:
+    if by > 0 and (stats := _stats(ended)):
         batches.append((schedule_stats, stats, "newest"))
     await dialect.insert_all(conn, batches)
 
@@ -86,41 +87,20 @@ def _stats(ended: Sequence[Ended]) -> dict[str, list[Any]]:
     for one in ended:
         if one[0].schedule_id is not None:
             groups.setdefault(one[0].schedule_id, []).append(one)
-    columns: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "schedule_id",
-            "tenant_id",
-            "run_id",
-            "state",
-            "ended_at",
-            "took_ms",
-            "failing_at",
-            "flaky",
-            "slow",
-        )
-    }
-    for schedule_id in sorted(groups):
-        group = groups[schedule_id]
-        row, state, at = max(group, key=lambda one: one[0].id)
+    rows = [_stats_row(schedule_id, groups[schedule_id]) for schedule_id in sorted(groups)]
+    return {name: list(values) for name, values in zip(_STATS, zip(*rows, strict=True), strict=True)} if rows else {}
+
+
+def _stats_row(schedule_id: str, group: Sequence[Ended]) -> tuple[Any, ...]:
+    row, state, at = group[0] if len(group) == 1 else max(group, key=lambda one: one[0].id)
+    took = rules.milliseconds(row, at)
+    if len(group) == 1:
+        bad, peak = int(rules.failed(state)), took or 0
+    else:
         bad = sum(rules.failed(its) for _, its, _ in group)
-        peak = max(
-            (took for its, _, its_end in group if (took := rules.milliseconds(its, its_end)) is not None), default=0
-        )
-        values = (
-            schedule_id,
-            row.tenant_id,
-            row.id,
-            state.value,
-            at,
-            rules.milliseconds(row, at),
-            at if rules.failed(state) else None,
-            bad * FAILED_ONCE // len(group) or None,
-            rules.step(peak),
-        )
-        for column, value in zip(columns.values(), values, strict=True):
-            column.append(value)
-    return columns
+        peak = max(rules.milliseconds(its, its_end) or 0 for its, _, its_end in group)
+    failing_at, flaky = at if rules.failed(state) else None, bad * FAILED_ONCE // len(group) or None
+    return schedule_id, row.tenant_id, row.id, state.value, at, took, failing_at, flaky, rules.step(peak)
 
 
 async def forget(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:

@@ -57,6 +57,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/dead-letters/groups/{fingerprint}/mute",
         "POST /api/dead-letters/groups/{fingerprint}/unmute",
     ),
+    "page:read": ("GET /api/pages", "GET /api/pages/{page_id}", "GET /api/pages/{page_id}/body"),
     "host:read": ("GET /api/hosts", "GET /api/hosts/{host}"),
     "host:write": ("PUT /api/hosts/{host}", "DELETE /api/hosts/{host}"),
     "house:read": (

@@ -58,6 +58,8 @@ from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import Presets
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import SecretCache
+from foliot.features.stored_pages.keeper import PagePruner
+from foliot.features.stored_pages.wiring import build_keeper
 from foliot.features.tasks.actor import Declarer
 from foliot.features.tasks.wiring import TaskParts, build_tasks
 from foliot.features.webhooks.action import WebhookAction
@@ -195,7 +197,8 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         limits=limiter.egress_allow,
     )
     grpc = GrpcCall(calls=calls, clock=clock)
-    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE)
+    keeper = build_keeper(settings, store, clock)
+    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE, keeper)
     crawl, crawl_egress = build_crawls(settings, egress, clock, judge, fetching.delay_of)
     pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher, judge)
     tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
@@ -243,11 +246,13 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         keys_live_longer=timedelta(days=settings.max_key_days),
         channels=alerts.sender,
         manners=fetching.manners,
+        keeper=keeper,
     )
     fires = engine and role is not NodeRole.WORKER
     mongo = build_mongo_copy(settings, store, clock) if fires else None
     declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases[Presets].declaring) if fires else None
     file = build_reconciler(settings, store, usecases[Presets].declaring, pipelines.catalogue) if fires else None
+    pruner = PagePruner(keeper=keeper) if fires else None
     runner = build_bulk_runner(store, clock, feed, usecases) if fires else None
     if fires:
         alerts.actors = alert_actors(settings, alerts, store, clock, vault=vault, cases=usecases)
@@ -285,7 +290,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         alerts=alerts,
         actors=[
             fetching.turns,
-            *(actor for actor in (declarer, file, runner) if actor is not None),
+            *(actor for actor in (declarer, file, runner, pruner) if actor is not None),
             *alerts.actors,
             *watchers,
         ],

@@ -45,6 +45,7 @@ from foliot.features.search import rest as search
 from foliot.features.secrets import rest as secrets
 from foliot.features.sessions.rest import session, tickets
 from foliot.features.sessions.usecases import Sessions, Tickets, session_caller
+from foliot.features.stored_pages import rest as stored_pages
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
 from foliot.features.views import rest as views
@@ -78,6 +79,7 @@ ROUTERS = tuple(
         bulk,
         queues,
         fetching,
+        stored_pages,
         endpoints,
         expectations,
         workers,

@@ -64,6 +64,8 @@ from foliot.features.schedules.usecases.trial import Trials
 from foliot.features.search.usecases import ReferenceResolver, Suggester
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases import Members, Sessions, Tickets
+from foliot.features.stored_pages.keeper import PageKeeper
+from foliot.features.stored_pages.usecases import StoredPages
 from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
@@ -98,6 +100,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     keys_live_longer: timedelta = LONGER,
     channels: ChannelSender | None = None,
     manners: Politeness | None = None,
+    keeper: PageKeeper | None = None,
 ) -> UseCases:
     """The use cases, by their type."""
     catalogue = TaskCatalogue() if tasks is None else tasks
@@ -206,6 +209,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             AuditLog(store=store),
             Reverts(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
+            StoredPages(store=store, clock=clock, keeper=keeper),
             Hosts(store=store, clock=clock, feed=feed, use=HOST_USE, manners=manners or Politeness()),
             Endpoints(
                 store=store,

@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "view": _feature("views"),
     "queue": _feature("queues"),
     "host": _feature("fetching"),
+    "pages": _feature("stored_pages"),
     "apikey": _feature("api_keys"),
     "tenant": _feature("tenants"),
     "crawl": _feature("crawls"),

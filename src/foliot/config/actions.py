@@ -102,6 +102,22 @@ class ScrapydSettings:
     )
 
 
+def bucket(text: str) -> str:
+    """`s3://BUCKET`, with a prefix or without."""
+    parts = urlsplit(text)
+    if parts.scheme != "s3" or not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError("must be s3://BUCKET or s3://BUCKET/PREFIX, without credentials")
+    return text
+
+
+def endpoint(text: str) -> str:
+    """`https://host` or `http://host:port`."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
+        raise ValueError("must begin with http:// or https:// and name a host, without credentials")
+    return text
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ArticleSettings:
     """Settings of article fetching."""
@@ -154,6 +170,31 @@ class ArticleSettings:
             "Concurrent requests to one host, at most, by all processes and tenants together.",
             "FOLIOT_HOST_CONCURRENCY",
             read=reading.whole(1, 1000),
+        ),
+    )
+    pages_quota: int = field(
+        default=5_000_000_000,
+        metadata=about(
+            "Compressed bytes of stored pages that one tenant may have; the oldest go when there are more.",
+            "FOLIOT_PAGES_QUOTA",
+            read=reading.whole(1_000_000, 10**15),
+        ),
+    )
+    pages_url: str | None = field(
+        default=None,
+        metadata=about(
+            "Where stored pages of more than 256 KiB (compressed) are: s3://BUCKET/PREFIX, which needs foliot[s3]. "
+            "Unset: files below FOLIOT_HOME/pages.",
+            "FOLIOT_PAGES_URL",
+            read=bucket,
+        ),
+    )
+    pages_endpoint: str | None = field(
+        default=None,
+        metadata=about(
+            "Address of an S3-compatible service, where it is not Amazon's.",
+            "FOLIOT_PAGES_ENDPOINT",
+            read=endpoint,
         ),
     )
 

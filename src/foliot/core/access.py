@@ -64,6 +64,8 @@ class Thing(StrEnum):
     """A host that pages are fetched from: the operator limits it for all, a tenant slows it down for itself."""
     VIEW = "view"
     """Saved views: each user's own, and those shared in the tenant."""
+    PAGE = "page"
+    """Pages as they were fetched."""
     INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
@@ -155,6 +157,7 @@ _SEE = frozenset(
         (Verb.READ, Thing.HOST),
         (Verb.READ, Thing.VIEW),
         (Verb.WRITE, Thing.VIEW),
+        (Verb.READ, Thing.PAGE),
         (Verb.WRITE, Thing.TICKET),
     }
 )

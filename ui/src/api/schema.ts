@@ -1855,6 +1855,27 @@ export interface StandstillHealth {
 
 export type StandstillReason = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
 
+export interface StoredPageInfo {
+  id: string;
+  url: string;
+  fetched_at: string;
+  status: number;
+  content_type: string;
+  headers: Record<string, string>;
+  bytes: number;
+  stored_bytes: number;
+  rendered: boolean;
+  article_id: string | null;
+  watch_id: string | null;
+  run_id: string | null;
+  expires_at: string;
+}
+
+export interface StoredPageList {
+  items: (StoredPageInfo)[];
+  next_cursor: string | null;
+}
+
 export interface StreamTicket {
   ticket: string;
   expires_at: string;
@@ -2085,6 +2106,12 @@ export interface Operations {
     "/api/monitors/{monitor_id}/pings": { params: { monitor_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: MonitorPingPage; };
     /** monitors.ping */
     "/api/monitors/{monitor_id}/pings/{ping_id}": { params: { monitor_id: string; ping_id: string; }; answer: MonitorPing; };
+    /** pages.list */
+    "/api/pages": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: StoredPageList; };
+    /** pages.get */
+    "/api/pages/{page_id}": { params: { page_id: string; }; answer: StoredPageInfo; };
+    /** pages.body */
+    "/api/pages/{page_id}/body": { params: { page_id: string; }; query?: { rendered?: boolean; }; };
     /** pipelines.list */
     "/api/pipelines": { query?: { limit?: number; cursor?: string | null; }; answer: PipelinePage; };
     /** pipelines.get */

@@ -66,6 +66,12 @@ class HostTurns(Protocol):
         ...
 
 
+class KeepPage(Protocol):
+    """Stores pages as they came, for as long as their requests say."""
+
+    async def keep(self, page: Page, request: FetchRequest) -> str | None: ...
+
+
 class UnlimitedTurns:
     """Every turn comes at once, and robots.txt is not asked for: for tests, and for hosts that are the caller's own."""
 
@@ -152,12 +158,15 @@ class Fetcher:
     pages: PageFetcher
     clock: Clock
     turns: HostTurns = field(default_factory=UnlimitedTurns)
+    keeper: KeepPage | None = None
 
     async def fetch(self, request: FetchRequest) -> Page | FetchFailure:
         """The answer of any status; `FetchFailure` when there is none. Waiting for a turn is not limited in time."""
         asked = request
         for _ in range(MOST_REDIRECTS + 1):
             answer = await self._turn(asked)
+            if isinstance(answer, Page) and request.options.keep is not None and self.keeper is not None:
+                await self.keeper.keep(answer, request)
             if not isinstance(answer, PageMoved):
                 return answer
             try:

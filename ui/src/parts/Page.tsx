@@ -35,7 +35,10 @@ export function Page({ title, tab, state, crumbs = [], aside, actions, fill, chi
   }, []);
   return (
     <div
-      className={cx("mx-auto flex w-full max-w-[1600px] flex-col gap-4 px-4 py-4 md:px-6", fill && "h-full min-h-0")}
+      className={cx(
+        "mx-auto flex w-full max-w-[1600px] flex-col px-4 py-4 md:px-6",
+        fill ? "h-full min-h-0 gap-3" : "gap-4",
+      )}
     >
       <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <h1 className="flex min-w-0 flex-wrap items-center gap-x-1.5 text-xl font-semibold">

@@ -1,6 +1,16 @@
 import type { FilterKey } from "./choices";
 
-const STATES = ["queued", "running", "retrying", "success", "partial", "degraded", "failed", "dead_letter", "cancelled"];
+const STATES = [
+  "queued",
+  "running",
+  "retrying",
+  "success",
+  "partial",
+  "degraded",
+  "failed",
+  "dead_letter",
+  "cancelled",
+];
 const KIND_NAMES = ["webhook", "crawl", "articles", "pipeline", "task", "grpc"];
 const SPANS = ["15m", "1h", "6h", "24h", "7d", "30d"];
 

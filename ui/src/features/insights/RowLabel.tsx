@@ -38,7 +38,7 @@ export function RowLabel({
           {state ? (
             <StateIcon state={state} size={13} />
           ) : Icon ? (
-            <Icon size={13} strokeWidth={1.75} className="shrink-0 text-muted" aria-hidden />
+            <Icon size={13} strokeWidth={1.75} className="shrink-0 text-muted max-md:hidden" aria-hidden />
           ) : null}
           <Link
             to={to}

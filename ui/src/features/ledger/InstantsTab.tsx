@@ -90,8 +90,9 @@ export function InstantsTab({
   // A schedule that fires at most once a day needs no date headings: its rows have dates.
   const dated = new Set(shown.map((tick) => day(tick.last.at, zone, now))).size > shown.length * 0.6;
   let before = "";
-  // One sentence for one fact: an error is written once for as long as it lasts.
-  let lastError: string | undefined;
+  // One sentence for one fact: the state above the list names the newest error, and here only another is written.
+  const OPEN = ["queued", "running", "retrying", "cancelled"];
+  let lastError = runs.find((run) => !OPEN.includes(run.state))?.error?.message;
   return (
     <div className="rounded-lg border">
       <div className="flex items-center rounded-t-lg border-b bg-surface px-3 py-1.5 text-xs font-medium text-muted">

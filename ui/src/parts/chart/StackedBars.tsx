@@ -91,7 +91,7 @@ export function StackedBars({
               fill="var(--accent-tint)"
             />
           ) : null}
-          {y.ticks(3).map((value) => (
+          {y.ticks(height < 80 ? 1 : 3).map((value) => (
             <g key={value} className="text-[11px]">
               <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} stroke="var(--line)" />
               <text x={LEFT - 6} y={y(value)} dy="0.32em" textAnchor="end" fill="var(--muted)">

@@ -22,7 +22,7 @@ import { DurationChart } from "./DurationChart";
 import { indicesByTime } from "./points";
 import { RunScatter } from "./RunScatter";
 
-const HEIGHT = 64;
+const HEIGHT = 52;
 /** Rows of "View as table"; the list below has all of them. */
 const MOST_ROWS = 500;
 
@@ -95,17 +95,17 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
       rows={() => (single ? rowsOf(points, zone) : bucketsOf(data, zone))}
     >
       {/* The same height while loading as afterwards, legend included: the list below must not move. */}
-      <div className="min-h-[64px]">
+      <div className="min-h-[52px]">
         {error && !(single ? points : data) ? (
           <ErrorCard error={error} what="Could not load the chart" onRetry={() => void refetch()} />
         ) : single ? (
           points ? (
             <RunScatter points={points} height={2 * HEIGHT} onOpen={(id) => go(`/runs/${id}`)} onBrush={narrow} />
           ) : (
-            <Skeleton className="h-[64px] w-full" />
+            <Skeleton className="h-[52px] w-full" />
           )
         ) : !data ? (
-          <Skeleton className="h-[64px] w-full" />
+          <Skeleton className="h-[52px] w-full" />
         ) : picture === "bars" ? (
           <StackedBars
             bars={bars}

@@ -18,7 +18,17 @@ const SHAPES: Partial<Record<string, Shape>> = {
 export const shapeOf = (state: string): Shape => SHAPES[state] ?? "ring";
 
 /** The order of drawing: common states below, failures on top. */
-export const LAYERS = ["success", "cancelled", "queued", "partial", "degraded", "running", "retrying", "failed", "dead_letter"];
+export const LAYERS = [
+  "success",
+  "cancelled",
+  "queued",
+  "partial",
+  "degraded",
+  "running",
+  "retrying",
+  "failed",
+  "dead_letter",
+];
 
 export interface Place {
   x: number;

@@ -40,7 +40,7 @@ function Drawn({ row, zone, find, wrap, chosen, onChoose, onFold }: LogRowProps)
   if (row.kind === "rest") {
     return (
       <div className={cx("flex pr-4 pl-3", loud && "bg-failed-tint/50")}>
-        <span className="w-[248px] shrink-0 max-md:w-[94px]" />
+        <span className="w-[248px] shrink-0 max-md:w-[100px]" />
         <span className={cx("min-w-0 text-muted", space)}>
           <LineText text={row.text || " "} find={find} />
         </span>
@@ -63,7 +63,7 @@ function Drawn({ row, zone, find, wrap, chosen, onChoose, onFold }: LogRowProps)
         {line.seq}
       </button>
       <span className="w-[100px] shrink-0 text-muted max-md:hidden">{clock(line.at, zone, "milli")}</span>
-      <span className="w-[60px] shrink-0 text-muted md:hidden">{clock(line.at, zone, "second")}</span>
+      <span className="w-[66px] shrink-0 text-muted md:hidden">{clock(line.at, zone, "second")}</span>
       <span
         className={cx("w-[72px] shrink-0 uppercase max-md:w-3.5", LEVEL_INK[line.level] ?? "text-muted")}
         title={line.level}

@@ -19,7 +19,7 @@ export function StateCard({
   const now = useNow(1000);
   const found = stateOf(schedule, health, runs, now);
   if (!found) return null;
-  const streak = health?.streak ?? 0;
+  const streak = found.streak ?? 0;
   return (
     <section
       aria-label="State"

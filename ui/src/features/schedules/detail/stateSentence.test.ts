@@ -31,6 +31,19 @@ describe("the state of a schedule in one sentence", () => {
     expect(stateOf(paused, failing, [run("dead_letter", "x")], NOW)?.tone).toBe("failed");
     expect(stateOf(paused, undefined, [run("success")], NOW)).toBeNull();
   });
+  it("counts failures beyond those that the health knows", () => {
+    const many = Array.from({ length: 37 }, (_, index) => ({
+      ...run("failed", "x"),
+      finished_at: new Date(NOW - index * 3_600_000).toISOString(),
+    }));
+    const found = stateOf(
+      schedule,
+      { ...failing, streak: 20, failing_since: many[19]?.finished_at } as ScheduleHealth,
+      [...many, run("success")],
+      NOW,
+    );
+    expect([found?.text, found?.streak]).toEqual(["Failing for 1 day", 37]);
+  });
   it("spells durations", () => {
     expect([30_000, 60_000, 7_200_000, 90_000_000].map(spell)).toEqual([
       "less than a minute",

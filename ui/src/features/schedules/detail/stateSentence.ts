@@ -10,6 +10,15 @@ export interface StateSentence {
   cause?: string;
   /** The run that shows it. */
   run?: string;
+  /** How many runs failed in a row. */
+  streak?: number;
+}
+
+/** The newest runs that failed in a row; cancelled and open ones neither mend nor fail. */
+export function failuresInARow(runs: readonly Run[]): Run[] {
+  const ended = runs.filter((run) => !OPEN.has(run.state) && run.state !== "cancelled");
+  const good = ended.findIndex((run) => !FAILED.has(run.state));
+  return good < 0 ? ended : ended.slice(0, good);
 }
 
 const FAILED: ReadonlySet<string> = new Set(["failed", "dead_letter"]);
@@ -41,9 +50,13 @@ export function stateOf(
   const open = runs.find((run) => OPEN.has(run.state));
   if (schedule.status === "deleted") return null;
   if (ended && FAILED.has(ended.state)) {
-    const since = health?.failing_since;
-    const text = since ? `Failing for ${spell(now - millis(since))}` : "The last run failed";
-    return { tone: "failed", state: ended.state, text, cause: ended.error?.message, run: ended.id };
+    // The health knows the newest twenty runs, and the list at hand often more.
+    const row = failuresInARow(runs);
+    const first = row.at(-1)?.finished_at ?? null;
+    const known = [health?.failing_since ?? null, first].filter((at): at is string => at !== null).sort();
+    const text = known[0] ? `Failing for ${spell(now - millis(known[0]))}` : "The last run failed";
+    const streak = Math.max(row.length, health?.streak ?? 0);
+    return { tone: "failed", state: ended.state, text, cause: ended.error?.message, run: ended.id, streak };
   }
   if (schedule.status === "paused") return null;
   if (schedule.next_run_at && now - millis(schedule.next_run_at) > GRACE)

@@ -1,4 +1,4 @@
-"""Writes the Python modules of the gRPC door from `proto/`; with `--check`, says which of them are not up to date.
+"""Writes the Python modules of the gRPC server from `proto/`; with `--check`, says which of them are not up to date.
 
 The modules are committed, so that running Foliot needs no compiler. `make proto` writes them, `make check`
 compares them.

@@ -279,8 +279,8 @@ def _part(settings: Settings, role: NodeRole | None = None) -> int:
     from foliot.cli import process
     from foliot.cli.database import refuse_other_revision
 
-    doors = role is None
-    with process.listen(settings.host, settings.port) if doors else nullcontext() as listener:
+    serves_http = role is None
+    with process.listen(settings.host, settings.port) if serves_http else nullcontext() as listener:
 
         def announce() -> None:
             what = f"API on {process.address_of(listener)}" if listener else str(role)
@@ -291,7 +291,7 @@ def _part(settings: Settings, role: NodeRole | None = None) -> int:
 
         async def main() -> int:
             await refuse_other_revision(settings)
-            app = build.build(settings, http=doors, engine=not doors, role=role or NodeRole.UP)
+            app = build.build(settings, http=serves_http, engine=not serves_http, role=role or NodeRole.UP)
             return await process.live(app, listener, announce)
 
         ended = process.run(main())

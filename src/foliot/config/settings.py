@@ -302,8 +302,8 @@ class Settings(
     @classmethod
     def declared(cls) -> list[SettingField]:
         """Every setting, in the order of the reference."""
-        rooms = Settings.__bases__
-        inherited = {each.name for room in rooms for each in fields(room)}
+        parts = Settings.__bases__
+        inherited = {each.name for part in parts for each in fields(part)}
         return [
             SettingField(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
             for each in sorted(fields(cls), key=lambda each: each.name in inherited)

@@ -95,7 +95,7 @@ class PinnedConnections:
             pin.sent = asyncio.get_running_loop().time()
             answer, reusable = await read_answer(handler, pin, keep=request.keep, most=request.most)
         except BaseException:
-            # Also when the caller gave up: what is under way belongs to nobody any more.
+            # Also when the caller gave up: no task owns what is under way any more.
             handler.abort()
             raise
         if reusable and not handler.should_close:

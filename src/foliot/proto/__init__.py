@@ -1,1 +1,1 @@
-"""Messages and stubs of the gRPC door, generated from `proto/` by `make proto`; clients import them."""
+"""Messages and stubs of the gRPC server, generated from `proto/` by `make proto`; clients import them."""

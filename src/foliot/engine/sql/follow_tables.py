@@ -40,7 +40,7 @@ follows = Table(
 )
 
 # The end of a parent's run, as a schedule that follows it has accounted for it. The key is the guarantee: one end makes
-# one run at most, whoever writes it and however often.
+# one run at most, whichever process writes it, and however often.
 follow_ups = Table(
     "follow_ups",
     metadata,

@@ -67,7 +67,7 @@ class Demo:
 
     @command(Verb.WRITE, Thing.SCHEDULE)
     async def remove(self, ctx: CommandContext) -> ErasedRows:
-        """Its schedules with all of their runs, whoever started those; the audit log records the removal."""
+        """Its schedules with all of their runs, also those that users started; the audit log records the removal."""
         tx = await ctx.begin()
         declared = await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)
         erased = await SqlPast(tx).erase(ctx.tenant_id, [one.schedule_id or "" for one in declared])

@@ -48,7 +48,7 @@ TITLES = {
     "method_not_allowed": (405, "The route does not know this method"),
     "timeout": (408, "The request took too long to arrive"),
     "conflict": (409, "Its state does not allow this"),
-    "version_mismatch": (412, "Somebody changed it first"),
+    "version_mismatch": (412, "Changed in the meantime"),
     "too_large": (413, "The body is too large"),
     "invalid": (422, "The request is invalid"),
     "key_reused": (422, "The idempotency key belongs to another request"),

@@ -85,7 +85,7 @@ def problem(status: int, description: str) -> dict[int | str, dict[str, Any]]:
 
 UNKNOWN = problem(404, "There is no such thing, or not for you")
 CONFLICT = problem(409, "Its state does not allow this")
-MISMATCH = problem(412, "Somebody changed it first")
+MISMATCH = problem(412, "Changed in the meantime")
 ALWAYS = {
     **problem(400, "The body is not JSON"),
     **problem(401, "No valid token or API key was shown"),

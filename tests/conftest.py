@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import hypothesis
 import pytest
 import structlog
 import typer.testing
@@ -31,6 +32,10 @@ for renderer in structlog.get_config()["processors"]:
     if isinstance(renderer, structlog.dev.ConsoleRenderer):
         # Where logging is not set up, tracebacks are drawn with every local, which takes seconds each.
         renderer.exception_formatter = structlog.dev.plain_traceback
+
+# How long an example takes depends on what else the machine does; pytest's own limit ends what does not end.
+hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("suite")
 
 # The command line is the same for every test, and takes a tenth of a second to make.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]

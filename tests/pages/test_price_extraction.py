@@ -178,7 +178,7 @@ def test_a_plain_number_is_itself(price: Decimal) -> None:
     assert amount(f" {price} ") == price
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     PRICES,
     st.sampled_from(
@@ -201,7 +201,7 @@ def test_the_same_price_in_the_ways_of_many_countries(price: Decimal, way: tuple
     assert read_text(f"{before}{written}{after}")[0] == price
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "utf-16", "latin-1", "nonsense"]))
 def test_whatever_a_server_sends_a_price_is_sane_or_there_is_none(body: bytes, charset: str | None) -> None:
     found = find_price(b"<html><body><p class=price>" + body, f"text/html; charset={charset}" if charset else "")
@@ -225,7 +225,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(JSON)
 def test_whatever_a_page_says_to_machines_is_survived(document: Any) -> None:
     found = find_price(page(ld(document)))

@@ -215,7 +215,6 @@ def test_a_mistake_is_pointed_at_and_what_would_be_accepted_is_suggested(
     assert (caught.value.position, caught.value.suggestion) == (position, suggestion)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["*", "61", "99", "0", "x", "MON", "MONDAY", "*/0", "L", "#", "ß", "5-99", ",", "H("]),

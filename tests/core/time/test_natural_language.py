@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
@@ -159,7 +159,6 @@ PIECES = [
 ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([*PIECES, *UNITS, *DAYS, *MONTHS, "weekdays", "noon", "am"]) | st.text(max_size=8)))
 def test_whatever_is_said_is_understood_or_answered_with_something_that_is(pieces: list[str]) -> None:
     words = " ".join(pieces)[:LIMIT]

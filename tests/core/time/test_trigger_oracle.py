@@ -273,7 +273,7 @@ def possible(example: Example) -> bool:
 
 HERE = Piece("x", lambda _: True)
 
-STEADY = settings(deadline=None, suppress_health_check=list(HealthCheck))
+STEADY = settings(suppress_health_check=list(HealthCheck))
 
 
 @settings(STEADY, max_examples=EXAMPLES)

@@ -6,7 +6,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.core.time.trigger import Cron, FixedInterval, Rule, Trigger
@@ -44,7 +44,6 @@ def test_counting_between_edges_finds_what_visiting_would(rule: Rule) -> None:
     assert exact
 
 
-@settings(deadline=None)
 @given(st.integers(1, 10_000), st.integers(1, 200), st.integers(0, 100))
 def test_what_is_beyond_the_budget_is_spread_evenly_and_none_is_lost(count: int, cells: int, late: int) -> None:
     end = NOON + DAY
@@ -112,7 +111,6 @@ def test_hours_are_those_of_the_zones_clock() -> None:
     assert [tile.local for tile in found] == [f"2027-01-04T{hour}:00:00+05:30" for hour in (17, 18, 19)]
 
 
-@settings(deadline=None)
 @given(
     st.datetimes(datetime(1990, 1, 1), datetime(2040, 1, 1)),
     st.sampled_from(

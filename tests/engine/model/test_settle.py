@@ -414,7 +414,7 @@ SPECS = st.builds(
 )
 
 
-@examples(max_examples=300, deadline=None)
+@examples(max_examples=300)
 @given(SPECS, st.integers(0, 200 * 86_400), st.integers(0, 5 * 86_400_000), OPEN_RUNS)
 def test_every_instant_up_to_now_is_a_run_or_a_count_in_the_ledger(
     one: ScheduleSpec, start: int, milliseconds: int, open_runs: list[OpenRun]
@@ -439,7 +439,7 @@ def test_every_instant_up_to_now_is_a_run_or_a_count_in_the_ledger(
     assert one.max_runs is None or plan.fired <= one.max_runs
 
 
-@examples(max_examples=60, deadline=None)
+@examples(max_examples=60)
 @given(SPECS, st.lists(st.integers(1, 400_000), min_size=2, max_size=12), st.data())
 def test_many_small_ticks_account_for_the_same_instants_as_one_look(
     one: ScheduleSpec, steps: list[int], data: st.DataObject

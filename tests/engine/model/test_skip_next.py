@@ -123,7 +123,7 @@ def test_a_wish_for_what_is_no_instant_harms_nobody() -> None:
     assert plan.skip_at is None
 
 
-@examples(max_examples=300, deadline=None)
+@examples(max_examples=300)
 @given(
     rule=st.sampled_from(
         [FixedInterval(10, NOON), FixedInterval(60, NOON), HOURLY, Cron("*/7 * * * *", "Europe/Stockholm")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.features.crawls.action.copier import BREATH, CopyBudget, CrawlCopier, cut
@@ -46,7 +46,6 @@ def copied(data: bytes, sizes: list[int], *, most: int = 1000) -> list[tuple[byt
     return lines + got.lines
 
 
-@settings(deadline=None)
 @given(
     data=st.lists(st.sampled_from([b"\n", b"\r\n", b"a", b"\xc3", b"b" * LIMIT, b"c" * 40]), max_size=40).map(b"".join),
     sizes=st.lists(st.integers(min_value=LIMIT + 1, max_value=60), max_size=20),
@@ -174,7 +173,6 @@ def test_numbers_that_json_cannot_carry_are_rounded_or_left_out() -> None:
     assert not {"inf", "endless"} & reading.stats.keys()
 
 
-@settings(deadline=None)
 @given(st.integers(min_value=0, max_value=CLOSING.count("\n")))
 def test_closing_stats_count_only_with_the_word_that_the_spider_closed(lines: int) -> None:
     part = "".join(CLOSING.splitlines(keepends=True)[:lines])
@@ -206,7 +204,6 @@ def test_what_would_move_a_readers_cursor_is_taken_out(line: str, cleaned: str) 
     assert clean(line) == cleaned
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_no_line_however_odd_is_a_surprise(line: str) -> None:
     said = ScrapyLogState(zone=0).read(line)

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.engine.model.run import RunState
@@ -55,7 +55,6 @@ def test_the_frequent_are_folded_and_the_rare_are_not() -> None:
     assert all(mark.run_id is None for mark in frequent.marks if mark.count > 1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=30), st.sampled_from([60, 300, 1800]))
 def test_however_many_marks_there_are_no_run_is_lost_and_there_is_room(counts: list[int], width: int) -> None:
     groups = [group(str(place), count) for place, count in enumerate(counts)]

@@ -42,11 +42,12 @@ typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[a
 
 SLOW = (
     "acceptance", "browser", "cluster", "mutants", "scrapy", "seeds",
-    "app/test_embed.py", "cli/test_cli_backups.py", "core/time/test_trigger_oracle.py", "db/test_durability.py",
+    "app/test_embed.py", "app/test_health_file.py", "cli/test_cli_backups.py", "core/time/test_trigger_oracle.py",
+    "db/test_durability.py",
     "engine/sql/test_run_life.py", "engine/test_fairness.py", "engine/test_guarantees.py",
     "engine/test_hanging_targets.py", "engine/test_log_floods.py", "engine/test_parked.py",
     "features/articles/test_fetcher.py", "features/articles/test_mongo.py", "features/articles/test_scraper.py",
-    "features/crawls/test_deploy.py", "features/crawls/test_scrapyd_server.py",
+    "features/crawls/test_crawl_action.py", "features/crawls/test_deploy.py", "features/crawls/test_scrapyd_server.py",
     "features/discord/test_discord_commands.py", "features/grpc_calls/test_grpc_call.py",
     "features/ledger/test_cli_audit.py", "features/pipelines/test_pipelines_file_watch.py",
     "net/test_address_zoo.py", "net/test_decompression_bombs.py", "pages/test_article_library.py",

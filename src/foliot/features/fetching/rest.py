@@ -11,7 +11,7 @@ from foliot.features.fetching.usecases import HostRequest, Hosts, HostView, Turn
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
-from foliot.servers.http.request import Body, Cases, Document
+from foliot.servers.http.request import Body, Cases
 from foliot.servers.http.schema import UNKNOWN, body
 
 router = APIRouter(prefix="/api/hosts", tags=["Hosts"])
@@ -90,9 +90,10 @@ async def reset_host(cases: Cases, caller: Who, host: HostName, asked: Body) -> 
     summary="Turns for a spider",
     operation_id="hosts.turns",
 )
-async def allot_turns(cases: Cases, caller: Who, host: HostName, document: Document) -> Response:
+async def allot_turns(cases: Cases, caller: Who, host: HostName, asked: Body) -> Response:
     """A block of turns at the host, within the limits that all requests share; reports what answers said."""
-    return encode.answer(schema.TurnBlock.of(await cases[Hosts].allot(caller, host, document)))
+    block = await cases[Hosts].allot(caller, host, asked.document, asked.once(200, schema.TurnBlock.of))
+    return encode.answer(schema.TurnBlock.of(block))
 
 
 def _host(view: HostView) -> schema.HostStatus:

@@ -167,7 +167,9 @@ class Hosts:
         return (await self._views(tx, [await SqlHosts(tx).locked(host, ctx.now)], ctx.caller))[0]
 
     @command(Verb.RUN, Thing.CRAWL)
-    async def allot(self, ctx: CommandContext, host: str, raw: object) -> SpiderTurns:
+    async def allot(
+        self, ctx: CommandContext, host: str, raw: object, once: IdempotentRequest = EACH_TIME
+    ) -> SpiderTurns:
         """Turns in a block for a spider, within the same limits as every other request to the host."""
         host, asked = host_name(host), read(TurnsRequest, raw)
         tx = await ctx.begin(across_tenants=True)

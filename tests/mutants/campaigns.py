@@ -109,7 +109,7 @@ CAMPAIGNS = (
         "G13",
         "buffered runs do not wait",
         Edit(
-            "src/foliot/engine/sql/due_schedules.py",
+            "src/foliot/engine/sql/settled_rows.py",
             '"lane": [None if run.buffered else spec.queue for _, spec, run in made],\n'
             '        "buffered_of": [due.id if run.buffered else None for due, _, run in made],',
             '"lane": [spec.queue for _, spec, run in made],\n        "buffered_of": [None for _ in made],',

@@ -190,7 +190,8 @@ class SqlClaims(Statements):
         What `admit` refuses is not claimed: it waits until then, which is no attempt, and its row says why.
         """
         found = await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})
-        rows = await self._let_through([ClaimableRun._make(row) for row in found], run_ids, now)
+        rows: Sequence[ClaimableRun] = [ClaimableRun._make(row) for row in found]
+        rows = await self._let_through(rows, run_ids, now)
         if not rows:
             return []
         token = token or new_id("tok")

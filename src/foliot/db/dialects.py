@@ -187,6 +187,7 @@ _WALLED = """SELECT pg_has_role(oid, 'MEMBER') AND EXISTS (
   SELECT 1 FROM pg_policies WHERE policyname = 'tenant' AND tablename = 'schedules' AND schemaname = current_schema()
 ) FROM pg_roles WHERE rolname = 'foliot_tenant'"""
 _CONFINE = "SELECT set_config('role', 'foliot_tenant', true), set_config('foliot.tenant', $1, true)"
+"""For a transaction that has begun; otherwise the restriction travels with its BEGIN."""
 
 
 class PostgreSQL(Dialect):
@@ -196,6 +197,12 @@ class PostgreSQL(Dialect):
     connection_limit = "SHOW max_connections"
 
     def engines(self, url: str, pool: int) -> Engines:
+        # The driver is imported only where it is used.
+        from foliot.db.pg_connection import ScopedConnection
+
+        def unscoped(connection: Any, _record: Any, _proxy: Any) -> None:
+            connection.driver_connection.unscope()
+
         def engine(isolation: str, idle: int) -> AsyncEngine:
             settings = {
                 "application_name": "foliot",
@@ -208,11 +215,13 @@ class PostgreSQL(Dialect):
                 "idle_in_transaction_session_timeout": f"{idle}s",
                 "lock_timeout": f"{LOCK_WAIT}s",
                 "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",
+                "standard_conforming_strings": "on",
             }
             waits = {"timeout": CONNECT_TIMEOUT, "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT}
-            connect = {"server_settings": settings, **waits}
+            connect = {"server_settings": settings, "connection_class": ScopedConnection, **waits}
             made = create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
             event.listen(made.sync_engine, "connect", pack_fast)
+            event.listen(made.sync_engine, "checkout", unscoped)
             return made
 
         return Engines(engine("READ COMMITTED", IDLE_WRITER), engine("REPEATABLE READ", IDLE_READER))
@@ -235,7 +244,11 @@ class PostgreSQL(Dialect):
         return bool((await conn.exec_driver_sql(_WALLED)).scalar())
 
     async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
-        await conn.exec_driver_sql(_CONFINE, (tenant_id,))
+        driver: Any = conn.sync_connection.connection.driver_connection  # type: ignore[union-attr]
+        if driver.is_in_transaction():
+            await conn.exec_driver_sql(_CONFINE, (tenant_id,))
+        else:
+            driver.scope(tenant_id)
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         lists = converted("postgresql", table, columns)

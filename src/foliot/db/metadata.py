@@ -63,8 +63,11 @@ class Moment(types.TypeDecorator[datetime]):
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         return dialect.type_descriptor(String(26))
 
+    def bind_processor(self, dialect: Dialect) -> Any:
+        # asyncpg takes and answers aware moments in UTC: no function is called for each value.
+        return None if dialect.name == "postgresql" else super().bind_processor(dialect)
+
     def result_processor(self, dialect: Dialect, coltype: Any) -> Any:
-        # asyncpg answers in UTC already: a call for each value would change nothing.
         return None if dialect.name == "postgresql" else super().result_processor(dialect, coltype)
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
@@ -77,7 +80,7 @@ class Moment(types.TypeDecorator[datetime]):
             return datetime.fromisoformat(f"{value}+00:00")
         # MariaDB answers naive.
         moment: datetime = value
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return moment.replace(tzinfo=UTC)
 
 
 def moment_out(dialect: str, value: datetime) -> Any:
@@ -108,14 +111,19 @@ class Document(types.TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         return None if value is None else orjson.dumps(value).decode()
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        if value is None:
-            return None
-        try:
-            return orjson.loads(value)
-        except ValueError:
-            # One row that cannot be decoded must not fail a query that reads others too.
-            return DamagedDocument(damaged=value[:200])
+    def result_processor(self, dialect: Dialect, coltype: Any) -> Any:
+        # Text is decoded by the driver: SQLAlchemy's own processor would only add a call for each value.
+        return _decoded
+
+
+def _decoded(value: str | None) -> Any:
+    if value is None:
+        return None
+    try:
+        return orjson.loads(value)
+    except ValueError:
+        # One row that cannot be decoded must not fail a query that reads others too.
+        return DamagedDocument(damaged=value[:200])
 
 
 def key(length: int) -> types.TypeEngine[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 from foliot.core.parent_template import ParentRun
 from foliot.core.ports import BackPressure, no_back_pressure
@@ -174,6 +174,14 @@ def is_examined(action: Action | None) -> TypeGuard[ExaminedAction]:
     return callable(getattr(action, "examine", None))
 
 
+def has_defaults(action: Action | None) -> TypeGuard[HasDefaults]:
+    return callable(getattr(action, "defaults", None))
+
+
+def is_per_tenant(action: Action) -> TypeGuard[PerTenant]:
+    return callable(getattr(action, "check_for", None))
+
+
 class Actions(Protocol):
     """The registered actions."""
 
@@ -208,7 +216,6 @@ class WorkerPool(Protocol):
         ...
 
 
-@runtime_checkable
 class HasDefaults(Protocol):
     """An action whose configuration determines defaults of its schedule: its queue, its retries."""
 
@@ -217,7 +224,6 @@ class HasDefaults(Protocol):
         ...
 
 
-@runtime_checkable
 class PerTenant(Protocol):
     """An action whose names (of tasks, of services) belong to some tenants, and not to others."""
 

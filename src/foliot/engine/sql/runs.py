@@ -8,40 +8,23 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
+from sqlalchemy import func, select, update
 
 from foliot.core.document import rfc3339
 from foliot.db.database import Statements, Transaction
 from foliot.db.dialects import Batch
-from foliot.db.metadata import Document
 from foliot.engine.model.dead_letter_sort import DeadLetterSort
-from foliot.engine.model.run import (
-    CLAIMABLE,
-    EXCHANGE,
-    OPEN,
-    Event,
-    EventLine,
-    EventType,
-    Fence,
-    Origin,
-    RunState,
-    order_key,
-)
+from foliot.engine.model.run import CLAIMABLE, Event, EventLine, EventType, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadLetterGroupView, PageRequest, RunRequest, RunView
 from foliot.engine.sql import run_items, tenant_limits
 from foliot.engine.sql.dead_letter_order import in_group_order
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns, unpack
-from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
+from foliot.engine.sql.run_rows import attempt_of, ended_attempts, last_run, one_run, run_pages, several_runs, view_of
+from foliot.engine.sql.tables import attempts, log_chunks, runs
 
 GROUP_IDS = 100
-
-NAME = select(schedules.c.name).where(schedules.c.id == runs.c.schedule_id).scalar_subquery().label("schedule_name")
-"""The current name of a run's schedule."""
-
-BRIEF = 2048
-"""Characters of a response that lists show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +75,7 @@ class SqlRuns(Statements):
         """A requested run becomes its schedule's last run, like a run of an instant."""
         ids = sorted({request.schedule_id for request in requests if request.schedule_id is not None})
         if ids:
-            stale = or_(schedules.c.last_run_at.is_(None), schedules.c.last_run_at < now)
-            mine = self.dialect.among(schedules.c.id, ids)
-            await self.conn.execute(update(schedules).where(mine, stale).values(last_run_at=now))
+            await self.conn.execute(last_run(self.dialect), {"ids": ids, "now": now})
 
     async def last_instant(self, schedule_id: str) -> datetime | None:
         """The newest instant of the schedule that has a run; requested runs have no instant."""
@@ -104,49 +85,35 @@ class SqlRuns(Statements):
         return instant
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
-        query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
-        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        query = one_run(self.dialect, lock=lock)
+        row = (await self.conn.execute(query, {"id": run_id, "tenant": tenant_id})).first()
         return None if row is None else view_of(row)
 
     async def several(self, tenant_id: str, run_ids: Sequence[str], *, lock: bool = False) -> list[RunView]:
         """The runs that exist, in the order of the ids."""
-        query = _seen(lock=lock).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
-        query = query.order_by(runs.c.id)
-        views = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
+        found = await self.conn.execute(
+            several_runs(self.dialect, lock=lock), {"ids": list(run_ids), "tenant": tenant_id}
+        )
+        views = {row.id: view_of(row) for row in found}
         return [views[run_id] for run_id in run_ids if run_id in views]
 
     async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[RunView]:
-        # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
         """`filters`: state (or several, comma-separated), schedule_id, kind, queue."""
-        owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
-        query = _seen().where(owner == tenant_id)
-        if page.cursor is not None:
-            query = query.where(runs.c.id < page.cursor)
-        for name in ("schedule_id", "kind", "queue"):
-            if filters.get(name):
-                query = query.where(runs.c[name] == filters[name])
-        query = query.order_by(runs.c.id.desc()).limit(page.limit)
-        wanted = [RunState(state) for state in (filters.get("state") or "").split(",") if state]
-        if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
-            query = query.where(runs.c.state.in_(wanted)) if wanted else query
-            return [view_of(row) for row in await self.conn.execute(query)]
-        views = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
-        return sorted(views, key=lambda run: run.id, reverse=True)[: page.limit]
+        given = {name: filters[name] for name in ("schedule_id", "kind", "queue") if filters.get(name)}
+        states = tuple(RunState(state) for state in (filters.get("state") or "").split(",") if state)
+        after = page.cursor is not None
+        values = {"tenant": tenant_id, "most": page.limit, **given} | ({"cursor": page.cursor} if after else {})
+        parts = run_pages(tuple(given), states, after=after)
+        views = [view_of(row) for part in parts for row in await self.conn.execute(part, values)]
+        return views if len(parts) == 1 else sorted(views, key=lambda run: run.id, reverse=True)[: page.limit]
 
     async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> dict[str, list[AttemptView]]:
         """The ended attempts of each run, oldest first; large responses are truncated unless requested whole."""
         if not run_ids:
             return {}
-        columns: list[ColumnElement[Any]] = list(attempts.c)
-        if not whole:
-            # A page of full responses could be as large as all of our memory.
-            short = func.length(attempts.c.response) <= BRIEF
-            brief = type_coerce(case((short, attempts.c.response)), Document).label("response")
-            columns = [brief if column.name == "response" else column for column in columns]
-        query = select(*columns).where(self.dialect.among(attempts.c.run_id, run_ids))
         views: dict[str, list[AttemptView]] = {}
-        for row in await self.conn.execute(query.order_by(attempts.c.run_id, attempts.c.epoch)):
-            views.setdefault(row.run_id, []).append(_attempt(row))
+        for row in await self.conn.execute(ended_attempts(self.dialect, whole=whole), {"ids": list(run_ids)}):
+            views.setdefault(row.run_id, []).append(attempt_of(row))
         return views
 
     async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
@@ -285,68 +252,6 @@ class SqlRuns(Statements):
         return {row.id for row, _ in held}
 
 
-def _seen(*, lock: bool = False) -> Select[Any]:
-    """Runs with their schedules' names; a locking read leaves the names out, to lock no schedule."""
-    return select(runs) if lock else select(runs, NAME)
-
-
-def view_of(row: Any) -> RunView:
-    """A row of runs, with `schedule_name` where it was selected."""
-    return RunView(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        user_id=row.user_id,
-        schedule_id=row.schedule_id,
-        version=row.version,
-        kind=row.kind,
-        origin=Origin(row.origin),
-        state=RunState(row.state),
-        scheduled_for=row.scheduled_for,
-        ready_at=row.ready_at,
-        queue=row.queue,
-        priority=row.priority,
-        attempt=row.attempt,
-        max_attempts=row.max_attempts,
-        timeout_seconds=row.timeout_seconds,
-        worker=row.worker,
-        cancel_requested=row.cancel_requested,
-        buffered=row.buffered_of is not None,
-        event_seq=row.event_seq,
-        created_at=row.created_at,
-        due_at=row.due_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        result=row.result,
-        error=row.error,
-        parent_id=row.parent_id,
-        resolved_by=row.resolved_by,
-        action=row.action,
-        handle=row.handle,
-        put_off=row.waiting,
-        schedule_name=getattr(row, "schedule_name", None),
-        fingerprint=row.fingerprint,
-        fills=row.fills,
-    )
-
-
-def _attempt(row: Any) -> AttemptView:
-    response = dict(row.response or {})
-    exchange = response.pop(EXCHANGE, None) or {}
-    return AttemptView(
-        epoch=row.epoch,
-        number=row.number,
-        worker=row.worker,
-        outcome=row.outcome,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        error=row.error,
-        response=response or None,
-        retry_at=row.retry_at,
-        request=exchange.get("request"),
-        timing=exchange.get("timing"),
-    )
-
-
 def _state(
     seq: int, at: datetime, state: str, attempt: int | None, error: Any = None, retry_at: datetime | None = None
 ) -> Event:
@@ -355,19 +260,6 @@ def _state(
         data["retry_at"] = rfc3339(retry_at)
     message = error.get("message", "") if error else ""
     return Event(seq, at, EventType.STATE, state=str(state), attempt=attempt, message=message, data=data or None)
-
-
-def _parts(query: Select[Any], wanted: Sequence[RunState]) -> list[Select[Any]]:
-    """Ended runs, which have indexes by queue and by kind, and open ones, of which there are few."""
-    ended = [state for state in wanted if state.final]
-    waiting = [state for state in wanted or sorted(OPEN) if not state.final]
-    parts = []
-    if ended or not wanted:
-        part = query.where(runs.c.finished_at.is_not(None))
-        parts.append(part.where(runs.c.state.in_(ended)) if ended else part)
-    # One by one: for several states at once, SQLite would scan all runs in their order.
-    parts += [query.where(runs.c.state == state) for state in waiting]
-    return parts
 
 
 def _told(error: object) -> tuple[str, str]:
@@ -397,4 +289,4 @@ async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool
     """The same runs, each with its ended attempts: one query for all of them."""
     # A run that never started has none.
     found = await SqlRuns(tx).attempts([run.id for run in runs if run.started_at is not None], whole=whole)
-    return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]
+    return [replace(run, attempts=tuple(found[run.id])) if run.id in found else run for run in runs]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, and_, exists, func, insert, or_, select, update
+from sqlalchemy import Select, and_, bindparam, exists, func, insert, or_, select, update
 
 from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
 from foliot.core.time.trigger import OneOff, Trigger
 from foliot.db.batch_statements import Change
 from foliot.db.database import Statements
+from foliot.db.dialects import Dialect
 from foliot.db.metadata import DamagedDocument
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
@@ -31,6 +33,39 @@ _STORED = select(
     .label("body_of"),
     select(spans.c.id).where(spans.c.open_of == schedules.c.id).scalar_subquery().label("span_id"),
 )
+
+_COLUMNS = tuple(schedules.c.keys())
+_STATUSES = {each.value: each for each in ScheduleStatus}
+_MANAGERS = {each.value: each for each in ManagedBy}
+
+
+@cache
+def _one(dialect: Dialect, *, lock: bool) -> Select[Any]:
+    mine = (schedules.c.id == bindparam("id"), schedules.c.tenant_id == bindparam("tenant"))
+    query = select(schedules).where(*mine)
+    return dialect.lock(query) if lock else query
+
+
+@cache
+def _locked(dialect: Dialect, *, whole: bool, skip: bool) -> Select[Any]:
+    """Locks schedules in the order of their ids; `whole`: for an edit."""
+    mine = (dialect.listed(schedules.c.id, "ids"), schedules.c.tenant_id == bindparam("tenant"))
+    query = (_STORED if whole else select(schedules)).where(*mine)
+    return dialect.lock(query.order_by(schedules.c.id), skip=skip)
+
+
+@cache
+def _page(*, after: bool) -> Select[Any]:
+    """Newest first."""
+    query = select(schedules).where(schedules.c.tenant_id == bindparam("tenant"))
+    query = query.where(schedules.c.id < bindparam("cursor")) if after else query
+    return query.order_by(schedules.c.id.desc()).limit(bindparam("most"))
+
+
+@cache
+def _kept(*, after: bool) -> Select[Any]:
+    """The page of a list without a filter."""
+    return _filtered(_page(after=after), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +89,8 @@ class SqlSchedules(Statements):
         return size
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
-        query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
-        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        query = _one(self.dialect, lock=lock)
+        row = (await self.conn.execute(query, {"id": schedule_id, "tenant": tenant_id})).first()
         return None if row is None else (await self.named([schedule_of(row)]))[0]
 
     async def named(self, found: Sequence[Schedule]) -> list[Schedule]:
@@ -64,9 +99,9 @@ class SqlSchedules(Statements):
 
     async def free(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
         """Locks and returns the rows that no other transaction holds (`SKIP LOCKED`), by id."""
-        query = select(schedules).where(self.dialect.among(schedules.c.id, schedule_ids))
-        query = query.where(schedules.c.tenant_id == tenant_id).order_by(schedules.c.id)
-        return {row.id: schedule_of(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))}
+        query = _locked(self.dialect, whole=False, skip=True)
+        found = await self.conn.execute(query, {"ids": list(schedule_ids), "tenant": tenant_id})
+        return {row.id: schedule_of(row) for row in found}
 
     async def actions_by_id(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
         """The present actions of those of these schedules that exist and can be read."""
@@ -76,11 +111,10 @@ class SqlSchedules(Statements):
 
     async def find(self, tenant_id: str, page: PageRequest, **filters: str | None) -> list[Schedule]:
         """`filters`: status, type, kind, tag, q."""
-        query = select(schedules).where(schedules.c.tenant_id == tenant_id)
-        if page.cursor is not None:
-            query = query.where(schedules.c.id < page.cursor)
-        query = _filtered(query, filters).order_by(schedules.c.id.desc()).limit(page.limit)
-        return await self.named([schedule_of(row) for row in await self.conn.execute(query)])
+        after = page.cursor is not None
+        query = _filtered(_page(after=after), filters) if any(filters.values()) else _kept(after=after)
+        values = {"tenant": tenant_id, "most": page.limit} | ({"cursor": page.cursor} if after else {})
+        return await self.named([schedule_of(row) for row in await self.conn.execute(query, values)])
 
     async def some_names(self, tenant_id: str, limit: int) -> list[str]:
         """Names of the newest schedules, to suggest one of them."""
@@ -103,11 +137,9 @@ class SqlSchedules(Statements):
         self, tenant_id: str, schedule_ids: Collection[str], *, skip_locked: bool = True
     ) -> dict[str, StoredSchedule]:
         """Locks schedules for an edit, by id; those that another transaction holds are skipped, or waited for."""
-        query = _STORED.where(self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id)
-        query = self.dialect.lock(query.order_by(schedules.c.id), skip=skip_locked)
-        return {
-            row.id: StoredSchedule(schedule_of(row), row.body_of, row.span_id) for row in await self.conn.execute(query)
-        }
+        query = _locked(self.dialect, whole=True, skip=skip_locked)
+        found = await self.conn.execute(query, {"ids": list(schedule_ids), "tenant": tenant_id})
+        return {row.id: StoredSchedule(schedule_of(row), row.body_of, row.span_id) for row in found}
 
     async def turn(self, turns: Sequence[ScheduleTurn], *beside: Change) -> None:
         """Write new versions of schedules that are locked, with their spans and rows beside, in one round trip."""
@@ -264,42 +296,40 @@ class SqlSchedules(Statements):
 
 
 def schedule_of(row: Any) -> Schedule:
-    """A row of schedules; a damaged one is shown as such."""
-    spec = _spec(row.spec, row.anchor)
-    fault = row.fault
+    """A row that begins with all columns of schedules; a damaged one is shown as such."""
+    stored = dict(zip(_COLUMNS, row, strict=False))
+    spec = _spec(stored["spec"], stored["anchor"])
+    fault = stored["fault"]
     if isinstance(spec, str):
         # A damaged row is still shown, so that a person can see and mend it; it names no instant.
         fault = fault or spec
-        spec = ScheduleSpec(trigger=Trigger(OneOff(row.created_at), end_at=row.created_at), kind=row.kind)
+        created = stored["created_at"]
+        spec = ScheduleSpec(trigger=Trigger(OneOff(created), end_at=created), kind=stored["kind"])
     return Schedule(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        user_id=row.user_id,
-        name=row.name,
-        description=row.description,
-        tags=tuple(tag for tag in row.tags.split("\n") if tag),
+        id=stored["id"],
+        tenant_id=stored["tenant_id"],
+        user_id=stored["user_id"],
+        name=stored["name"],
+        description=stored["description"],
+        tags=tuple(tag for tag in stored["tags"].split("\n") if tag) if stored["tags"] else (),
         spec=spec,
-        action=row.action,
-        status=ScheduleStatus(row.status),
-        version=row.version,
-        next_at=row.next_at,
-        last_run_at=row.last_run_at,
-        fired=row.fired,
-        paused_reason=row.paused_reason,
+        action=stored["action"],
+        status=_STATUSES[stored["status"]],
+        version=stored["version"],
+        next_at=stored["next_at"],
+        last_run_at=stored["last_run_at"],
+        fired=stored["fired"],
+        paused_reason=stored["paused_reason"],
         fault=fault,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        managed_by=_managed_by(row.managed_by),
-        paused_at=row.paused_at,
-        paused_by=row.paused_by,
-        skip_at=row.skip_at,
-        skip_by=row.skip_by,
+        created_at=stored["created_at"],
+        updated_at=stored["updated_at"],
+        # A value that only a newer Foliot knows is no reason to refuse an edit.
+        managed_by=_MANAGERS.get(stored["managed_by"], ManagedBy.API),
+        paused_at=stored["paused_at"],
+        paused_by=stored["paused_by"],
+        skip_at=stored["skip_at"],
+        skip_by=stored["skip_by"],
     )
-
-
-def _managed_by(maker: str) -> ManagedBy:
-    """A value that only a newer Foliot knows is no reason to refuse an edit."""
-    return ManagedBy(maker) if maker in set(ManagedBy) else ManagedBy.API
 
 
 def _spec(text: str, anchor: datetime) -> ScheduleSpec | str:

@@ -16,7 +16,7 @@ from foliot.db.metadata import Moment
 from foliot.engine.model.dead_letter_sort import DeadLetterSort
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.dead_letter_order import in_group_order
-from foliot.engine.sql.runs import NAME, view_of
+from foliot.engine.sql.run_rows import NAME, view_of
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.dead_letters.model import AGES, DeadLetterTotals, FailureGroupView
 from foliot.features.filters.sql.runs import RunConditions

@@ -18,7 +18,7 @@ from foliot.engine.model.run_sort import RunSort
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import ScheduleSort, Urgency
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.sql.runs import NAME, view_of
+from foliot.engine.sql.run_rows import NAME, view_of
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
 from foliot.features.filters.model import BucketWindow, FilterQuery, RunColumns, StateCount, TimingCount

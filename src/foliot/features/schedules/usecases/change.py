@@ -83,6 +83,9 @@ def _settled_until(schedule: Schedule, now: datetime) -> datetime:
     """A node whose clock runs ahead may have settled instants in our future: they belong to the old rules too."""
     if schedule.next_at is None:
         return now
+    following = schedule.spec.trigger.next_after(now)
+    if following is None or following >= schedule.next_at:
+        return now
     return max([now, *schedule.spec.trigger.newest(now, schedule.next_at, 1)])
 
 

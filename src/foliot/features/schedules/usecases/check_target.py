@@ -9,7 +9,7 @@ import structlog
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
 from foliot.db.database import Transaction
-from foliot.engine.ports import Actions, is_examined
+from foliot.engine.ports import Action, Actions, is_examined
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import ActionCheck, action_of, put_back, under
 
@@ -21,6 +21,8 @@ async def objection(actions: Actions, caller: Caller, raw: object, check: Action
 
     Never inside a transaction: a target may be slow.
     """
+    if not is_examined(_action_named(raw, actions)):
+        return None
     asked = action_of(raw, check)
     action = None if asked is None else actions.get(asked[0])
     if asked is None or not is_examined(action):
@@ -33,6 +35,13 @@ async def objection(actions: Actions, caller: Caller, raw: object, check: Action
     if unasked is not None:
         log.info("accepted unseen", action="target_not_asked", tenant_id=caller.tenant_id, kind=kind, why=unasked)
     return None
+
+
+def _action_named(raw: object, actions: Actions) -> Action | None:
+    """What performs the request's action, by its kind alone: most kinds have no target to ask."""
+    config = raw.get("action") if isinstance(raw, Mapping) else None
+    kind = config.get("kind") if isinstance(config, Mapping) else "webhook"
+    return actions.get(kind) if isinstance(kind, str) else None
 
 
 def names_source(raw: object) -> bool:

@@ -17,7 +17,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
-from foliot.engine.ports import Actions, HasDefaults
+from foliot.engine.ports import Actions, has_defaults
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import CheckFor, audit_view, edited, read_draft
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
@@ -139,7 +139,7 @@ def with_defaults(actions: Actions, tenant_id: str, raw: object) -> object:
     if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
         return raw
     action = actions.get(str(config.get("kind")))
-    if not isinstance(action, HasDefaults):
+    if not has_defaults(action):
         return raw
     given = {name: value for name, value in raw.items() if value is not None}
     defaults: Mapping[str, Any] = action.defaults(tenant_id, config)

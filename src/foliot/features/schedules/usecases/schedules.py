@@ -22,7 +22,7 @@ from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.ports import Actions, PerTenant
+from foliot.engine.ports import Actions, is_per_tenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import (
@@ -332,7 +332,7 @@ class Schedules:
         action = self.actions.get(kind)
         if action is None:
             raise Invalid("kind", f"must be one of {', '.join(sorted(self.actions.kinds()))}", got=kind[:100])
-        return action.check_for(tenant_id, config) if isinstance(action, PerTenant) else action.check(config)
+        return action.check_for(tenant_id, config) if is_per_tenant(action) else action.check(config)
 
     def _defaulted(self, caller: Caller, raw: object) -> object:
         return with_defaults(self.actions, caller.tenant_id, raw)

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import URL, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.db.migrate import migrate
 from foliot.features.api_keys.sql import api_keys
@@ -110,3 +111,50 @@ async def _policies(engine: AsyncEngine) -> list[tuple[int, str]]:
 
 def _text(url: URL) -> str:
     return url.render_as_string(hide_password=False)
+
+
+STANDS = text("SELECT current_user, coalesce(current_setting('foliot.tenant', true), '')")
+
+
+@pytest.mark.parametrize("tenant", ["acme", "o'brien", "x'; RESET ROLE; --", "back\\slash", "'"])
+async def test_a_transaction_begins_as_its_tenant_whatever_its_name(url: URL, tenant: str) -> None:
+    await migrate(_text(url))
+    store = Database(_text(url), pool=1)
+    try:
+        for scope in (store.read, store.begin, store.read):  # the first of a process asks whether there is a wall
+            async with scope(tenant) as tx:
+                assert (await tx.conn.execute(STANDS)).one() == ("foliot_tenant", tenant)
+    finally:
+        await store.close()
+
+
+async def test_a_transaction_that_never_began_leaves_its_tenant_to_none_after_it(url: URL) -> None:
+    await migrate(_text(url))
+    store = Database(_text(url), pool=1)
+    try:
+        async with store.read("acme") as tx:
+            await tx.conn.execute(STANDS)
+        for scope in (store.read, store.begin):
+            async with scope("acme"):
+                pass  # not a single statement
+            async with scope() as tx:
+                assert (await tx.conn.execute(STANDS)).one() == (url.username, "")
+            async with scope("beta") as tx:
+                assert (await tx.conn.execute(STANDS)).one() == ("foliot_tenant", "beta")
+    finally:
+        await store.close()
+
+
+async def test_a_transaction_whose_restriction_fails_does_not_go_on_without(url: URL) -> None:
+    await migrate(_text(url))
+    store = Database(_text(url), pool=1)
+    try:
+        async with store.read("acme") as tx:
+            await tx.conn.execute(STANDS)
+        with pytest.raises(Unavailable):
+            async with store.read("\x00") as tx:  # which no statement can carry
+                await tx.conn.execute(STANDS)
+        async with store.read("acme") as tx:
+            assert (await tx.conn.execute(STANDS)).one() == ("foliot_tenant", "acme")
+    finally:
+        await store.close()

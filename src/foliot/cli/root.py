@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 import foliot
 from foliot.terminal.output import EXIT_CODES
+from foliot.terminal.plain_values import read_plainly
 
 SERVER = "Run a server"
 UPKEEP = "Maintain a server"
@@ -127,6 +128,7 @@ class RootGroup(TyperGroup):
         self.commands = LazyCommands()  # type: ignore[assignment]
 
 
+read_plainly()
 app = typer.Typer(
     name="foliot",
     cls=RootGroup,

@@ -139,7 +139,10 @@ def resolve(expression: str, key: str) -> str:
 
 
 def _resolve(expression: str, key: str) -> str:
-    parts = _each(expression, _split(expression), lambda unit, part: _spread(unit, part, key))
+    written = _split(expression)
+    if not any("H" in part for part in written):
+        return parse(expression).text
+    parts = _each(expression, written, lambda unit, part: _spread(unit, part, key))
     return _read(expression, parts).text
 
 

@@ -11,7 +11,11 @@ from pydantic import Field
 from foliot.core.declaration import Wire, declared
 from foliot.core.mask import shown
 from foliot.core.time.preview import TriggerOutlook
-from foliot.core.time.trigger import After, FollowOutcome, OneOff, TriggerType
+            cron_expr=rule.expression if isinstance(rule, Cron) else None,
+            interval_seconds=rule.seconds if isinstance(rule, FixedInterval) else None,
+            run_at=rule.at if isinstance(rule, OneOff) else None,
+            after=FollowedSchedules.of(spec.trigger.follows),
+            timezone=rule.zone,
 from foliot.engine.model import schedule as model
 from foliot.engine.model.outcome import RetryPolicy, RetrySettings
 from foliot.engine.model.schedule import POLICIES, Catchup, CatchupSettings, ManagedBy, Overlap, ScheduleStatus
@@ -91,7 +95,7 @@ class Schedule:
 
     @classmethod
     def of(cls, one: model.Schedule) -> Schedule:
-        spec, trigger = one.spec, one.spec.trigger.as_dict()
+        spec, rule = one.spec, one.spec.trigger.rule
         base = f"/api/schedules/{one.id}"
         return cls(
             id=one.id,
@@ -101,11 +105,11 @@ class Schedule:
             description=one.description,
             tags=one.tags,
             type=spec.type,
-            cron_expr=trigger.get("cron_expr"),
-            interval_seconds=trigger.get("interval_seconds"),
-            run_at=spec.trigger.rule.at if isinstance(spec.trigger.rule, OneOff) else None,
+            cron_expr=rule.expression if isinstance(rule, Cron) else None,
+            interval_seconds=rule.seconds if isinstance(rule, FixedInterval) else None,
+            run_at=rule.at if isinstance(rule, OneOff) else None,
             after=FollowedSchedules.of(spec.trigger.follows),
-            timezone=spec.trigger.rule.zone,
+            timezone=rule.zone,
             action=cast("ActionConfig", {"kind": spec.kind, **shown(one.action)}),
             retry_policy=spec.retry,
             start_at=spec.trigger.start_at,

@@ -8,7 +8,7 @@ Documents of schedules for the audit log.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from foliot.commands.audit import AuditedChange, differences, masked
@@ -203,11 +203,15 @@ def asleep(raw: object) -> tuple[object, str | None]:
 
 def document(schedule: Schedule) -> dict[str, Any]:
     """The request that would create this schedule, with its credentials masked."""
-    return whole(replace(schedule, action=shown(schedule.action)))
+    return _document(schedule, shown(schedule.action))
 
 
 def whole(schedule: Schedule) -> dict[str, Any]:
     """The same with its credentials as they are stored; for internal use only."""
+    return _document(schedule, schedule.action)
+
+
+def _document(schedule: Schedule, action: Mapping[str, Any]) -> dict[str, Any]:
     spec, trigger = schedule.spec, schedule.spec.trigger.as_dict()
     return {
         "name": schedule.name,
@@ -219,7 +223,7 @@ def whole(schedule: Schedule) -> dict[str, Any]:
         "run_at": trigger.get("run_at"),
         "after": trigger.get("after"),
         "timezone": spec.trigger.rule.zone,
-        "action": {"kind": spec.kind, **schedule.action},
+        "action": {"kind": spec.kind, **action},
         "retry_policy": spec.retry.as_dict(),
         "start_at": rfc3339(spec.trigger.start_at),
         "end_at": rfc3339(spec.trigger.end_at),

@@ -1,7 +1,7 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
 python bench/run.py [cron firing stream engine webhooks interfaces batch streams articles cluster sqlite dashboard
-    history cold scale] [--quick]
+    idle history cold scale] [--quick]
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ QUICK = {
     "sqlite-firing": ["--sizes", "1000,100000", "--repeats", "1"],
     "sqlite-engine": ["--runs", "4000", "--repeats", "1"],
     "dashboard": ["--schedules", "200", "--runs", "5000", "--repeats", "1"],
+    "idle": ["--schedules", "200", "--runs", "5000", "--readers", "50", "--seconds", "5", "--repeats", "1"],
     "history": ["--runs", "5000", "--stored", "20000"],
     "cold": ["--repeats", "2"],
     "scale": ["--seconds", "5", "--part", "0.05"],
@@ -53,6 +54,7 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "cluster": [["cluster.py"]],
         "sqlite": [["firing.py", *lite], ["engine.py", *lite]],
         "dashboard": [["dashboard.py"], ["dashboard.py", "--database", POSTGRESQL]],
+        "idle": [["idle.py"], ["idle.py", "--database", POSTGRESQL]],
         "history": [["history.py"]],
         "cold": [["cold.py"]],
         "scale": [["scale.py"]],

@@ -187,7 +187,6 @@ _WALLED = """SELECT pg_has_role(oid, 'MEMBER') AND EXISTS (
   SELECT 1 FROM pg_policies WHERE policyname = 'tenant' AND tablename = 'schedules' AND schemaname = current_schema()
 ) FROM pg_roles WHERE rolname = 'foliot_tenant'"""
 _CONFINE = "SELECT set_config('role', 'foliot_tenant', true), set_config('foliot.tenant', $1, true)"
-"""For a transaction that has begun; otherwise the restriction travels with its BEGIN."""
 
 
 class PostgreSQL(Dialect):
@@ -198,10 +197,7 @@ class PostgreSQL(Dialect):
 
     def engines(self, url: str, pool: int) -> Engines:
         # The driver is imported only where it is used.
-        from foliot.db.pg_connection import ScopedConnection
-
-        def unscoped(connection: Any, _record: Any, _proxy: Any) -> None:
-            connection.driver_connection.unscope()
+        from foliot.db.pg_connection import ScopedConnection, unscoped
 
         def engine(isolation: str, idle: int) -> AsyncEngine:
             settings = {
@@ -245,7 +241,7 @@ class PostgreSQL(Dialect):
 
     async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
         driver: Any = conn.sync_connection.connection.driver_connection  # type: ignore[union-attr]
-        if driver.is_in_transaction():
+        if driver.is_in_transaction():  # otherwise the restriction travels with BEGIN
             await conn.exec_driver_sql(_CONFINE, (tenant_id,))
         else:
             driver.scope(tenant_id)

@@ -37,3 +37,8 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc, type-arg, unus
             # Whether it has begun is unknown: no other request may continue it.
             self.terminate()
             raise
+
+
+def unscoped(connection: Any, _record: Any, _proxy: Any) -> None:
+    """For every connection that leaves the pool."""
+    connection.driver_connection.unscope()

@@ -20,7 +20,7 @@ from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.follow_rows import FollowLink
 from foliot.engine.sql.follow_tables import follow_ups as ups
 from foliot.engine.sql.follow_ups import MOST_REPEATS
-from foliot.engine.sql.runs import NAME, view_of
+from foliot.engine.sql.run_rows import NAME, view_of
 from foliot.engine.sql.schedules import SqlSchedules, schedule_of
 from foliot.engine.sql.tables import ledger, runs, schedule_stats, schedules
 from foliot.engine.sql.tenant_limits import wait_turn

@@ -11,11 +11,7 @@ from pydantic import Field
 from foliot.core.declaration import Wire, declared
 from foliot.core.mask import shown
 from foliot.core.time.preview import TriggerOutlook
-            cron_expr=rule.expression if isinstance(rule, Cron) else None,
-            interval_seconds=rule.seconds if isinstance(rule, FixedInterval) else None,
-            run_at=rule.at if isinstance(rule, OneOff) else None,
-            after=FollowedSchedules.of(spec.trigger.follows),
-            timezone=rule.zone,
+from foliot.core.time.trigger import After, Cron, FixedInterval, FollowOutcome, OneOff, TriggerType
 from foliot.engine.model import schedule as model
 from foliot.engine.model.outcome import RetryPolicy, RetrySettings
 from foliot.engine.model.schedule import POLICIES, Catchup, CatchupSettings, ManagedBy, Overlap, ScheduleStatus

@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "a claim does not ask whether the queue is paused",
-        (Edit("src/foliot/engine/sql/queue_pauses.py", "return [~paused]\n", "return []\n"),),
+        (Edit("src/foliot/engine/sql/queues.py", "return [~paused]\n", "return []\n"),),
         "tests/engine/sql/test_queues.py::test_no_run_of_a_paused_queue_is_picked_or_claimed[sqlite]",
     ),
     Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one"), suite=True),
@@ -330,7 +330,7 @@ MUTANTS = (
                 "or_(runs.c.state != RunState.QUEUED, ~paused),",
                 "or_(runs.c.state != RunState.QUEUED, paused, ~paused),",
             ),
-            Edit("src/foliot/features/articles/sql/batch_runs.py", "        *queue_pauses.open_to(dialect),\n", ""),
+            Edit("src/foliot/features/articles/sql/batch_runs.py", "        *open_to(dialect),\n", ""),
         ),
         f"{_BATCHES}test_a_batch_in_a_paused_queue_is_not_opened_and_hides_no_other[sqlite]",
     ),

@@ -22,9 +22,9 @@ from foliot.db.metadata import Moment, moment_out
 from foliot.engine.model.run import AGEING, CLAIMABLE, Fence, RunState, order_key
 from foliot.engine.model.views import Admit, AttemptEnding, ClaimedRun, EndingsResult, PostponedRun
 from foliot.engine.sql import endings as ends
-from foliot.engine.sql import queue_pauses
 from foliot.engine.sql.claimed_row import ROW, ClaimableRun, SqlClaimedRows
 from foliot.engine.sql.leases import Leases, until
+from foliot.engine.sql.queues import open_to
 from foliot.engine.sql.tables import runs
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits, first_of_each
 
@@ -76,7 +76,7 @@ def _takeable(dialect: Dialect) -> Select[Any]:
         # A row that was changed by hand and has no attempt left would make the whole claim violate its CHECK.
         runs.c.attempt < runs.c.max_attempts,
         runs.c.ready_at <= bindparam("now", type_=Moment()),
-        *queue_pauses.open_to(dialect),
+        *open_to(dialect),
     )
     return dialect.lock(query, skip=True)
 
@@ -87,7 +87,7 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
     return (
         update(runs)
         .where(dialect.listed(runs.c.id, "ids"), runs.c.state.in_(sorted(CLAIMABLE)))
-        .where(*queue_pauses.open_to(dialect))
+        .where(*open_to(dialect))
         .ordered_values(
             (runs.c.started_seq, runs.c.event_seq + 1),
             (runs.c.event_seq, runs.c.event_seq + 1),

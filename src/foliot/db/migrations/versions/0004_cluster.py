@@ -49,7 +49,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_queues")),
     )
     if op.get_bind().dialect.name in {"mysql", "mariadb"}:
-        # The gate of all queues, in `engine/sql/queue_pauses.py`.
+        # The gate of all queues, in `engine/sql/queues.py`.
         op.execute("INSERT INTO queues (name) VALUES ('')")
 
 

@@ -23,9 +23,10 @@ from foliot.db.metadata import Moment
 from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, EventLine, EventType, Fence, RunState, Succeeded
 from foliot.engine.model.views import ClaimedRun
-from foliot.engine.sql import endings, queue_pauses
+from foliot.engine.sql import endings
 from foliot.engine.sql.claimed_row import ROW, SqlClaimedRows
 from foliot.engine.sql.log_chunks import LogChunkWriter, position_columns
+from foliot.engine.sql.queues import open_to
 from foliot.engine.sql.tables import log_chunks, queues, runs
 from foliot.features.articles.model import KIND, ArticleCounts, EndedBatches, verdict
 from foliot.features.articles.sql.views import articles_with
@@ -71,7 +72,7 @@ def _waiting(dialect: Dialect) -> Select[Any]:
         runs.c.poll_at <= bindparam("now", type_=Moment()),
         # A row that an operator requeued without attempts left would violate its CHECK.
         runs.c.attempt < runs.c.max_attempts,
-        *queue_pauses.open_to(dialect),
+        *open_to(dialect),
     )
     return dialect.lock(query, skip=True)
 

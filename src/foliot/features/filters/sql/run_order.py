@@ -18,7 +18,7 @@ from foliot.db.keyset import KeysetPlace, beyond
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.run_sort import RunSort, RunSortKey
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.sql.runs import NAME, view_of
+from foliot.engine.sql.run_rows import NAME, view_of
 from foliot.engine.sql.tables import runs
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.runs import RunConditions

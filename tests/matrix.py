@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -36,6 +37,8 @@ from foliot.features.articles.usecases import Articles
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases import Bulks, BulkView
 from foliot.features.crawls.usecases import Crawls
+from foliot.features.fetching.model import FetchOptions, FetchRequest, Page
+from foliot.features.fetching.usecases import Hosts
 from foliot.features.monitors.model import PingKind, Signal
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.pipelines.model import PipelineDefinition, StepSpec, StoredPipeline, revision_of
@@ -44,6 +47,8 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.features.secrets.usecases import Secrets
+from foliot.features.stored_pages.bodies import LocalBodies
+from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.features.tenants.usecases import Tenants
 from foliot.features.views.usecases import SavedViews
 from foliot.servers.http.permission import public
@@ -87,12 +92,14 @@ class Things:
     ping_id: str
     degraded_id: str
     view_id: str
+    page_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
     task: str = "greet"
     """Which its code gives to our tenant, and not to the other."""
     # Everybody has the same of these.
     preset: str = "price-monitoring"
+    host: str = "www.elsewhere.example"
     pipeline: str = "no-pipeline"
 
     @classmethod
@@ -101,8 +108,21 @@ class Things:
         first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
         rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
-        last = (new_id("mon"), new_id("png"), new_id("run"), new_id("viw"))
-        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest, *last, task="no_task")
+        last = (new_id("mon"), new_id("png"), new_id("run"), new_id("viw"), new_id("pag"))
+        return cls(
+            new_id("sch"),
+            first,
+            second,
+            third,
+            new_id("key"),
+            *named,
+            job,
+            ended,
+            *rest,
+            *last,
+            host="nowhere.test",
+            task="no_task",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +173,8 @@ class Route:
             "POST /api/bulk": {"action": "retry", "ids": [things.ended_id]},
             "POST /api/keys": {"name": "matrix", "role": "viewer"},
             "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
+            "PUT /api/hosts/{host}": {"rate": 0.5},
+            "POST /api/hosts/{host}/turns": {"holder": "matrix", "wanted": 1},
             "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
             "POST /api/tasks/{task}/run": {"parameters": {"name": "matrix"}},
             "POST /api/channels": {**_CHANNEL, "name": new_id("channel")},
@@ -170,7 +192,7 @@ class Route:
     @property
     def everybodys(self) -> bool:
         """Whether it names something that everybody has, and so tells nothing by knowing it."""
-        return "{preset}" in self.path
+        return "{preset}" in self.path or "{host}" in self.path
 
     def tenants_own(self) -> bool:
         """Whether a tenant's own people may ask, or only those who stand above tenants."""
@@ -308,6 +330,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     await world.finish(jobs[1])
     article_job_id, article_id = await _article(world, admin)
     monitor_id, ping_id = await _monitor(world, admin)
+    await _host(world, admin)
     return Things(
         schedule.id,
         waiting,
@@ -332,6 +355,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         ping_id=ping_id,
         degraded_id=degraded,
         view_id=await _view(world, admin),
+        page_id=await _page(world, admin),
         pipeline=await _pipeline(world, tenant_id),
     )
 
@@ -342,6 +366,21 @@ async def _monitor(world: World, admin: Caller) -> tuple[str, str]:
     await world.cases[Pings].receive(made.key or "", Signal(PingKind.SUCCESS, "GET"))
     (ping,) = await world.cases[Monitors].pings(admin, made.monitor.id, PageRequest(1))
     return made.monitor.id, ping.id
+
+
+async def _page(world: World, admin: Caller) -> str:
+    """A page that was kept."""
+    keeper = PageKeeper(store=world.store, clock=world.clock, bodies=LocalBodies(Path("unused")), quota=1_000_000)
+    page = Page(url=f"https://{admin.tenant_id}.test/", status=200, headers={}, body=b"<p>kept</p>")
+    options = FetchOptions(keep=timedelta(days=3650))
+    made = await keeper.keep(page, FetchRequest(url=page.url, tenant_id=admin.tenant_id, options=options))
+    assert made is not None
+    return made
+
+
+async def _host(world: World, admin: Caller) -> None:
+    """A host that each tenant slows down for itself."""
+    await world.cases[Hosts].put(admin, "www.elsewhere.example", {"rate": 1})
 
 
 async def _view(world: World, admin: Caller) -> str:

@@ -9,8 +9,10 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound, Unavailable
 from foliot.core.ports import Clock
+from foliot.core.threads import REQUESTS
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.views import PageRequest
+from foliot.features.stored_pages.bodies import decompress
 from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.features.stored_pages.model import PageFilter, StoredPage
 from foliot.features.stored_pages.sql import SqlPages
@@ -54,6 +56,8 @@ class StoredPages:
         if stored is None:
             raise NotFound("rendered document of page" if rendered else "body of page", page_id)
         kind = "text/html; charset=utf-8" if rendered else page.content_type
+        if stored.data is not None:
+            return PageBody(page, await REQUESTS.run(decompress, stored.data, stored.size), kind)
         return PageBody(page, await self._keeper.read(ctx.tenant_id, stored), kind)
 
     @property

@@ -120,7 +120,6 @@ class Things:
             ended,
             *rest,
             *last,
-            host="nowhere.test",
             task="no_task",
         )
 

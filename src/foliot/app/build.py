@@ -198,7 +198,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     )
     grpc = GrpcCall(calls=calls, clock=clock)
     keeper = build_keeper(settings, store, clock)
-    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE, keeper)
+    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE, keeper, secrets=wallet)
     crawl, crawl_egress = build_crawls(settings, egress, clock, judge, fetching.delay_of)
     pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher, judge)
     tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
@@ -262,7 +262,9 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     registered = [*actions.kinds(), *tasks.catalogue.names()]
 
     def report() -> Mapping[str, Any]:
-        return {**(mongo.report() if mongo else {}), **(file.report() if file else {})}
+        return {
+            name: value for part in (mongo, file, fetching.renderer) if part for name, value in part.report().items()
+        }
 
     identity = None if authentication is None else authentication.identity
     asgi = servers.http_app(settings, usecases, identity, pepper) if http else None

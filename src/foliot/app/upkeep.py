@@ -13,6 +13,7 @@ from foliot.features.api_keys.sql import SqlKeys
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.crawls.sql import forget_expired
+from foliot.features.fetching.sql.rendered_hosts import SqlRenderedHosts
 from foliot.features.monitors.sql import SqlPings
 
 BATCH = 500
@@ -22,6 +23,11 @@ async def requests(tx: Transaction, now: datetime, _retention: timedelta | None)
     """Idempotency keys, and crawl requests whose time to live is over."""
     await SqlIdempotencyKeys(tx).prune(now - KEYS_KEPT, BATCH)
     await forget_expired(tx.conn, tx.dialect, now - KEYS_KEPT, BATCH)
+
+
+async def learnt(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
+    """Hosts that no longer count as needing a browser."""
+    await SqlRenderedHosts(tx).prune(now, BATCH)
 
 
 async def sessions(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
@@ -39,4 +45,4 @@ async def history(tx: Transaction, now: datetime, retention: timedelta | None) -
         await SqlPings(tx).prune(now - retention, BATCH)
 
 
-UPKEEP: tuple[Upkeep, ...] = (requests, sessions, history)
+UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, history)

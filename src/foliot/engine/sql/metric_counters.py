@@ -13,7 +13,9 @@ from foliot.db.dialects import Dialect
 from foliot.engine.sql.tables import tallies
 
 _HISTOGRAMS = ("lateness", "start_lateness", "duration")
-_COUNTERS = ("fired", "replaced", "stale_writes")
+_COUNTERS = (
+    "fired", "replaced", "stale_writes", "pages_rendered", "pages_not_rendered", "page_requests_refused"
+)  # fmt: skip
 _MICRO = 1_000_000
 
 SLOT = random.randrange(16)  # noqa: S311 -- spreads processes, hides nothing

@@ -41,6 +41,41 @@ def judge(reply: Answer, now: datetime) -> FetchFailure | PageUnchanged | None:
     return _missed(reply, now) if reply.status != 200 else _unreadable(reply)
 
 
+SCANNED = 64 * 1024
+"""Bytes of a page that are looked through; more would keep the event loop busy."""
+MOST_MARKS = 4_000
+LEAST_LETTERS = 150
+_SILENT = (b"script", b"style", b"noscript", b"template", b"svg", b"!--")
+
+
+def looks_empty(page: Page) -> bool:
+    """Whether a page of HTML is a frame for scripts: next to no text beside them.
+
+    One pass over the marks of its beginning, with no parser: the bytes are a stranger's.
+    """
+    kind = page.content_type.lower().partition(";")[0].strip()
+    body = page.content[:SCANNED].lower()
+    if kind not in {"text/html", "application/xhtml+xml", ""} or b"<script" not in body:
+        return False
+    place = letters = 0
+    for _ in range(MOST_MARKS):
+        mark = body.find(b"<", place)
+        letters += len(b"".join(body[place : mark if mark >= 0 else None].split()))
+        if letters >= LEAST_LETTERS:
+            return False
+        if mark < 0:
+            return True
+        silent = next((name for name in _SILENT if body.startswith(name, mark + 1)), None)
+        closing = b"-->" if silent == b"!--" else b">" if silent is None else b"</" + silent
+        end = body.find(closing, mark)
+        if end < 0:
+            return True
+        place = body.find(b">", end) + 1
+        if not place:
+            return True
+    return False
+
+
 def _unreadable(reply: Answer) -> FetchFailure | None:
     if reply.truncated and len(reply.body) >= MOST_PAGE:
         return never("too_large", f"The page is larger than {MOST_PAGE // 2**20} MiB.")

@@ -118,6 +118,15 @@ def read_actions(path: str, raw: Any) -> BrowserActions:
     return read(BrowserActions, raw, path)
 
 
+def check_actions(raw: dict[str, Any]) -> dict[str, Any]:
+    """The actions as they were given; for declarations of pydantic."""
+    try:
+        read_actions("browser", raw)
+    except Invalid as wrong:
+        raise ValueError(str(wrong)) from None
+    return raw
+
+
 def as_document(actions: BrowserActions) -> Mapping[str, Any]:
     """The form that is stored and sent to the process of the browser; `read_actions` reads it again."""
     document: dict[str, Any] = {

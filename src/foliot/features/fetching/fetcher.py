@@ -14,7 +14,7 @@ from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequ
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError
-from foliot.features.fetching.answer import header, host_update, never
+from foliot.features.fetching.answer import header, host_update, looks_empty, never
 from foliot.features.fetching.model import (
     NO_NEWS,
     NO_WORD,
@@ -30,6 +30,7 @@ from foliot.features.fetching.model import (
     Robots,
     host_of,
 )
+from foliot.features.fetching.render.memory import RenderMemory
 from foliot.features.fetching.robots import AGENT, MOST_BYTES, allows, judge_robots
 from foliot.features.fetching.url import BadUrl, redirect_url
 
@@ -41,6 +42,9 @@ _PERMANENT = frozenset({"tls_failed"})
 NOWHERE = never("bad_redirect", "The page leads to something that is no URL.")
 TOO_MANY = never("too_many_redirects", f"The page was moved more than {MOST_REDIRECTS} times.")
 DISALLOWED = never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
+NO_BROWSER = never(
+    "no_browser", "The page is to be rendered in a browser, and this process has none: see FOLIOT_BROWSER."
+)
 UNHEARD = FetchFailure(
     problem=AttemptError(
         "robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."
@@ -90,6 +94,8 @@ class PageFetcher:
     timeout: timedelta = timedelta(seconds=30)
     """Of robots.txt."""
     renderer: Renderer | None = None
+    memory: RenderMemory | None = None
+    """Which hosts need the renderer."""
 
     async def once(self, request: FetchRequest, robots: str | None) -> Page | PageMoved | FetchFailure:
         """One request, in a turn that the caller holds. `robots` is the stored robots.txt of the host.
@@ -98,8 +104,10 @@ class PageFetcher:
         """
         if request.options.robots is not Robots.IGNORE and (refused := _refusal(robots, request.url)) is not None:
             return refused
-        if request.options.render is Render.ALWAYS and self.renderer is not None:
-            return await self.renderer.render(request)
+        # `auto` where a browser is configured, else `never`.
+        auto = self.renderer is not None and request.method == "GET" and request.options.render in {None, Render.AUTO}
+        if request.options.render is Render.ALWAYS or (auto and await self._needs_browser(request)):
+            return await self.in_browser(request)
         page = await self._ask(
             request.url,
             request,
@@ -107,9 +115,31 @@ class PageFetcher:
             request.most,
             request.timeout,
         )
-        if isinstance(page, FetchFailure) or not request.follow or (location := _location(page)) is None:
+        if isinstance(page, FetchFailure):
             return page
-        return _target(request.url, location)
+        if request.follow and (location := _location(page)) is not None:
+            return _target(request.url, location)
+        return replace(page, may_render=True) if auto and page.status == 200 and self._may_help(request) else page
+
+    async def in_browser(self, request: FetchRequest) -> Page | FetchFailure:
+        """The page, rendered, in a turn that the caller holds."""
+        return NO_BROWSER if self.renderer is None else await self.renderer.render(request)
+
+    async def close(self) -> None:
+        """End what renders; once for all callers of a process."""
+        if self.renderer is not None:
+            await self.renderer.close()
+
+    async def learn(self, request: FetchRequest, *, helped: bool) -> None:
+        """A browser was asked because there was nothing to read; whether it found something."""
+        if self.memory is not None:
+            await self.memory.learn(request.tenant_id, host_of(request.url), helped=helped)
+
+    async def _needs_browser(self, request: FetchRequest) -> bool:
+        return self.memory is not None and await self.memory.needs(request.tenant_id, host_of(request.url))
+
+    def _may_help(self, request: FetchRequest) -> bool:
+        return self.memory is None or self.memory.may_help(request.tenant_id, host_of(request.url))
 
     async def robots(self, url: str, tenant_id: str) -> Page | FetchFailure:
         """The robots.txt of this URL's host; follows redirects within one time limit."""
@@ -165,6 +195,8 @@ class Fetcher:
         asked = request
         for _ in range(MOST_REDIRECTS + 1):
             answer = await self._turn(asked)
+            if isinstance(answer, Page) and answer.may_render and looks_empty(answer):
+                answer = await self._rendered(asked, answer)
             if isinstance(answer, Page) and request.options.keep is not None and self.keeper is not None:
                 await self.keeper.keep(answer, request)
             if not isinstance(answer, PageMoved):
@@ -176,6 +208,22 @@ class Fetcher:
             # Headers for one host, such as a token, are not sent to another; validators belong to the first URL.
             asked = replace(asked, url=answer.url, headers={} if elsewhere else asked.headers, known={})
         return TOO_MANY
+
+    async def rendered(self, request: FetchRequest) -> Page | FetchFailure:
+        """The page in a browser, in a turn of its own: for callers that found nothing in it as it came."""
+        return await self.fetch(replace(request, options=replace(request.options, render=Render.ALWAYS), known={}))
+
+    async def learn(self, request: FetchRequest, *, helped: bool) -> None:
+        """Whether a browser found what such a caller wanted."""
+        await self.pages.learn(request, helped=helped)
+
+    async def _rendered(self, request: FetchRequest, page: Page) -> Page:
+        """The page in a browser; as it came, if that is of no help."""
+        # Kept once, by the caller.
+        better = await self.rendered(replace(request, options=replace(request.options, keep=None)))
+        helped = isinstance(better, Page) and better.status == 200 and not looks_empty(better)
+        await self.learn(request, helped=helped)
+        return better if isinstance(better, Page) and helped else replace(page, may_render=False)
 
     async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         """Any other request, in its host's turn; raises as the egress does. What robots.txt disallows is for pages."""

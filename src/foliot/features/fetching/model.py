@@ -271,6 +271,8 @@ class Page:
     truncated: bool = False
     rendered: bytes | None = None
     """The document after its scripts have run, as HTML in UTF-8; None when no browser was asked."""
+    may_render: bool = False
+    """Whether a browser may be asked, if there is nothing to read here."""
     elapsed: timedelta = timedelta()
     first_byte: timedelta | None = None
     """From the request on an open connection to the first byte of the answer."""
@@ -346,4 +348,8 @@ class Renderer(Protocol):
 
     async def render(self, request: FetchRequest) -> Page | FetchFailure:
         """The page with `rendered` set; `FetchFailure` when the browser got none."""
+        ...
+
+    async def close(self) -> None:
+        """End its browsers."""
         ...

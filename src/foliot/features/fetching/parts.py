@@ -9,6 +9,7 @@ from datetime import timedelta
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.fetching.model import Politeness
+from foliot.features.fetching.render.renderer import BrowserRenderer
 from foliot.features.fetching.sql.host_list import SqlHosts
 
 
@@ -21,6 +22,7 @@ class FetchParts:
     fetcher: Fetcher
     turns: TurnAllocator
     manners: Politeness
+    renderer: BrowserRenderer | None = None
 
     async def delay_of(self, hosts: Sequence[str]) -> timedelta:
         """The longest interval of these hosts now, for spiders that can get no turns."""

@@ -58,3 +58,14 @@ host_turns = Table(
     CheckConstraint("tenant_id <> ''", name="tenant"),
     Index(None, "until"),
 )
+
+# Hosts whose pages needed a browser: until then `render: auto` asks one at once.
+rendered_hosts = Table(
+    "rendered_hosts",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("host", key(255), primary_key=True),
+    Column("until", Moment, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    Index(None, "until"),
+)

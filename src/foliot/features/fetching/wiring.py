@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from foliot.config.settings import Settings
-from foliot.core.egress import Egress
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -13,7 +12,11 @@ from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, KeepPage, PageFetcher
 from foliot.features.fetching.model import Politeness
 from foliot.features.fetching.parts import FetchParts
+from foliot.features.fetching.render.build import build_renderer
+from foliot.features.fetching.render.memory import RenderMemory
+from foliot.features.fetching.render.renderer import StepSecrets
 from foliot.features.fetching.sql.turns import HostUse
+from foliot.net.client import HttpEgress
 from foliot.wakeups.feed import Feed
 
 
@@ -22,15 +25,23 @@ def build_fetching(  # noqa: PLR0913, PLR0917 -- one argument for each part
     store: Database,
     feed: Feed,
     clock: Clock,
-    egress: Egress,
+    egress: HttpEgress,
     use: HostUse,
     keeper: KeepPage | None = None,
+    *,
+    secrets: StepSecrets | None = None,
 ) -> FetchParts:
     """`use` is how articles use hosts: they claim their turns with their rows."""
     rate = settings.host_rate
     manners = Politeness(
         interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency
     )
-    pages = PageFetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
+    renderer, memory = build_renderer(settings, egress, secrets), None
+    if renderer is not None:
+        memory = RenderMemory(store=store, clock=clock, keep=timedelta(seconds=settings.browser_remember))
+    pages = PageFetcher(
+        egress=egress, timeout=timedelta(seconds=settings.scrape_timeout), renderer=renderer, memory=memory
+    )
     turns = TurnAllocator(clock=clock, store=store, feed=feed, holder=new_id("n"), use=use, manners=manners)
-    return FetchParts(pages, Fetcher(pages=pages, clock=clock, turns=turns, keeper=keeper), turns, manners)
+    fetcher = Fetcher(pages=pages, clock=clock, turns=turns, keeper=keeper)
+    return FetchParts(pages, fetcher, turns, manners, renderer)

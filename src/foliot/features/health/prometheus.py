@@ -67,6 +67,17 @@ class _SnapshotCollector(Collector):
         yield CounterMetricFamily(
             "foliot_stale_writes", "Writes refused because their attempt was no longer current.", numbers.stale_writes
         )
+        pages = CounterMetricFamily(
+            "foliot_pages_rendered", "Pages that a browser was asked for, by outcome.", labels=["outcome"]
+        )
+        for outcome, name in (("rendered", "pages_rendered"), ("failed", "pages_not_rendered")):
+            pages.add_metric([outcome], numbers.browsers.get(name, 0))
+        yield pages
+        yield CounterMetricFamily(
+            "foliot_page_requests_refused",
+            "Connections of pages in a browser that the egress proxy refused.",
+            numbers.browsers.get("page_requests_refused", 0),
+        )
         limited = CounterMetricFamily("foliot_limited", "Requests that a tenant's limit refused.", labels=["limit"])
         for name, count in self.refused.items():
             limited.add_metric([name], count)

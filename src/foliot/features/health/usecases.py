@@ -128,6 +128,8 @@ class MetricNumbers:
     """Open ones, over all tenants and processes."""
     standstills: Mapping[str, float] = field(default_factory=dict)
     """For how many seconds work has stood still, by reason."""
+    browsers: Mapping[str, int] = field(default_factory=dict)
+    """What browsers rendered, did not render, and asked in vain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +272,10 @@ class HealthChecks:
             outside=sum(int(node.report.get("outside") or 0) for node in workers),
             breakers=sum(len(node.report.get(BREAKERS) or ()) for node in workers),
             standstills=_seconds(self.knowledge.told(own, [(node.id, node.report) for node in live])),
+            browsers={
+                name: sum(int(report.get(name, 0)) for report in reports)
+                for name in ("pages_rendered", "pages_not_rendered", "page_requests_refused")
+            },
         )
 
     @requires(Verb.READ, Thing.INSTALLATION)

@@ -14,7 +14,7 @@ import orjson
 
 from foliot.core.egress import Egress
 from foliot.core.parent_template import ParentRun
-from foliot.features.fetching.model import FetchFailure, FetchRequest, Page
+from foliot.features.fetching.fetcher import Fetcher
 
 PIPELINE: Final = "pipeline"
 """Kind of the action."""
@@ -295,12 +295,6 @@ class DiscordCredentials:
     token: str | None = field(default=None, repr=False)
 
 
-class PoliteFetcher(Protocol):
-    """Fetches pages within the limits of their hosts."""
-
-    async def fetch(self, request: FetchRequest) -> Page | FetchFailure: ...
-
-
 class RunItemReader(Protocol):
     """Reads items that a run has produced."""
 
@@ -322,7 +316,7 @@ class StepResources:
     """Guarded access of steps to the network, files, databases and secrets."""
 
     egress: Egress
-    fetcher: PoliteFetcher
+    fetcher: Fetcher
     """For pages of the web: turns of the host, robots.txt."""
     files: SinkFiles
     tables: SinkDatabase

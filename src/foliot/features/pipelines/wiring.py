@@ -108,6 +108,8 @@ class PipelineParts:
 
     async def close(self) -> None:
         await self.pool.close()
+        # The fetcher is every caller's; this part is in each process.
+        await self.outside.fetcher.pages.close()
 
 
 def build_pipelines(

@@ -22,6 +22,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Failed, Outcome, Succeeded
 from foliot.engine.ports import Action, ActionContext
+from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.health.probes import (
     AnswerProbe,
     DatabaseProbe,
@@ -31,7 +32,7 @@ from foliot.features.health.probes import (
     Probe,
     ServiceFailed,
 )
-from foliot.features.pipelines.model import IsolatedCall, PoliteFetcher
+from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
 from foliot.features.tasks.model.task import MARK, Task, TaskCatalogue
@@ -101,7 +102,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- one argument for each part to wire
     settings: Settings,
     store: Database,
     clock: Clock,
-    fetcher: PoliteFetcher,
+    fetcher: Fetcher,
     grpc: Action,
     calls: GrpcEgress,
     apart: IsolatedCall,

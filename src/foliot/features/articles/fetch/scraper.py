@@ -25,6 +25,11 @@ from foliot.features.fetching.robots import judge_robots
 from foliot.pages.article import NO_TEXT, SIGN_IN
 
 MOST_VALIDATOR = 1000
+_SCRIPTED = frozenset({"no_text", "empty_page"})
+"""What a page that is made by a script looks like without one."""
+UNRENDERED = never(
+    "no_text", "Nothing on the page reads like an article; it may want a browser, and none is set: see FOLIOT_BROWSER."
+)
 MISSING = {
     NO_TEXT: never("no_text", "Nothing on the page reads like an article; it may want a browser."),
     SIGN_IN: never("sign_in", "The page asks for a sign-in."),
@@ -48,7 +53,8 @@ class PageScraper:
 
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         """The extracted article, the target of a redirect, or why there is none."""
-        page = await self.fetcher.once(self._request(taken), taken.robots)
+        request = self._request(taken)
+        page = await self.fetcher.once(request, taken.robots)
         if isinstance(page, PageMoved):
             return TOO_MANY if taken.moves >= MOST_REDIRECTS else page
         if isinstance(page, FetchFailure):
@@ -56,7 +62,20 @@ class PageScraper:
         judged = judge(page, self.clock.now())
         if isinstance(judged, PageUnchanged) and not _known(taken):
             return never("http_304", "The host says that the page is as it was, and was not asked that.")
-        return judged or await self._read(page, taken.tenant_id)
+        read = judged or await self._read(page, taken.tenant_id)
+        if page.may_render and isinstance(read, FetchFailure) and read.problem.code in _SCRIPTED:
+            return await self._rendered(request, read)
+        return read
+
+    async def _rendered(self, request: FetchRequest, missed: FetchFailure) -> ExtractedPage | FetchFailure:
+        """The article of the rendered page, in the same turn; as it was, if a browser is of no help."""
+        page = await self.fetcher.in_browser(request)
+        if isinstance(page, FetchFailure):
+            # A page that brings its browser down is judged like one that brings its reader down.
+            return page if page.pause is not None else missed
+        read = await self._read(page, request.tenant_id) if page.status == 200 else missed
+        await self.fetcher.learn(request, helped=isinstance(read, ExtractedPage))
+        return read
 
     def _request(self, taken: ClaimedArticle) -> FetchRequest:
         return FetchRequest(
@@ -80,7 +99,8 @@ class PageScraper:
             # Another page may have used up the memory: the next try shows whether it was this one.
             return FetchFailure(problem=AttemptError("unreadable", "The page brought its reader down."))
         if "missing" in extracted:
-            return MISSING[extracted["missing"]]
+            missing = extracted["missing"]
+            return UNRENDERED if missing == NO_TEXT and self.fetcher.renderer is None else MISSING[missing]
         return ExtractedPage(
             **extracted,
             etag=header(fetched.headers, "etag")[:MOST_VALIDATOR] or None,

@@ -103,10 +103,20 @@ class BrowserRenderer:
         self.counts.pages["rendered" if isinstance(answer, Page) else answer.problem.code] += 1
         return answer
 
+    def report(self) -> Mapping[str, int]:
+        """Counters for the metrics."""
+        rendered = self.counts.pages["rendered"]
+        return {
+            "pages_rendered": rendered,
+            "pages_not_rendered": self.counts.pages.total() - rendered,
+            "page_requests_refused": self.counts.refused,
+        }
+
     async def close(self) -> None:
         """Kill all browsers, and end the proxy."""
         await self.pool.close()
         await self.proxy.close()
+        self.proxy.tcp.close()
 
     async def _in_turn(
         self, request: FetchRequest, target: UrlTarget, actions: Mapping[str, Any]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PrivateAttr
 
+from foliot.features.fetching.browser_actions import check_actions, read_actions
 from foliot.features.fetching.model import FetchOptions, Render, Robots, check_kept, kept_for
 from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
@@ -38,6 +39,8 @@ class FetchTransform(Transform):
     """Named browser session whose cookies are used."""
     keep_pages: Annotated[str, AfterValidator(check_kept)] | None = None
     """How long the pages are stored as they came, such as 30d."""
+    browser: Annotated[dict[str, Any], AfterValidator(check_actions)] | None = None
+    """What a browser does with the pages it renders: wait_for, scroll, steps, load."""
     _turns: dict[str, float] = PrivateAttr(default_factory=dict)
     """When the next request to each host may start."""
 
@@ -67,7 +70,8 @@ class FetchTransform(Transform):
     @property
     def _options(self) -> FetchOptions:
         keep = kept_for(self.keep_pages)
-        return FetchOptions(render=self.render, robots=self.robots, session=self.session, keep=keep)
+        browser = None if self.browser is None else read_actions("browser", self.browser)
+        return FetchOptions(render=self.render, robots=self.robots, session=self.session, keep=keep, browser=browser)
 
     async def _turn(self, url: str) -> None:
         if self.delay_seconds:

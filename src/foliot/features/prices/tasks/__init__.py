@@ -9,9 +9,10 @@ from typing import Any
 from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.health.probes import JsonService, Probe
 from foliot.features.health.task import HealthCheck
-from foliot.features.pipelines.model import IsolatedCall, PoliteFetcher
+from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks.analysis import PriceAnalysis
 from foliot.features.prices.tasks.cleanup import RunCleanup
 from foliot.features.prices.tasks.scrape import PriceScrape
@@ -27,7 +28,7 @@ class TaskDependencies:
 
     store: Database
     clock: Clock
-    fetcher: PoliteFetcher
+    fetcher: Fetcher
     apart: IsolatedCall
     """Parses untrusted pages in a process that can be killed."""
     retention_days: int

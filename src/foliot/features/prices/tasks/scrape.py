@@ -14,9 +14,10 @@ from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.fetching.model import FetchOptions, FetchRequest, PageSource, Render, Robots, check_kept, kept_for
 from foliot.features.health.probes import JsonService, ServiceFailed
-from foliot.features.pipelines.model import IsolatedCall, PoliteFetcher
+from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.prices.tasks.fetch import LARGEST, NoPrice, visit
@@ -42,7 +43,7 @@ class PriceScrape:
 
     store: Database
     clock: Clock
-    fetcher: PoliteFetcher
+    fetcher: Fetcher
     apart: IsolatedCall
     """Parses pages in a separate process."""
     service: JsonService | None = None

@@ -42,6 +42,7 @@ ONE_IMPLEMENTATION: dict[str, str] = {
     "EventReader": "a server imports no feature",
     "FileSinkWriter": "what `SinkFiles` opens, which model states without the files",
     "Monitor": "Celery is optional, and the engine must not import it",
+    "Renderer": "tests answer without a browser",
     "Scraper": "the tests of the fetcher answer pages without a network",
     "ScrapydProbe": "health may not import what crawls do",
     "SigningSecrets": "webhooks may not import the cache of secrets, whose keys it holds",

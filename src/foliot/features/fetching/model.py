@@ -175,8 +175,6 @@ class FetchOptions:
     """None: as the host's settings say, else the default."""
     robots: Robots | None = None
     """None: as the host's settings say, else `respect`."""
-    session: str | None = None
-    """Named browser session whose cookies are used."""
     keep: timedelta | None = None
     """How long the page is stored as it came; None: it is not."""
     browser: BrowserActions | None = None
@@ -194,14 +192,13 @@ class FetchOptions:
         return cls(
             render=Render(stored["render"]) if stored.get("render") else None,
             robots=Robots(stored["robots"]) if stored.get("robots") else None,
-            session=stored.get("session"),
             keep=None if keep is None else timedelta(seconds=keep),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The stored form: what was said."""
         keep = None if self.keep is None else int(self.keep.total_seconds())
-        values = {"render": self.render, "robots": self.robots, "session": self.session, "keep_pages": keep}
+        values = {"render": self.render, "robots": self.robots, "keep_pages": keep}
         return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items() if value}
 
 

@@ -35,8 +35,6 @@ class FetchTransform(Transform):
     """Whether a browser renders the pages: never, auto or always."""
     robots: Robots | None = None
     """`ignore` fetches pages that robots.txt disallows."""
-    session: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    """Named browser session whose cookies are used."""
     keep_pages: Annotated[str, AfterValidator(check_kept)] | None = None
     """How long the pages are stored as they came, such as 30d."""
     browser: Annotated[dict[str, Any], AfterValidator(check_actions)] | None = None
@@ -71,7 +69,7 @@ class FetchTransform(Transform):
     def _options(self) -> FetchOptions:
         keep = kept_for(self.keep_pages)
         browser = None if self.browser is None else read_actions("browser", self.browser)
-        return FetchOptions(render=self.render, robots=self.robots, session=self.session, keep=keep, browser=browser)
+        return FetchOptions(render=self.render, robots=self.robots, keep=keep, browser=browser)
 
     async def _turn(self, url: str) -> None:
         if self.delay_seconds:

@@ -61,7 +61,6 @@ class PriceScrape:
         timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 30.0,
         render: Render | None = None,
         robots: Robots | None = None,
-        session: Annotated[str, Field(max_length=64)] | None = None,
         keep_pages: Annotated[str, AfterValidator(check_kept)] | None = None,
     ) -> Any:
         """Find the price of every watched product at these competitors, and keep it in the price history."""
@@ -77,7 +76,7 @@ class PriceScrape:
         if not watched:
             of = f" of {', '.join(competitor_ids)}" if competitor_ids else ""
             ctx.give_up(NOTHING.format(of=of))
-        options = FetchOptions(render=render, robots=robots, session=session, keep=kept_for(keep_pages))
+        options = FetchOptions(render=render, robots=robots, keep=kept_for(keep_pages))
         timeout = timedelta(seconds=timeout_seconds)
         visits = _PriceVisits(scraping=self, ctx=ctx, timeout=timeout, total=len(watched), options=options)
         await visits.all(watched, concurrency)

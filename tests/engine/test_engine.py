@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from foliot.engine.model.outcome import BackoffStrategy, RetryPolicy
 from foliot.engine.model.run import AttemptError, Failed, Origin, Outcome, RunState, Succeeded
 from foliot.engine.ports import ActionContext
 from foliot.engine.sql.runs import SqlRuns
+from foliot.net.deadlines import Deadlines, TaskDeadline
 from tests.engine.engine_bench import Bench, Performing, Probe, answers, hangs, recording
 from tests.givens import (
     HOUR,
@@ -229,6 +231,32 @@ async def test_an_attempt_is_stopped_at_its_soft_limit(store: Database) -> None:
     run = await run_of(store, run_id)
     assert run.state is RunState.RETRYING
     assert run.error == {"code": "timeout", "message": "did not finish within 0.018 s"}
+
+
+async def test_an_action_whose_own_deadline_was_shorter_says_why_it_failed_even_when_the_loop_is_late(
+    store: Database,
+) -> None:
+    deadlines = Deadlines()
+
+    async def does(ctx: ActionContext) -> Outcome:
+        asyncio.get_running_loop().call_soon(threading.Event().wait, 0.95)
+        try:
+            async with TaskDeadline(deadlines, 0.8):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return Failed(AttemptError("target_timeout", "no answer", "first_byte_timeout"))
+        raise AssertionError
+
+    (run_id,) = await ask(store, NOON)
+    action = Probe(does, timeout=timedelta(seconds=1))
+
+    await Bench(store, action).fly()
+
+    assert (await run_of(store, run_id)).error == {
+        "code": "target_timeout",
+        "message": "no answer",
+        "cause": "first_byte_timeout",
+    }
 
 
 async def test_an_attempt_that_ignores_being_stopped_is_abandoned_at_its_hard_limit(store: Database) -> None:

@@ -24,6 +24,8 @@ AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.
 ZONE = "Europe/Stockholm"
 PATIENCE = 20_000
 WIDE, NARROW = (1440, 900), (390, 844)
+GONE = ("ERR_CONNECTION_", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH", "WebSocket")
+"""What Chromium complains of while the server is away, depending on how far a request had come."""
 PICTURES = os.environ.get("FOLIOT_TEST_PICTURES")
 """A directory that keeps what the browser showed; without it, a temporary one of the test run."""
 

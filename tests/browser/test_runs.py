@@ -18,7 +18,7 @@ from foliot.core.ids import id_at
 from foliot.db.clock import wall
 from tests.acceptance.house import SECONDS, House
 from tests.browser.asking import ended, run_now, soon, told, webhook
-from tests.browser.conftest import NARROW, Open, a_house, overflow, serious
+from tests.browser.conftest import GONE, NARROW, Open, a_house, overflow, serious
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -333,7 +333,7 @@ def test_a_log_is_narrowed_to_an_attempt_and_to_categories(busy: House, tab: Ope
 def test_what_cannot_be_done_offline_says_why(browser: Browser, tmp_path: Path, tab: Open) -> None:
     with a_house(tmp_path / "home") as house:
         opened = tab(house)
-        opened.forgiven += ["ERR_CONNECTION_", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH", "WebSocket"]
+        opened.forgiven += GONE
         schedule = webhook(house, "to replay", f"{house.environ['FOLIOT_URL']}/api/echo/x")
         ended(house, opened.page, run_now(house, schedule))
         page = opened.go("/runs")

@@ -129,7 +129,11 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /jobs/{job_id}/results/{article_id}",
         "GET /jobs/{job_id}/status",
     ),
-    "run:run": ("POST /api/runs/{run_id}/retry",),
+    "run:run": (
+        "POST /api/runs/{run_id}/retry",
+        "POST /api/runs/{run_id}/quarantine/drop",
+        "POST /api/runs/{run_id}/quarantine/release",
+    ),
     "run:write": (
         "POST /api/runs/{run_id}/cancel",
         "DELETE /jobs/{job_id}",
@@ -158,6 +162,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/endpoints/test",
         "POST /api/pipelines/{pipeline}/run",
         "POST /api/schedules/{schedule_id}/run-now",
+        "POST /api/schedules/test",
     ),
     "schedule:write": (
         "POST /api/audit/{entry_id}/revert",

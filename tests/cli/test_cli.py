@@ -294,6 +294,10 @@ def test_a_command_names_the_variables_that_steer_it() -> None:
             "channel",
             "monitor",
             "ping",
+            "quality",
+            "host",
+            "pages",
+            "view",
         )
         here = ("foliot secret rekey", "foliot pipeline check", "foliot pipeline run")
         remote = asked or (path.split()[1] in (*spoken, *looks, "crawl", "articles") and path not in here)

@@ -57,8 +57,6 @@ def test_revisions_form_one_chain() -> None:
     assert [one.group(1) for one in downs if one] == ["None", *(f'"{name}"' for name in names[:-1])]
 
 
-# SQLAlchemy passes on what it reads of a constraint that PostgreSQL has not validated, and then warns about it.
-@pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'")
 async def test_a_migrated_database_has_exactly_the_tables_of_the_code(bare_database_url: str) -> None:
     await migrate(bare_database_url)
     for module in walk_packages(foliot.__path__, "foliot."):

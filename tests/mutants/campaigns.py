@@ -130,8 +130,8 @@ CAMPAIGNS = (
         "schedules of all tenants are listed",
         Edit(
             "src/foliot/engine/sql/schedules.py",
-            "        query = select(schedules).where(schedules.c.tenant_id == tenant_id)\n        if page.cursor",
-            "        query = select(schedules)\n        if page.cursor",
+            'select(schedules).where(schedules.c.tenant_id == bindparam("tenant"))\n    query = query.where(',
+            "select(schedules)\n    query = query.where(",
         ),
         campaign=HANGING,
     ),

@@ -386,8 +386,8 @@ MUTANTS = (
         (
             Edit(
                 "src/foliot/engine/sql/schedules.py",
-                "row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()",
-                "row = (await self.conn.execute(query)).first()",
+                "return dialect.lock(query) if lock else query",
+                "return query",
             ),
             Edit(
                 _FIRING,

@@ -137,7 +137,9 @@ def test_what_is_wrong_with_each_step_is_said_at_once_and_by_place() -> None:
         step("WebhookSink", url={"secret": ""}),
     )
 
-    assert said["chain[0].kwargs.url"].startswith("is not a parameter of HttpFetcher; known are concurrency, delay")
+    assert said["chain[0].kwargs.url"].startswith(
+        "is not a parameter of HttpFetcher; known are browser, concurrency, delay"
+    )
     assert said["chain[0].kwargs.timeout_seconds"] == "input should be greater than 0"
     assert "is no CSS selector" in said["chain[1].kwargs.selectors.title"]
     assert said["chain[2].kwargs.selectors"] == "is required"

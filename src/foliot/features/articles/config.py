@@ -36,6 +36,10 @@ class ArticleRequest:
     """1 is the most urgent."""
 
 
+def _expect(where: str, raw: Any) -> dict[str, Any]:
+    return read_expect(raw, where, kinds=JUDGED)
+
+
 @declared
 class ArticleJobRequest:
     """A job of articles."""
@@ -48,7 +52,7 @@ class ArticleJobRequest:
     """Fetch every page anew."""
     max_age_seconds: Annotated[int | None, Interval(ge=0, le=MOST_AGE)] = None
     """How old a page may be that is not fetched again."""
-    expect: Annotated[dict[str, Any] | None, Parsed(lambda where, raw: read_expect(raw, where, kinds=JUDGED))] = None
+    expect: Annotated[dict[str, Any] | None, Parsed(_expect)] = None
     """What the data must be like; otherwise the job ends as `degraded`: `{"items": ">= 100", "coverage": {"author":
     "80%"}}`."""
 

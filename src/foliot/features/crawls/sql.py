@@ -34,7 +34,7 @@ crawl_requests = Table(
 )
 
 
-_WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
+_WENT_WRONG = frozenset({RunState.DEGRADED, RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
 _WAITING = frozenset({ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED})
 
 

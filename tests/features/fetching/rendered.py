@@ -11,6 +11,7 @@ from typing import Any
 
 from foliot.cluster.machine import ChildLimits, environment
 from foliot.cluster.process_pool import ProcessPool
+from foliot.cluster.process_tree import descendants
 from foliot.features.fetching.browser_actions import read_actions
 from foliot.features.fetching.model import FetchOptions, FetchRequest
 from foliot.features.fetching.render import installed
@@ -125,6 +126,12 @@ async def renderer(
     finally:
         await made.close()
         tcp.close()
+
+
+def processes_of(browsers: BrowserRenderer) -> list[int]:
+    """The browsers with what drives them; the servers that the suite has started are processes below ours too."""
+    roots = [child.process.pid for child in browsers.pool._all]
+    return roots + [pid for root in roots for pid in descendants(root)]
 
 
 @dataclass

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from foliot.cluster.process_tree import descendants
 from foliot.features.fetching.model import FetchFailure, Page
 from foliot.net.allow import EgressRules
 from tests.cluster.test_process_tree import all_gone
-from tests.features.fetching.rendered import MEBIBYTE, SCRIPTED, Document, program, renderer, site, wanted
+from tests.features.fetching.rendered import MEBIBYTE, SCRIPTED, Document, processes_of, program, renderer, site, wanted
 from tests.net.outside import serving
 
 pytestmark = pytest.mark.slow
@@ -174,7 +175,7 @@ async def test_a_page_that_never_ends_is_killed_with_its_browser_and_the_next_on
     pages = {"/busy": "<script>while (true) {}</script>", "/": "<p>text</p>"}
     async with site(pages) as shop, renderer(seconds=8) as browsers:
         first = await browsers.render(wanted(shop.url()))
-        before = list(descendants(os.getpid()))
+        before = processes_of(browsers)
         failure = await browsers.render(wanted(shop.url("/busy")))
         assert isinstance(first, Page)
         assert isinstance(failure, FetchFailure)
@@ -198,23 +199,27 @@ async def test_a_browser_is_replaced_after_its_pages_and_knows_no_secret_of_ours
 ) -> None:
     monkeypatch.setenv("FOLIOT_JWT_SECRET", "canary-canary-canary-canary-canary-")
     async with site({"/": "<p>text</p>"}) as shop, renderer(pages=2) as browsers:
-        seen = []
+        seen: list[list[int]] = []
+        read: set[int] = set()
         for _ in range(3):
             assert isinstance(await browsers.render(wanted(shop.url())), Page)
-            seen.append(_browsers(os.getpid()))
-            for pid in descendants(os.getpid()):
+            ours = processes_of(browsers)
+            seen.append(_browsers(ours))
+            for pid in ours:
                 with contextlib.suppress(OSError):
                     environ = Path(f"/proc/{pid}/environ").read_bytes()
+                    read.update([pid] if environ else [])
                     assert b"canary" not in environ
                     assert b"FOLIOT_" not in environ
-    assert seen[0]
-    assert not seen[1]
-    assert seen[2]
+            if len(seen) == 2:
+                assert await asyncio.to_thread(all_gone, seen[0])
+    assert read & {*seen[0]}
+    assert read & {*seen[2]}
 
 
-def _browsers(root: int) -> list[int]:
+def _browsers(pids: Iterable[int]) -> list[int]:
     found = []
-    for pid in descendants(root):
+    for pid in pids:
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}/comm").read_text().startswith(("chrom", "headless")):
                 found.append(pid)
@@ -241,7 +246,7 @@ async def test_nothing_is_left_when_the_worker_is_killed() -> None:
             while "/seen" not in shop.paths:
                 await asyncio.sleep(0.05)
         pids = list(descendants(worker.pid))
-        assert _browsers(worker.pid)
+        assert _browsers(pids)
         os.kill(worker.pid, signal.SIGKILL)
         await worker.wait()
         assert await asyncio.to_thread(all_gone, pids)

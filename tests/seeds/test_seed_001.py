@@ -13,7 +13,7 @@ import foliot.proto.scheduler_service_pb2_grpc as stubs
 from foliot.config.settings import Settings
 from tests.acceptance.house import House
 from tests.seeds.conftest import Start
-from tests.services import free_port
+from tests.services import free_port, wait_until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -127,7 +127,8 @@ def test_the_five_jobs_come_as_a_preset(up: House) -> None:
 
 
 def test_the_diagnostics_have_a_command_each(up: House) -> None:
-    assert up.run("worker", "ping").returncode == 0
+    # The first report of a process comes a moment after its API answers.
+    assert wait_until(lambda: up.run("worker", "ping").returncode == 0, seconds=10)
     assert {"scrape_competitor_prices", "health_check_services"} <= {
         one["name"] for one in up.foliot("task", "list")["items"]
     }

@@ -119,6 +119,21 @@ async def test_every_way_a_spider_ends_is_told_in_words(here: Crawling, scrapyd:
     assert all(at is not None and abs(at - datetime.now(UTC)) < timedelta(minutes=10) for at in moments)  # noqa: TID251
 
 
+async def test_a_crawl_that_breaks_an_expectation_is_degraded_and_names_it(here: Crawling) -> None:
+    runs = {
+        "few": here.run("finds", run_id=name(), params={"items": 3}, expect={"items": ">= 10", "errors": "<= 0"}),
+        "bare": here.run("finds", run_id=name(), params={"items": 3}, expect={"items": "3", "duration": "<= 1h"}),
+    }
+    await asyncio.gather(*(ended(run) for run in runs.values()))
+    few, bare = runs["few"].outcome, runs["bare"].outcome
+
+    assert isinstance(few, Succeeded)
+    assert few.degraded is not None
+    assert "items: 3, expected >= 10" in few.degraded.message
+    assert isinstance(bare, Succeeded)
+    assert (bare.degraded, bare.result["items"]) == (None, 3)
+
+
 async def test_a_long_log_is_copied_while_it_grows_every_line_once(here: Crawling, scrapyd: ScrapydServer) -> None:
     arguments = {"lines": 30_000, "burst": 3000, "pause": 0.1, "text": "said \x1b[31mred\x07 id: 7\\n\\nevent: end"}
     run = here.run("talks", run_id=name(), params=arguments)

@@ -335,7 +335,7 @@ def test_flags_become_the_document_of_the_contract(run: Foliot, server: Script, 
         "schedule", "create", "prices", "--cron", "0 2 * * *", "--timezone", "Europe/Stockholm", "--url", "https://e.com",
         "--method", "put", "--header", "X-A: b: c", "--body", f"@{tmp_path / 'body.json'}", "--overlap", "allow_all",
         "--catchup", "all", "--retries", "5", "--queue", "scraping", "--priority", "1", "--timeout", "1m30s",
-        "--jitter", "10", "--tag", "a", "--tag", "b", "--description", "why",
+        "--jitter", "10", "--notify", "ops", "--notify-after", "3", "--tag", "a", "--tag", "b", "--description", "why",
     )  # fmt: skip
 
     method, path, body, headers = server.request()
@@ -363,6 +363,7 @@ def test_flags_become_the_document_of_the_contract(run: Foliot, server: Script, 
         "priority": 1,
         "timeout_seconds": 90,
         "jitter_seconds": 10,
+        "alert": {"to": ["ops"], "after": 3},
     }
 
 

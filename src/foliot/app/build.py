@@ -35,7 +35,9 @@ from foliot.engine.model.node import NodeRequest, NodeRole
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
 from foliot.engine.sql.endings import EndingHooks
+from foliot.engine.sql.schedule_rows import VersionHooks
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits
+from foliot.features.alerts.declared_rules import declare_rules
 from foliot.features.alerts.endings import judge_endings
 from foliot.features.alerts.wiring import AlertParts, alert_actors, build_alerts
 from foliot.features.api_keys.wiring import Authentication, build_authentication
@@ -175,7 +177,8 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
     caps = ConcurrencyLimits(limits.concurrent_runs)
-    caches = {ConcurrencyLimits: caps, EndingHooks: EndingHooks(judge_endings)}
+    hooks = {EndingHooks: EndingHooks(judge_endings), VersionHooks: VersionHooks(declare_rules)}
+    caches = {ConcurrencyLimits: caps, **hooks}
     store = Database(settings.database_url, sealer=Sealer(vault), caches=caches)
     clock, feed = StoreClock(), transport.feed(settings) if serves or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)

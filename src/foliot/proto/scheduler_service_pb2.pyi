@@ -42,6 +42,14 @@ class RetryPolicy(_message.Message):
     dead_letter: bool
     def __init__(self, strategy: _Optional[str] = ..., max_retries: _Optional[int] = ..., delay_seconds: _Optional[float] = ..., max_delay_seconds: _Optional[float] = ..., jitter: _Optional[float] = ..., dead_letter: _Optional[bool] = ...) -> None: ...
 
+class Alert(_message.Message):
+    __slots__ = ("after", "to")
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    after: int
+    to: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, after: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class Catchup(_message.Message):
     __slots__ = ("mode", "window_seconds", "max_runs", "grace_seconds")
     MODE_FIELD_NUMBER: _ClassVar[int]
@@ -55,7 +63,7 @@ class Catchup(_message.Message):
     def __init__(self, mode: _Optional[str] = ..., window_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., grace_seconds: _Optional[int] = ...) -> None: ...
 
 class CreateScheduledJobRequest(_message.Message):
-    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action")
+    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "alert")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
     TARGET_SERVICE_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +84,7 @@ class CreateScheduledJobRequest(_message.Message):
     END_AT_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
+    ALERT_FIELD_NUMBER: _ClassVar[int]
     name: str
     job_type: str
     target_service: str
@@ -96,7 +105,8 @@ class CreateScheduledJobRequest(_message.Message):
     end_at: _timestamp_pb2.Timestamp
     tags: _containers.RepeatedScalarFieldContainer[str]
     action: _struct_pb2.Struct
-    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    alert: Alert
+    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ...) -> None: ...
 
 class GetScheduledJobRequest(_message.Message):
     __slots__ = ("job_id",)
@@ -105,7 +115,7 @@ class GetScheduledJobRequest(_message.Message):
     def __init__(self, job_id: _Optional[str] = ...) -> None: ...
 
 class UpdateScheduledJobRequest(_message.Message):
-    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "job_id", "expected_version", "update_mask")
+    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "job_id", "expected_version", "update_mask", "alert")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
     TARGET_SERVICE_FIELD_NUMBER: _ClassVar[int]
@@ -129,6 +139,7 @@ class UpdateScheduledJobRequest(_message.Message):
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
     UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    ALERT_FIELD_NUMBER: _ClassVar[int]
     name: str
     job_type: str
     target_service: str
@@ -152,7 +163,8 @@ class UpdateScheduledJobRequest(_message.Message):
     job_id: str
     expected_version: int
     update_mask: _field_mask_pb2.FieldMask
-    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., job_id: _Optional[str] = ..., expected_version: _Optional[int] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ...) -> None: ...
+    alert: Alert
+    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., job_id: _Optional[str] = ..., expected_version: _Optional[int] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ...) -> None: ...
 
 class ListScheduledJobsRequest(_message.Message):
     __slots__ = ("page_size", "page_token", "status", "type", "kind", "tag", "query")
@@ -211,7 +223,7 @@ class DeleteScheduledJobResponse(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class ScheduledJob(_message.Message):
-    __slots__ = ("job_id", "name", "job_type", "status", "next_run_at", "last_run_at", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "summary", "version", "paused_reason", "fault", "tenant_id", "user_id", "created_at", "updated_at", "kind")
+    __slots__ = ("job_id", "name", "job_type", "status", "next_run_at", "last_run_at", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "summary", "version", "paused_reason", "fault", "tenant_id", "user_id", "created_at", "updated_at", "kind", "alert")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -245,6 +257,7 @@ class ScheduledJob(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
+    ALERT_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     name: str
     job_type: str
@@ -278,7 +291,8 @@ class ScheduledJob(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     kind: str
-    def __init__(self, job_id: _Optional[str] = ..., name: _Optional[str] = ..., job_type: _Optional[str] = ..., status: _Optional[str] = ..., next_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., summary: _Optional[str] = ..., version: _Optional[int] = ..., paused_reason: _Optional[str] = ..., fault: _Optional[str] = ..., tenant_id: _Optional[str] = ..., user_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[str] = ...) -> None: ...
+    alert: Alert
+    def __init__(self, job_id: _Optional[str] = ..., name: _Optional[str] = ..., job_type: _Optional[str] = ..., status: _Optional[str] = ..., next_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., summary: _Optional[str] = ..., version: _Optional[int] = ..., paused_reason: _Optional[str] = ..., fault: _Optional[str] = ..., tenant_id: _Optional[str] = ..., user_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[str] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ...) -> None: ...
 
 class ExecuteJobRequest(_message.Message):
     __slots__ = ("job_id", "parameters")

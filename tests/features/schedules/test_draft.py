@@ -135,7 +135,7 @@ def test_an_unknown_field_comes_with_a_suggestion() -> None:
     ((field, message),) = refused({**HOURLY, "timezome": "UTC"})
 
     assert field == "timezome"
-    assert message.startswith("is not known; did you mean 'timezone'? Known are action, after, catchup, cron_expr, ")
+    assert message.startswith("is not known; did you mean 'timezone'? Known are action, after, alert, catchup, ")
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ async def test_everything_that_can_be_said_is_kept_and_can_be_sent_back(ask: Cli
         timeout_seconds=60,
         jitter_seconds=3,
         max_runs=7,
+        alert=pb.Alert(after=3, to=["ops", "team"]),
         start_at=Timestamp(seconds=1_800_000_000),
         end_at=Timestamp(seconds=1_900_000_000, nanos=500_000),
         tags=["prices", "daily"],
@@ -123,6 +124,7 @@ async def test_everything_that_can_be_said_is_kept_and_can_be_sent_back(ask: Cli
     )
     assert (job.overlap, job.catchup.mode, job.timeout_seconds, job.jitter_seconds) == ("allow_all", "none", 60, 3)
     assert (job.max_runs, list(job.tags)) == (7, ["prices", "daily"])
+    assert (job.alert.after, list(job.alert.to)) == (3, ["ops", "team"])
     assert (job.start_at, job.end_at) == (said.start_at, said.end_at)
     fields = {one.name for one in pb.CreateScheduledJobRequest.DESCRIPTOR.fields}
     again = pb.CreateScheduledJobRequest(**{one.name: value for one, value in job.ListFields() if one.name in fields})

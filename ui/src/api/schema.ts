@@ -1051,6 +1051,7 @@ export interface NotifyingRule {
   severity: AlertSeverity;
   filter: string;
   channels: (string)[];
+  declared: boolean;
 }
 
 export interface NotifyingRulePage {
@@ -1606,6 +1607,7 @@ export interface Schedule {
   start_at: string | null;
   end_at: string | null;
   max_runs: number | null;
+  alert: ScheduleAlert | null;
   status: ScheduleStatus;
   paused_reason: string;
   paused_at: string | null;
@@ -1620,6 +1622,11 @@ export interface Schedule {
   created_at: string;
   updated_at: string;
   links: Record<string, string>;
+}
+
+export interface ScheduleAlert {
+  after: number;
+  to: (string)[];
 }
 
 export interface ScheduleBatchItem {
@@ -1750,6 +1757,7 @@ export interface ScheduleRequest {
   timeout_seconds?: number | null;
   jitter_seconds?: number | null;
   max_runs?: number | null;
+  alert?: Partial<ScheduleAlert> | null;
   paused?: boolean | null;
   paused_reason?: string | null;
 }

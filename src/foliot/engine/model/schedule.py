@@ -11,10 +11,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
 
-from annotated_types import Interval, MaxLen
+from annotated_types import Interval, MaxLen, MinLen
 
 from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared, read, read_fields
-from foliot.core.document import check_integer
+from foliot.core.document import check_integer, check_label
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import DEFAULT_QUEUE, Priority, Queue
 from foliot.core.time.trigger import After, Cron, FixedInterval, OneOff, Trigger, TriggerType
@@ -27,6 +27,9 @@ MAX_CATCHUP = 1000
 MAX_TIMEOUT = 7 * 24 * 3600
 MAX_JITTER = 24 * 3600
 MAX_RUNS = 2**31 - 1
+MAX_FAILURES = 100
+"""Failures in a row that a rule can wait for."""
+MAX_CHANNELS = 50
 GRACE = 60
 """Default of `grace_seconds`, where the window is no shorter."""
 BUFFER = 100
@@ -108,6 +111,26 @@ class CatchupSettings(Catchup):
     """What happens to instants that passed while no scheduler was running."""
 
 
+def _channels(path: str, got: object) -> tuple[str, ...]:
+    listed = [got] if isinstance(got, str) else got
+    if not isinstance(listed, list | tuple) or not 1 <= len(listed) <= MAX_CHANNELS:
+        raise Invalid(path, f"must be a list of 1 to {MAX_CHANNELS} channels, by name or id", got=got)
+    return tuple(dict.fromkeys(check_label(f"{path}[{place}]", each) for place, each in enumerate(listed)))
+
+
+@declared(frozen=True)
+class ScheduleAlert:
+    """The short form of an alert rule: notifies channels of failures in a row, and of the recovery."""
+
+    after: Annotated[int, Interval(ge=1, le=MAX_FAILURES)] = 1
+    """How many failures in a row open an alert."""
+    to: Annotated[tuple[str, ...], Parsed(_channels), Wire(Annotated[list[str], MinLen(1), MaxLen(MAX_CHANNELS)])]
+    """Channels, by name or id."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"after": self.after, "to": list(self.to)}
+
+
 CatchupField = Annotated[Catchup, Wire(CatchupSettings | None), Parsed(lambda _, got: Catchup.from_dict(got))]
 """The catch-up policy of a request or of a stored spec."""
 
@@ -129,11 +152,13 @@ class SchedulePolicies:
     timeout_seconds: Annotated[int | None, Interval(ge=1, le=MAX_TIMEOUT)] = None
     jitter_seconds: Annotated[int, Interval(ge=0, le=MAX_JITTER), OR_NULL] = 0
     max_runs: Annotated[int | None, Interval(ge=1, le=MAX_RUNS)] = None
+    alert: ScheduleAlert | None = None
 
     def policies(self) -> dict[str, Any]:
         """As fields of a document."""
         values = {name: getattr(self, name) for name in POLICIES}
-        return values | {"overlap": self.overlap.value, "catchup": self.catchup.as_dict()}
+        alert = None if self.alert is None else self.alert.as_dict()
+        return values | {"overlap": self.overlap.value, "catchup": self.catchup.as_dict(), "alert": alert}
 
 
 POLICIES = tuple(each.name for each in fields(SchedulePolicies))
@@ -178,6 +203,8 @@ class ScheduleSpec(SchedulePolicies):
         trigger = self.trigger.as_dict()
         trigger.pop("anchor", None)
         raw = {"trigger": trigger, "kind": self.kind, "retry": self.retry.as_dict(), **self.policies()}
+        if self.alert is None:
+            del raw["alert"]
         return json.dumps(raw, separators=(",", ":"), sort_keys=True)
 
     @property

@@ -5,7 +5,7 @@ Moves a schedule back that a wrong clock had moved ahead: its spans, its ledger,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import new_id
 from foliot.db.batch_statements import Change
+from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.sealer import Sealer
 from foliot.engine.model.planned_counts import StepBudget
@@ -48,6 +49,22 @@ class ScheduleTurn:
     def sealed(self, sealer: Sealer) -> ScheduleTurn:
         action = sealer.seal(self.became.tenant_id, self.became.action)
         return replace(self, became=replace(self.became, action=action))
+
+
+VersionHook = Callable[[Transaction, Sequence[Schedule], Sequence[Schedule]], Awaitable[None]]
+"""What a feature writes in the transaction that gives schedules a version: as they become, and as they were."""
+
+
+class VersionHooks:
+    """The hooks of a process, kept with its database (`Transaction.cache`)."""
+
+    def __init__(self, *hooks: VersionHook) -> None:
+        self._hooks = hooks
+
+    async def after(self, tx: Transaction, became: Sequence[Schedule], was: Sequence[Schedule] = ()) -> None:
+        """Run them; `Invalid` refuses the whole change."""
+        for hook in self._hooks:
+            await hook(tx, became, was)
 
 
 def turn_rows(turns: Sequence[ScheduleTurn], same_as: Mapping[str, int | None]) -> list[Change]:

@@ -22,7 +22,15 @@ from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, Sche
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.views import PageRequest, RewindResult
 from foliot.engine.sql import follow_rows, tenant_limits
-from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule, columns_of, new_rows, rewind, turn_rows
+from foliot.engine.sql.schedule_rows import (
+    ScheduleTurn,
+    StoredSchedule,
+    VersionHooks,
+    columns_of,
+    new_rows,
+    rewind,
+    turn_rows,
+)
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
 
 _STORED = select(
@@ -77,6 +85,7 @@ class SqlSchedules(Statements):
         rows, size = new_rows(added, self.sealer)
         await self.dialect.change(self.conn, [*rows, tenant_limits.grown(added[0].tenant_id, size), *beside])
         await follow_rows.replace_links(self.conn, self.dialect, added)
+        await self.tx.cache(VersionHooks).after(self.tx, added)
 
     async def add_sealed(self, added: Sequence[Schedule], *beside: Change) -> int:
         """The same for schedules whose credentials are encrypted already. The caller adds the returned stored bytes.
@@ -86,6 +95,7 @@ class SqlSchedules(Statements):
         rows, size = new_rows(added, None)
         await self.dialect.change(self.conn, [*rows, *beside])
         await follow_rows.replace_links(self.conn, self.dialect, added)
+        await self.tx.cache(VersionHooks).after(self.tx, added)
         return size
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
@@ -149,6 +159,7 @@ class SqlSchedules(Statements):
         await self.dialect.change(self.conn, [*turn_rows(turns, known), *beside])
         became, was = [one.became for one in turns], [one.was.schedule for one in turns]
         await follow_rows.replace_links(self.conn, self.dialect, became, was)
+        await self.tx.cache(VersionHooks).after(self.tx, became, was)
 
     async def _same_body(self, turn: ScheduleTurn) -> int | None:
         """The earlier version that holds the same action; a body is stored once."""

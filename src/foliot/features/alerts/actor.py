@@ -271,14 +271,14 @@ class AlertSender:
             due = await SqlAlerts(tx).due_reminders(now, READY)
             if not due:
                 return False
-            rules = {rule.id: rule for rule in await SqlAlertRules(tx).enabled({alert.tenant_id for alert in due})}
+            rules = await SqlAlertRules(tx).several({alert.rule_id for alert in due})
             moments: dict[str, datetime | None] = {}
             new: list[Delivery] = []
             for alert in due:
                 rule = rules.get(alert.rule_id)
                 every = None if rule is None else rule.settings.remind_every
                 moments[alert.id] = None if every is None else now + every
-                if rule is not None and alert.state is AlertState.OPEN:
+                if rule is not None and rule.settings.enabled and alert.state is AlertState.OPEN:
                     new += [delivery(alert, channel_id, DeliveryEvent.REMINDED, now) for channel_id in rule.settings.to]
             await SqlAlerts(tx).remind_again(moments)
             if new:

@@ -18,9 +18,9 @@ from foliot.features.alerts.sql.rules import SqlAlertRules
 
 async def judge_endings(tx: Transaction, ended: Sequence[RunEnded], now: datetime) -> tuple[str, ...]:
     """Open and resolve alerts about these runs; one statement where no rule is enabled."""
-    rules = [
-        rule for rule in await SqlAlertRules(tx).enabled({run.tenant_id for run in ended}) if rule.wants(*OF_ENDINGS)
-    ]
+    about = {run.schedule_id for run in ended if run.schedule_id is not None}
+    known = await SqlAlertRules(tx).enabled({run.tenant_id for run in ended}, about)
+    rules = [rule for rule in known if rule.wants(*OF_ENDINGS)]
     if not rules:
         return ()
     tenants = {rule.tenant_id for rule in rules}

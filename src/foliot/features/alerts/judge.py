@@ -71,7 +71,10 @@ class Judged:
 
 async def judge(tx: Transaction, findings: Sequence[AlertFinding], now: datetime) -> Judged:
     """Open, count and resolve alerts by the enabled rules of the findings' tenants."""
-    rules = await SqlAlertRules(tx).enabled({finding.tenant_id for finding in findings}) if findings else []
+    rules: Sequence[AlertRuleRecord] = ()
+    if findings:
+        tenants, subjects = {finding.tenant_id for finding in findings}, {finding.subject.id for finding in findings}
+        rules = await SqlAlertRules(tx).enabled(tenants, subjects)
     return await judge_by(tx, rules, findings, now)
 
 

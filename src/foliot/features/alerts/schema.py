@@ -183,6 +183,8 @@ class NotifyingRule:
     filter: str
     """Why it is about this schedule: it matches; an empty filter matches every schedule."""
     channels: list[str]
+    declared: bool
+    """Whether the schedule's own document declares it, by `alert`."""
 
     @classmethod
     def of(cls, one: rules.RuleOfSchedule) -> NotifyingRule:
@@ -195,6 +197,7 @@ class NotifyingRule:
             severity=settings.severity,
             filter=settings.filter,
             channels=list(one.channels),
+            declared=one.rule.schedule_id is not None,
         )
 
 

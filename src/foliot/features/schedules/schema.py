@@ -14,7 +14,15 @@ from foliot.core.time.preview import TriggerOutlook
 from foliot.core.time.trigger import After, Cron, FixedInterval, FollowOutcome, OneOff, TriggerType
 from foliot.engine.model import schedule as model
 from foliot.engine.model.outcome import RetryPolicy, RetrySettings
-from foliot.engine.model.schedule import POLICIES, Catchup, CatchupSettings, ManagedBy, Overlap, ScheduleStatus
+from foliot.engine.model.schedule import (
+    POLICIES,
+    Catchup,
+    CatchupSettings,
+    ManagedBy,
+    Overlap,
+    ScheduleAlert,
+    ScheduleStatus,
+)
 from foliot.features.schedules.model.request import ActionConfig, Following
 from foliot.features.schedules.usecases.chains import ChainView
 from foliot.features.schedules.usecases.instants import InstantRecord
@@ -69,6 +77,8 @@ class Schedule:
     start_at: datetime | None
     end_at: datetime | None
     max_runs: int | None
+    alert: ScheduleAlert | None
+    """The short form of an alert rule about it."""
     status: ScheduleStatus
     paused_reason: str
     paused_at: datetime | None

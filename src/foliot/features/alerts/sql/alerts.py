@@ -266,11 +266,13 @@ class SqlAlerts(Statements):
         await self.conn.execute(delete(deliveries).where(*tests))
         await self.conn.execute(delete(alert_streaks).where(alert_streaks.c.updated_at < before - timedelta(days=365)))
 
-    async def drop_rule(self, rule_id: str, now: datetime) -> None:
-        """Resolve the alerts of a rule that is deleted, without messages, and forget its streaks."""
-        open_ = select(alerts.c.id).where(alerts.c.rule_id == rule_id, alerts.c.state != AlertState.RESOLVED)
+    async def drop_rules(self, rule_ids: Collection[str], now: datetime) -> None:
+        """Resolve the alerts of rules that are deleted, without messages, and forget their streaks."""
+        of_rules = self.dialect.among(alerts.c.rule_id, sorted(rule_ids))
+        open_ = select(alerts.c.id).where(of_rules, alerts.c.state != AlertState.RESOLVED)
         await self.resolve(list((await self.conn.execute(open_)).scalars()), now, "rule deleted")
-        await self.conn.execute(delete(alert_streaks).where(alert_streaks.c.rule_id == rule_id))
+        streaks = self.dialect.among(alert_streaks.c.rule_id, sorted(rule_ids))
+        await self.conn.execute(delete(alert_streaks).where(streaks))
 
 
 def _open_of(alert: Alert) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import delete, func, insert, or_, select, update
 
-from foliot.core.errors import Conflict
+from foliot.core.errors import Conflict, Invalid
 from foliot.core.secrets import CannotUnseal, Vault
 from foliot.db.database import Statements
 from foliot.features.alerts.model.alert import clipped
@@ -70,6 +71,17 @@ class SqlChannels(Statements):
         query = select(channels.c.id, channels.c.name).where(channels.c.tenant_id == tenant_id, either)
         rows = (await self.conn.execute(query)).all()
         return {row.name: row.id for row in rows if row.name in names} | {row.id: row.id for row in rows}
+
+    async def resolved(self, tenant_id: str, names: Collection[str], where: str) -> dict[str, str]:
+        """The same; `Invalid` names those that do not exist."""
+        ids = await self.named(tenant_id, names) if names else {}
+        unknown = [each for each in names if each not in ids]
+        if not unknown:
+            return ids
+        known = [channel.name for channel in await self.of_tenant(tenant_id)]
+        close = difflib.get_close_matches(unknown[0][:100], known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise Invalid(where, f"must be channels that exist, by name or id{hint}", got=unknown)
 
     async def several(self, ids: Collection[str], vault: Vault | None) -> dict[str, Channel]:
         """Channels of any tenant, with their credentials: for the sender."""

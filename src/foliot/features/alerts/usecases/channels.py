@@ -23,10 +23,14 @@ from foliot.features.alerts.model.alert import (
     DeliveryState,
 )
 from foliot.features.alerts.model.channel import CHANNEL, MOST_CHANNELS, Channel, ChannelSettings, read_channel
+from foliot.features.alerts.model.rule import AlertRuleRecord
 from foliot.features.alerts.sql.channels import SqlChannels
 from foliot.features.alerts.sql.deliveries import SqlDeliveries
 from foliot.features.alerts.sql.rules import SqlAlertRules
 from foliot.wakeups.feed import Feed
+
+MOST_NAMED = 5
+"""Rules that the refusal to delete a channel names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,11 @@ class Channels:
         """Refused while a rule notifies it, naming the rules: they would notify no one."""
         tx = await ctx.begin()
         channel = await self._find(tx, ctx.tenant_id, channel_id, lock=True)
-        rules = [rule for rule in await SqlAlertRules(tx).of_tenant(ctx.tenant_id) if channel_id in rule.settings.to]
+        rules = await SqlAlertRules(tx).notifying(ctx.tenant_id, channel_id, MOST_NAMED + 1)
         if rules:
-            names = ", ".join(rule.settings.name for rule in rules[:5])
-            raise Conflict(f"channel {channel.name} is used by {len(rules)} rule{'s' * (len(rules) > 1)}: {names}")
+            names = ", ".join(_rule_name(rule) for rule in rules[:MOST_NAMED])
+            more = " and more" if len(rules) > MOST_NAMED else ""
+            raise Conflict(f"channel {channel.name} is notified by {names}{more}: remove it there first")
         await SqlChannels(tx).delete(channel_id)
         ctx.audit(AuditedChange("delete", Thing.CHANNEL, channel_id, _channel_audit(channel)))
 
@@ -161,6 +166,11 @@ class Channels:
 async def _refuse_taken(tx: Transaction, tenant_id: str, name: str) -> None:
     if name in await SqlChannels(tx).named(tenant_id, [name]):
         raise Conflict(f"there is a channel named {name} already")
+
+
+def _rule_name(rule: AlertRuleRecord) -> str:
+    kind = "the rule" if rule.schedule_id is None else "the schedule"
+    return f"{kind} {rule.settings.name}"
 
 
 def _channel_audit(channel: Channel) -> dict[str, Any]:

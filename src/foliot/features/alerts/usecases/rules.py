@@ -72,7 +72,7 @@ class AlertRules:
         rule = AlertRuleRecord(
             id=self.new_id(RULE),
             tenant_id=ctx.tenant_id,
-            settings=await known_channels(tx, ctx.tenant_id, settings),
+            settings=await _resolved(tx, ctx.tenant_id, settings),
             created_by=ctx.caller.user_id,
             created_at=ctx.now,
             updated_at=ctx.now,
@@ -94,7 +94,8 @@ class AlertRules:
         now = self.clock.now()
         async with ctx.read() as tx:
             await find_schedule(tx, ctx.caller, schedule_id)
-            rules = [rule for rule in await SqlAlertRules(tx).enabled({ctx.tenant_id}) if rule.wants(*OF_SCHEDULES)]
+            known = await SqlAlertRules(tx).enabled({ctx.tenant_id}, {schedule_id})
+            rules = [rule for rule in known if rule.wants(*OF_SCHEDULES)]
             about = [rule for rule in rules if await _is_about(tx, rule, schedule_id, now)]
             names = {channel.id: channel.name for channel in await SqlChannels(tx).of_tenant(ctx.tenant_id)}
         return [RuleOfSchedule(rule, [names[each] for each in rule.settings.to if each in names]) for rule in about]
@@ -108,11 +109,11 @@ class AlertRules:
     async def change(self, ctx: CommandContext, rule_id: str, raw: object) -> AlertRuleRecord:
         """A merge patch. Alerts that are open stay open."""
         tx = await ctx.begin()
-        known = await _rule(tx, ctx.tenant_id, rule_id, lock=True)
+        known = await _own_rule(tx, ctx.tenant_id, rule_id)
         settings = self._read(raw, known.settings)
         if settings.name != known.settings.name:
             await self._refuse_taken(tx, ctx.tenant_id, settings.name)
-        settings = await known_channels(tx, ctx.tenant_id, settings)
+        settings = await _resolved(tx, ctx.tenant_id, settings)
         rule = replace(known, settings=settings, updated_at=ctx.now)
         await SqlAlertRules(tx).change(rule)
         was, became = known.settings.as_dict(), settings.as_dict()
@@ -124,8 +125,8 @@ class AlertRules:
     async def delete(self, ctx: CommandContext, rule_id: str) -> None:
         """Its open alerts are resolved without a message."""
         tx = await ctx.begin()
-        known = await _rule(tx, ctx.tenant_id, rule_id, lock=True)
-        await SqlAlerts(tx).drop_rule(rule_id, ctx.now)
+        known = await _own_rule(tx, ctx.tenant_id, rule_id)
+        await SqlAlerts(tx).drop_rules([rule_id], ctx.now)
         await SqlAlertRules(tx).delete(rule_id)
         ctx.audit(AuditedChange("delete", Thing.ALERT_RULE, rule_id, known.settings.as_dict()))
         ctx.wake(ALERTS_TOPIC)
@@ -153,12 +154,18 @@ class AlertRules:
             raise Conflict(f"there is an alert rule named {name} already")
 
 
-async def known_channels(tx: Transaction, tenant_id: str, settings: RuleSettings, where: str = "to") -> RuleSettings:
-    """The rule with its channels by id; `Invalid` names those that do not exist."""
-    ids = await SqlChannels(tx).named(tenant_id, settings.to) if settings.to else {}
-    if unknown := [each for each in settings.to if each not in ids]:
-        raise Invalid(where, "must be channels that exist, by name or id", got=unknown)
+async def _resolved(tx: Transaction, tenant_id: str, settings: RuleSettings) -> RuleSettings:
+    """The rule with its channels by id."""
+    ids = await SqlChannels(tx).resolved(tenant_id, settings.to, "to")
     return replace(settings, to=tuple(dict.fromkeys(ids[each] for each in settings.to)))
+
+
+async def _own_rule(tx: Transaction, tenant_id: str, rule_id: str) -> AlertRuleRecord:
+    """The rule, locked; one that a schedule declares is changed there."""
+    rule = await _rule(tx, tenant_id, rule_id, lock=True)
+    if rule.schedule_id is not None:
+        raise Conflict(f"this rule is declared by the schedule {rule.schedule_id}: change its field alert")
+    return rule
 
 
 async def _rule(tx: Transaction, tenant_id: str, rule_id: str, *, lock: bool = False) -> AlertRuleRecord:

@@ -42,6 +42,12 @@ Jitter = Annotated[str | None, typer.Option(help="Spread the starts over this lo
 StartAt = Annotated[
     str | None, typer.Option(help="Nothing before this time; an interval counts from it: 2027-01-01T09:00:00Z.")
 ]
+Notify = Annotated[
+    list[str] | None, typer.Option(help="Notify this channel, by name or id, when it fails; may be repeated.")
+]
+NotifyAfter = Annotated[
+    int | None, typer.Option(help="With --notify: after how many failures in a row. 1 is the default.")
+]
 Tag = Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")]
 Description = Annotated[str | None, typer.Option(help="What it is for.")]
 
@@ -70,6 +76,12 @@ def trigger(
     if after is not None:
         return {"type": "after", "after": dict(after), **zone}
     return zone
+
+
+def alert(notify: Sequence[str] | None, after: int | None) -> dict[str, Any] | None:
+    """The short form of an alert rule; None when no flag is about it."""
+    named = {"to": list(notify) if notify else None, "after": after}
+    return {name: value for name, value in named.items() if value is not None} or None
 
 
 def request(url: str | None, method: str | None, headers: Sequence[str], body: str | None) -> dict[str, Any]:
@@ -116,6 +128,8 @@ def schedule_flags(  # noqa: PLR0913 -- one for each flag
     priority: Urgency = None,
     timeout: Timeout = None,
     jitter: Jitter = None,
+    notify: Notify = None,
+    notify_after: NotifyAfter = None,
     tag: Tag = None,
     start_at: StartAt = None,
     description: Description = None,
@@ -129,6 +143,7 @@ def schedule_flags(  # noqa: PLR0913 -- one for each flag
         "priority": priority,
         "timeout_seconds": None if timeout is None else duration("--timeout", timeout),
         "jitter_seconds": None if jitter is None else duration("--jitter", jitter),
+        "alert": alert(notify, notify_after),
         "tags": tag or None,
         "start_at": start_at,
         "description": description,

@@ -231,7 +231,7 @@ def _document(schedule: Schedule, action: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_NESTED = ("retry_policy", "catchup", "action", "after")
+_NESTED = ("retry_policy", "catchup", "action", "after", "alert")
 _RULES = {
     TriggerType.CRON: ("cron_expr",),
     TriggerType.INTERVAL: ("interval_seconds", "interval"),

@@ -32,7 +32,7 @@ _SIMPLE = (
     *("name", "description", "timezone"),
     *(name for name in POLICIES if name in MESSAGE and MESSAGE[name].message_type is None),
 )
-_NESTED = ("retry_policy", "catchup")
+_NESTED = ("retry_policy", "catchup", "alert")
 _MOMENTS = ("start_at", "end_at")
 _CALL = ("target_service", "target_method", "parameters")
 FIELDS = (*_SIMPLE, *_NESTED, *_MOMENTS, *_CALL, "schedule_config", "tags", "job_type", "action")
@@ -144,7 +144,7 @@ def _is_set(request: Message, name: str) -> bool:
 
 
 def _parts(message: Message) -> dict[str, Any]:
-    return {field.name: value for field, value in message.ListFields()}
+    return {field.name: list(value) if field.is_repeated else value for field, value in message.ListFields()}
 
 
 def moment(name: str, message: Timestamp) -> datetime:

@@ -1,15 +1,19 @@
 """Fills a database with very many schedules and runs, set-based: copies of one schedule and one run that were real.
 
 A run each 0.6 s, so that a million of them are a week; one in a hundred failed, one in two hundred is a dead letter.
-Their ids tell when they were made, as real ones do. Every schedule is active and due hourly, from two hours on.
+Their ids tell when they were made and end in digits without an order, as real ones do. Every schedule is active and due
+hourly, from two hours on.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import orjson
-from sqlalchemy import make_url
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from foliot.core.failure_fingerprint import fingerprint
@@ -73,7 +77,8 @@ class Filler:
         failed = "(n % 100 = 0 OR n % 200 = 1)"
         errors = [_json(error) for error in ERRORS]
         alike = [fingerprint("webhook", error, str(error["host"])) or "" for error in ERRORS]
-        run, created = self._id("run", began, "n"), self._moment(began)
+        # A sample is taken by the last four digits: these spread evenly, and not by what `n` decides.
+        run, created = self._id("run", began, "n * 65536 + n * 40503 % 65536"), self._moment(began)
         changes = {
             "id": run,
             "schedule_id": schedule.format(n=f"n % {others}"),
@@ -84,6 +89,7 @@ class Filler:
             "token": "NULL",
             "finished_at": self._moment(f"{began} + {took}"),
             "error": f"CASE WHEN {failed} THEN {_pick('n / 100', errors)} END",
+            "took_us": f"({took}) * 1000",
             "fingerprint": f"CASE WHEN {failed} THEN {_pick('n / 100', alike)} END",
             **dict.fromkeys(("created_at", "started_at", "ready_at", "due_at", "attempt_at", "order_key"), created),
         }
@@ -91,6 +97,7 @@ class Filler:
         times = {"started_at": created, "ended_at": changes["finished_at"]}
         await self._copies("attempts", runs - 1, {"run_id": run, "state": state, "error": changes["error"], **times})
         await self._missed(others, schedule)
+        await self.conn.run_sync(_count)
 
     async def _schedules(self, count: int, schedule: str) -> None:
         specs, following = [], []
@@ -147,6 +154,17 @@ class Filler:
 
     def _read(self, text: str) -> str:
         return f"CAST({text} AS timestamptz)" if self.dialect == "postgresql" else text
+
+
+def _count(conn: Connection) -> None:
+    """Counts per quarter of an hour and statistics of schedules, as the migration that began them filled them."""
+    counts = import_module("foliot.db.migrations.versions.0023_counts")
+    with Operations.context(MigrationContext.configure(conn)):
+        for table in ("quarter_counts", "schedule_stats"):
+            conn.exec_driver_sql(f"DELETE FROM {table}")
+        counts.count_runs()
+        counts.count_ledger()
+        counts.fill_stats()
 
 
 def _pick(number: str, values: object) -> str:

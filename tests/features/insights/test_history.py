@@ -19,7 +19,8 @@ from foliot.engine.model.views import PageRequest
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.usecases import Search
 from foliot.features.insights.model.timeline import TimelineGrouping
-from foliot.features.insights.usecases import calendar
+from foliot.features.insights.sql import plans
+from foliot.features.insights.usecases import calendar, timeline
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.insights.usecases.calendar import CalendarCells, CalendarRequest, Calendars
 from foliot.features.insights.usecases.timeline import MOST_GROUPS, Timelines, TimelineView
@@ -136,6 +137,53 @@ async def test_rows_may_be_tags_or_queues_and_a_filter_narrows_them(world: World
     assert (queue.key, queue.schedule_id) == ("default", None)
     assert only.schedule_id == often.id
     assert hourly.id not in {group.schedule_id for group in (await strip(world, "-name:Hourly")).groups}
+
+
+async def test_of_very_many_runs_frequent_states_are_estimated_and_rare_ones_counted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.schedule(tags=["a"])
+    await world.pass_time(200)
+    runs = [run.id for run in await world.cases[Runs].list(LOCAL, PageRequest(500))]
+    for place, run_id in enumerate(runs):
+        await world.end(
+            run_id, RunState.DEAD_LETTER if place % 40 == 0 else RunState.SUCCESS, None if place % 40 else ERROR
+        )
+    whole = await strip(world, by=TimelineGrouping.QUEUE)
+    monkeypatch.setattr(timeline, "MOST_DRAWN", 60)
+    for by in (TimelineGrouping.QUEUE, TimelineGrouping.TAG):
+        found = await strip(world, by=by)
+        (group,) = found.groups
+        counts = Counter[str]()
+        for mark in group.marks:
+            counts[mark.state] += mark.count
+        assert (whole.sampled, found.sampled) == (False, True)
+        assert counts["dead_letter"] == len(runs[::40])
+        # 55 of 195 are drawn: half or twice as many would be ten standard deviations away.
+        assert len(runs) / 2 < counts["success"] < len(runs) * 2, counts
+    assert not (await strip(world, "tag:a", by=TimelineGrouping.QUEUE)).sampled
+
+
+async def test_plans_of_many_schedules_are_kept_for_seconds_and_edits_are_noticed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "FEW", 1)
+    first, _ = await world.schedule(HOURLY), await world.schedule(HOURLY)
+
+    async def due() -> int:
+        found = await strip(world, by=TimelineGrouping.QUEUE, end=NOON + 6 * HOUR)
+        return found.groups[0].planned if found.groups else 0
+
+    assert await due() == 10
+    with statements(world.store) as seen:
+        assert await due() == 10
+    assert not [one for one in seen if "count(*) AS number" in one]
+    world.clock.advance(5)
+    await world.cases[Schedules].pause(LOCAL, first.id)
+    assert await due() == 5
+    world.clock.advance(HOUR)
+    await world.tick()
+    assert await due() == 4
 
 
 async def test_many_schedules_make_no_more_marks_and_no_more_statements(world: World) -> None:

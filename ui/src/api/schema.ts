@@ -1961,6 +1961,7 @@ export interface Timeline {
   marks: number;
   dropped_groups: number;
   complete: boolean;
+  sampled: boolean;
 }
 
 export interface TimelineCollision {

@@ -137,6 +137,9 @@ class Timeline(_TimelineKey):
     """Tags or queues left out, beyond the limit. Schedules are never left out: `rest` sums up those without a row."""
     complete: bool
     """False when there are so many ranges of instants without a run that only the newest are included."""
+    sampled: bool
+    """Whether counts of frequent states are estimates from a random sample of about 4,000 runs, in rows that stand for
+    many schedules (tags, queues and `rest`). Rare states, and rows of one schedule, are always complete."""
 
 
 @declared

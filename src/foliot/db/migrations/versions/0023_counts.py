@@ -73,9 +73,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("schedule_id", name=op.f("pk_schedule_stats")),
         postgresql_with={"fillfactor": "70"},
     )
-    _count_runs()
-    _count_ledger()
-    _fill_stats()
+    count_runs()
+    count_ledger()
+    fill_stats()
     op.create_index(op.f("ix_quarter_counts_at"), "quarter_counts", ["at"])
     for name in ("failing", "missed", "flaky"):
         column = name if name == "flaky" else f"{name}_at"
@@ -96,7 +96,7 @@ def _sql(form: dict[str, str], *columns: str) -> str:
     )
 
 
-def _count_runs() -> None:
+def count_runs() -> None:
     """Grouped by whole milliseconds first, so that the steps are compared with each duration once."""
     created, took = _sql(QUARTER, "created_at"), _sql(MILLIS, "started_at", "finished_at")
     steps = " ".join(f"WHEN took < {above} THEN 'took.{step}'" for step, above in pairwise(STEPS))
@@ -120,7 +120,7 @@ def _count_runs() -> None:
         )
 
 
-def _count_ledger() -> None:
+def count_ledger() -> None:
     """Ranges within a quarter are counted by the database; the instants of longer ones are taken as evenly spaced."""
     first, last = _sql(QUARTER, "first_at"), _sql(QUARTER, "last_at")
     op.execute(
@@ -160,7 +160,7 @@ def _quarter(moment: datetime) -> datetime:
     return moment.replace(minute=moment.minute // 15 * 15, second=0, microsecond=0)
 
 
-def _fill_stats() -> None:
+def fill_stats() -> None:
     took = _sql(MILLIS, "started_at", "finished_at")
     steps = " ".join(f"WHEN peak < {above} THEN {step}" for step, above in enumerate(STEPS[1:]))
     op.execute(

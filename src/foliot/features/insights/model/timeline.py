@@ -79,6 +79,12 @@ class TimelineLane:
         return sum(mark.count for mark in self.marks if mark.state == PLANNED)
 
     @property
+    def starts(self) -> set[datetime]:
+        """The minutes of its single planned instants."""
+        there = (mark for mark in self.marks if (mark.state, mark.count, mark.until) == (PLANNED, 1, None))
+        return {mark.at.replace(second=0, microsecond=0) for mark in there}
+
+    @property
     def troubled(self) -> bool:
         return any(mark.state in TROUBLE for mark in self.marks)
 

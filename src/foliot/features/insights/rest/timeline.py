@@ -78,6 +78,7 @@ async def timeline(
             "marks": found.marks,
             "dropped_groups": found.dropped,
             "complete": found.complete,
+            "sampled": found.sampled,
         }
     )
 

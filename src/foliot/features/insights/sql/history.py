@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, union_all
 
 from foliot.db.clock import Elapsed
 from foliot.db.database import Statements
@@ -20,6 +21,7 @@ from foliot.features.bulk.model import BulkOperation
 from foliot.features.bulk.tables import bulks
 from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.filters.sql import counts as counting
+from foliot.features.filters.sql import points
 from foliot.features.filters.sql import schedules as schedule_sieve
 from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow, InstantRanges, RunsRevision
@@ -30,6 +32,9 @@ MOST_ENTRIES = 5000
 """Ledger entries in one answer."""
 MOST_TROUBLE = 1000
 """Failed runs of each state, and missed ranges, that a choice of schedules considers: the newest."""
+Shares = Mapping[RunState, float]
+"""The share of the runs of a state that is read; of states that are not in it, all."""
+ALL: Shares = MappingProxyType({})
 MOST_ROWS = 400
 """Up to so many schedules, their runs are read through the index by schedule."""
 
@@ -63,8 +68,13 @@ class SqlHistory(Statements):
             sorted((str(status), count, str(at), int(sum_)) for status, count, at, sum_ in await self._all(query))
         )
 
-    async def bars(self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None) -> list[HistoryBar]:
-        """The runs created in the range, aggregated by group, bucket and state; `only` of these schedules."""
+    async def bars(
+        self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None, shares: Shares = ALL
+    ) -> list[HistoryBar]:
+        """The runs created in the range, aggregated by group, bucket and state; `only` of these schedules.
+
+        Of a state with a share, that random sample is read, and its counts are scaled up.
+        """
         key = {
             TimelineGrouping.SCHEDULE: runs.c.schedule_id,
             TimelineGrouping.QUEUE: runs.c.queue,
@@ -72,10 +82,10 @@ class SqlHistory(Statements):
         }
         sieve = await self._sieve(tenant_id, stretch, only)
         sieve.few = MOST_ROWS
-        wanted = select(*self._columns(key[stretch.by], stretch)).where(*sieve.where())
+        wanted = select(*self._columns(key[stretch.by], stretch))
         if stretch.by is TimelineGrouping.TAG:
             wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
-        return await self._bars(wanted)
+        return await self._bars(wanted, sieve, shares)
 
     def _columns(self, key: ColumnElement[Any], stretch: HistoryWindow) -> tuple[ColumnElement[Any], ...]:
         began = func.coalesce(runs.c.started_at, runs.c.created_at, type_=Moment())
@@ -88,9 +98,10 @@ class SqlHistory(Statements):
             runs.c.id.label("id"),
         )
 
-    async def _bars(self, wanted: Select[Any]) -> list[HistoryBar]:
+    async def _bars(self, wanted: Select[Any], sieve: RunConditions, shares: Shares) -> list[HistoryBar]:
+        parts = [wanted.where(*way) for way in await self._ways(sieve, shares)]
         # Aliased in a subquery: some databases do not recognise that the grouped expression is the selected one.
-        cut = wanted.subquery()
+        cut = parts[0].subquery() if len(parts) == 1 else union_all(*parts).subquery()
         query = select(
             cut.c.key,
             cut.c.state,
@@ -101,12 +112,36 @@ class SqlHistory(Statements):
             func.min(cut.c.id).label("id"),
         ).group_by(cut.c.key, cut.c.bucket, cut.c.state)
         return [
-            HistoryBar(row.key, RunState(row.state), row.runs, row.began, _end(row), row.id)
+            HistoryBar(row.key, RunState(row.state), _scaled(row, shares), row.began, _end(row), row.id)
             for row in await self._all(query)
         ]
 
+    async def _ways(self, sieve: RunConditions, shares: Shares) -> list[list[ColumnElement[bool]]]:
+        """Disjoint conditions: the runs of sampled states, and those of all others."""
+        if not shares:
+            return [sieve.where()]
+        some = [and_(runs.c.state == state, points.drawn(share)) for state, share in sorted(shares.items())]
+        # The ids of the sample are read by an index alone, and then only its rows: no plan reads those of all.
+        near = select(runs.c.id).where(runs.c.tenant_id == sieve.tenant_id, *sieve.near())
+        parts = [select(near.where(one).subquery()) for one in some]
+        ids = list((await self.conn.execute(parts[0] if len(parts) == 1 else union_all(*parts))).scalars())
+        since, until = sieve.times()
+        within = [runs.c.created_at >= since, runs.c.created_at < until]
+        others = runs.c.state.in_(sorted(set(RunState) - set(shares)))
+        return [[*sieve.where(), others], [self.dialect.among(runs.c.id, ids), *within]]
+
+    async def number(self, tenant_id: str, stretch: HistoryWindow) -> dict[RunState, int]:
+        """How many ended runs were created in the range, by state."""
+        ended = (counting.ENDED, stretch.start, stretch.end)
+        return await counting.by_state(self.conn, self.dialect, tenant_id, *ended)
+
     async def rest(
-        self, tenant_id: str, stretch: HistoryWindow, query: FilterQuery, without: Sequence[str]
+        self,
+        tenant_id: str,
+        stretch: HistoryWindow,
+        query: FilterQuery,
+        without: Sequence[str],
+        shares: Shares = ALL,
     ) -> list[HistoryBar]:
         """The runs created in the range, of all but these schedules, aggregated by tags and kind, bucket and state.
 
@@ -115,11 +150,11 @@ class SqlHistory(Statements):
         tags = func.coalesce(schedules.c.tags, "")
         sieve = await self._sieve(tenant_id, stretch)
         other = or_(runs.c.schedule_id.is_(None), runs.c.schedule_id.not_in(without))
-        wanted = select(*self._columns(runs.c.kind.concat(tags), stretch)).where(*sieve.where(), other)
+        wanted = select(*self._columns(runs.c.kind.concat(tags), stretch)).where(other)
         wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id, isouter=not query)
         if query:
             wanted = wanted.where(*schedule_sieve.conditions(tenant_id, query))
-        return await self._bars(wanted)
+        return await self._bars(wanted, sieve, shares)
 
     async def failing(
         self, tenant_id: str, stretch: HistoryWindow, only: Sequence[str] | None, limit: int
@@ -230,6 +265,11 @@ class SqlHistory(Statements):
 
     async def _all(self, query: Select[Any]) -> Sequence[Any]:
         return list((await self.conn.execute(query)).all())
+
+
+def _scaled(row: Any, shares: Shares) -> int:
+    share = shares.get(RunState(row.state), 1.0)
+    return int(row.runs) if share >= 1 else round(row.runs / share)
 
 
 def bucket(stretch: HistoryWindow) -> ColumnElement[int]:

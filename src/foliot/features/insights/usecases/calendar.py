@@ -20,7 +20,6 @@ from foliot.engine.model.planned_counts import FiringState, PlannedCounter, Plan
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.settle import LedgerEntry, LedgerKind
-from foliot.features.filters.model import FilterQuery
 from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.sql.history import SqlHistory
@@ -105,7 +104,7 @@ class Calendars:
                 state = FiringState.of(schedule)
                 groups = PlannedGroups([] if state is None else [PlannedGroup(state, 1)], more=False)
             else:
-                groups = await SqlPlans(tx).groups(ctx.tenant_id, FilterQuery())
+                groups = await SqlPlans(tx).every(ctx.tenant_id, now)
             if groups.more:
                 share = groups.number / max(await SqlHistory(tx).active_schedules(ctx.tenant_id), 1)
         # Computing thousands of triggers takes a while, and must not block the event loop.

@@ -13,13 +13,14 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.planned_counts import PlannedCounter, PlannedInstants, StepBudget, skipped
+from foliot.engine.model.planned_counts import FiringState, PlannedCounter, PlannedInstants, StepBudget, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import Urgency
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
+from foliot.features.filters.usecases import shares
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.model.timeline import (
@@ -50,6 +51,8 @@ SINGLE = 48
 STEPS = 200_000
 """Instants computed and buckets counted for one answer; beyond that, planned instants are spread evenly."""
 MOST_COLLISIONS = 100
+MOST_DRAWN = 4000
+"""Runs that rows of many schedules are drawn from; of more, a random sample, rare states complete."""
 LOOSE = ""
 """The key of runs without a schedule."""
 _TICK = timedelta(microseconds=1)
@@ -71,6 +74,8 @@ class TimelineView:
     """Density rows, by tag or kind, of the schedules without a row of their own."""
     complete: bool
     """Whether every range of instants without a run is included; of very many, only the newest are."""
+    sampled: bool = False
+    """Whether counts of frequent states are estimated from a random sample of the runs, in rows of many schedules."""
 
     @property
     def marks(self) -> int:
@@ -88,6 +93,7 @@ class _StoredPast:
     names: Mapping[str, str]
     """Names of schedules that were deleted, or not read."""
     complete: bool
+    sampled: bool
     plans: PlannedGroups
     """What all schedules have planned; where rows are schedules, of those that have none."""
 
@@ -119,10 +125,12 @@ class Timelines:
         view = await REQUESTS.run(_draw, past, stretch, now, rows)
         if by is TimelineGrouping.SCHEDULE and len(past.ranked) > len(view.groups):
             shown = [group.key for group in view.groups if group.key]
+            own = [one for one, _ in past.ranked if one.id in set(shown)]
             async with ctx.read() as tx:
-                plans = await SqlPlans(tx).groups(ctx.tenant_id, query, labelled=True, without=shown)
-                bars = await SqlHistory(tx).rest(ctx.tenant_id, stretch, query, shown)
-            view = await REQUESTS.run(_with_rest, view, plans, bars)
+                plans = await _plans(tx, ctx.tenant_id, query, now)
+                drawn = {} if query else await _drawn(tx, ctx.tenant_id, stretch)
+                bars = await SqlHistory(tx).rest(ctx.tenant_id, stretch, query, shown, drawn)
+            view = replace(await REQUESTS.run(_with_rest, view, plans, own, bars), sampled=bool(drawn))
         fold([*view.groups, *view.rest], stretch.width)
         return view
 
@@ -146,16 +154,24 @@ async def _read(
     only = sorted(mine) if query else None
     plans = PlannedGroups([], more=False)
     if stretch.by is not TimelineGrouping.SCHEDULE:
-        plans = await SqlPlans(tx).groups(tenant_id, query, labelled=True)
+        plans = await _plans(tx, tenant_id, query, now)
     elif len(ranked) > rows:
         only = await _candidates(tx, tenant_id, [one for one, _ in ranked], stretch, now)
-    bars = await SqlHistory(tx).bars(tenant_id, stretch, only)
+    rows_of_many = stretch.by is not TimelineGrouping.SCHEDULE and only is None
+    drawn = await _drawn(tx, tenant_id, stretch) if rows_of_many else {}
+    bars = await SqlHistory(tx).bars(tenant_id, stretch, only, drawn)
     found = await SqlHistory(tx).unmade(tenant_id, stretch.start, stretch.end, only)
     unmade = found.entries
     keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is TimelineGrouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
     names = await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers))
-    return _StoredPast(ranked, bars, unmade, names, complete=not found.more, plans=plans)
+    return _StoredPast(ranked, bars, unmade, names, complete=not found.more, sampled=bool(drawn), plans=plans)
+
+
+async def _drawn(tx: Transaction, tenant_id: str, stretch: HistoryWindow) -> dict[RunState, float]:
+    """The share of the runs in each frequent state that rows of many schedules are estimated from."""
+    number = await SqlHistory(tx).number(tenant_id, stretch)
+    return {state: share for state, share in shares(number, MOST_DRAWN).items() if share < 1}
 
 
 async def _candidates(
@@ -201,7 +217,9 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime, most: int) -
         rows.describe(group)
     meetings = collisions(_starts(every), MOST_COLLISIONS)
     dropped = 0 if stretch.by is TimelineGrouping.SCHEDULE else dropped
-    return TimelineView(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, [], past.complete)
+    return TimelineView(
+        stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, [], past.complete, past.sampled
+    )
 
 
 def _planned(
@@ -218,19 +236,28 @@ def _planned(
             yield plan, one.number, rows.of_plan(one)
 
 
-def _with_rest(view: TimelineView, plans: PlannedGroups, bars: Sequence[HistoryBar]) -> TimelineView:
-    """Adds density rows of the schedules that have no row: by their first tag, else by their kind."""
+async def _plans(tx: Transaction, tenant_id: str, query: FilterQuery, now: datetime) -> PlannedGroups:
+    """What the schedules that match have planned."""
+    plans = SqlPlans(tx)
+    return await (plans.groups(tenant_id, query, labelled=True) if query else plans.every(tenant_id, now))
+
+
+def _with_rest(
+    view: TimelineView, plans: PlannedGroups, own: Sequence[Schedule], bars: Sequence[HistoryBar]
+) -> TimelineView:
+    """Adds density rows of the schedules that have no row of their `own`: by their first tag, else by their kind."""
     stretch = HistoryWindow(view.start, view.end, view.width)
     lanes: dict[str, TimelineLane] = {}
     planned: dict[str, Counter[PlannedInstants]] = {}
     every: Counter[PlannedInstants] = Counter()
     foresight = PlannedCounter(stretch.start, stretch.end)
-    for one in plans.items:
-        if plan := foresight.of_state(one.state):
-            lane = _fold_of(lanes, one.tags, one.kind)
-            lane.schedules += one.number
-            planned.setdefault(lane.key, Counter())[plan] += one.number
-            every[plan] += one.number
+    shown = [PlannedGroup(state, -1, one.spec.kind, one.tags) for one in own if (state := FiringState.of(one))]
+    for group in [*plans.items, *shown]:
+        if plan := foresight.of_state(group.state):
+            lane = _fold_of(lanes, group.tags, group.kind)
+            lane.schedules += group.number
+            planned.setdefault(lane.key, Counter())[plan] += group.number
+            every[plan] += group.number
     for bar in bars:
         kind, *tags = (part for part in (bar.key or "").split("\n") if part)
         until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else view.now
@@ -240,17 +267,9 @@ def _with_rest(view: TimelineView, plans: PlannedGroups, bars: Sequence[HistoryB
     for key, counts in planned.items():
         lanes[key].marks += pencil.counted(counts)
     meetings = Counter(dict(view.collisions)) if not every else _starts(every)
-    for group in view.groups if every else ():
-        meetings.update(dict.fromkeys(_minutes(group), 1))
+    for row in view.groups if every else ():
+        meetings.update(dict.fromkeys(row.starts, 1))
     return replace(view, rest=folds(lanes.values(), MOST_FOLDS), collisions=collisions(meetings, MOST_COLLISIONS))
-
-
-def _minutes(group: TimelineLane) -> set[datetime]:
-    return {
-        mark.at.replace(second=0, microsecond=0)
-        for mark in group.marks
-        if mark.state == PLANNED and mark.count == 1 and mark.until is None
-    }
 
 
 def _fold_of(lanes: dict[str, TimelineLane], tags: Sequence[str], kind: str) -> TimelineLane:
@@ -305,6 +324,7 @@ class _PlannedMarks:
         return [
             TimelinePoint(max(self.edges[cell], first), self.edges[cell + 1], PLANNED, count)
             for cell, count in sorted(counts.items())
+            if count > 0
         ]
 
 

@@ -121,6 +121,7 @@ export function GanttView({
           {data.complete ? null : (
             <p>Only the newest missed and skipped times are shown. Choose a shorter range to see all.</p>
           )}
+          {data.sampled ? <p>Counts of frequent states are estimates from a sample of the runs.</p> : null}
         </div>
       </div>
     </Chart>

@@ -88,6 +88,7 @@ export function TimelineCard() {
               </Link>
             ) : null}
             {data.complete ? null : <span>only the newest missed and skipped times</span>}
+            {data.sampled ? <span>counts of frequent states are estimates</span> : null}
           </div>
         </>
       )}

@@ -48,6 +48,8 @@ class SpiderHost:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     next_at: float = 0.0
     """When the next request may start while the API cannot be reached."""
+    report: asyncio.Future[None] | None = None
+    """Sends answers without asking for turns."""
 
 
 class PolitenessMiddleware:
@@ -114,10 +116,11 @@ class PolitenessMiddleware:
             assert self.ask is not None  # noqa: S101 -- the caller has checked
             block = await loop.run_in_executor(None, self.ask, name, asked)
             late = block["late"]
+            made_at = asked_at + block["took"]
             for start in block["starts"]:
-                # From before the request: the answer took time, and turns must not be used too late.
+                # Not too early if the answer was on the way for no time, not too late if for all of it.
                 at = loop.time() + start
-                host.starts.append((at, asked_at + start + PATIENCE if late is None else at + late))
+                host.starts.append((at, made_at + start + (PATIENCE if late is None else late)))
             if not host.starts:
                 await asyncio.sleep(min(float(block["retry_in"]), LONGEST_WAIT))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -125,8 +128,19 @@ class PolitenessMiddleware:
             self._away_until = loop.time() + AGAIN
             logger.warning("No turns from Foliot (%s): going on with %g s between requests", error, self.delay)
 
+    async def _report(self, name: str, host: SpiderHost) -> None:
+        """Tells the API what answers said; where it cannot be reached, the next request for turns does."""
+        answers, host.answers = host.answers[:MOST], host.answers[MOST:]
+        said = {"holder": self.holder, "wanted": 0, "in_flight": host.in_flight, "answers": answers}
+        try:
+            assert self.ask is not None  # noqa: S101 -- the caller has checked
+            await asyncio.get_running_loop().run_in_executor(None, self.ask, name, said)
+        except (OSError, ValueError):
+            host.answers[:0] = answers
+
     def process_response(self, request: Request, response: Response, **_: Any) -> Response:
         """Ends the turn, and notes what the answer says about the host."""
+        name = request.meta.get(_META, "")
         if (host := self._ended(request)) is not None:
             path = urlsplit(request.url).path
             if path == "/robots.txt" and isinstance(response, TextResponse):
@@ -137,8 +151,10 @@ class PolitenessMiddleware:
                 robots = {"robots": ""} if path == "/robots.txt" else {}
                 answer = {"status": response.status, "path": path[:200], "retry_after": said, **robots}
                 host.answers.append(answer)
-                # Turns of before the answer are void.
+                # Turns of before the answer are void, and other requests to the host must hear of it at once.
                 host.starts.clear()
+                if self.ask is not None:
+                    host.report = asyncio.ensure_future(self._report(name, host))
         return response
 
     def process_exception(self, request: Request, exception: Exception, **_: Any) -> None:

@@ -20,6 +20,7 @@ from foliot.features.articles.actor.fetcher import (
     ending,
 )
 from foliot.features.articles.model import ClaimedArticle, ExtractedPage
+from foliot.features.fetching.model import HostUpdate
 from foliot.testing import StoppedClock
 from foliot.wakeups.feed import MemoryFeed
 
@@ -64,5 +65,7 @@ async def test_few_are_not_worth_a_take_while_others_wait_to_be_read(
 
 @pytest.mark.parametrize("slowed", [True, False])
 def test_a_good_word_is_for_hosts_that_were_slowed_down(slowed: bool) -> None:
-    told = ending(taken(slowed=slowed), ExtractedPage(title="T"), NOW, RetryPolicy(delay_seconds=5), 3)
+    told = ending(
+        taken(slowed=slowed), ExtractedPage(title="T"), NOW, RetryPolicy(delay_seconds=5), 3, HostUpdate(well=slowed)
+    )
     assert told.news.well is slowed

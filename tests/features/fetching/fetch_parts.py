@@ -15,7 +15,7 @@ from foliot.engine.loop import Loop
 from foliot.features.articles.sql.picks import USE
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
-from foliot.features.fetching.model import FetchRequest, Politeness
+from foliot.features.fetching.model import FetchRequest, PageSource, Politeness
 from foliot.net.client import HttpEgress
 from foliot.wakeups.feed import MemoryFeed
 
@@ -90,8 +90,9 @@ class FetchProcess:
     fetcher: Fetcher
     turns: TurnAllocator
 
-    async def get(self, url: str, tenant: str = "default") -> int:
-        page = await self.fetcher.fetch(FetchRequest(url=url, tenant_id=tenant, timeout=timedelta(seconds=10)))
+    async def get(self, url: str, tenant: str = "default", caller: str = "") -> int:
+        asked = FetchRequest(url=url, tenant_id=tenant, timeout=timedelta(seconds=10), source=PageSource("run", caller))
+        page = await self.fetcher.fetch(asked)
         return getattr(page, "status", 0)
 
 

@@ -26,6 +26,7 @@ from tests.services import free_port, wait_until
 
 PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>{1}</p>{2}</body></html>"
 WORDS = "A long enough sentence about nothing in particular, so that there is a text. " * 8
+RETRY_AFTER = 30
 PIPELINE = """
 pipelines:
   walk:
@@ -42,6 +43,24 @@ class DelayedSite:
 
     delay: float
     asked: list[tuple[float, str]] = field(default_factory=list)
+    limit_at: float | None = None
+    """Seconds after the first request: two paths are answered with 429 from then on."""
+    limited: list[tuple[float, str]] = field(default_factory=list)
+
+    def limits(self, path: str, at: float) -> bool:
+        """Whether this request is answered with 429: once for each of two paths."""
+        due = self.limit_at is not None and at - self.asked[0][0] > self.limit_at
+        if not due or len(self.limited) == 2 or path in [each for _, each in self.limited]:
+            return False
+        self.limited.append((at, path))
+        return True
+
+    @property
+    def silences(self) -> list[float]:
+        """From each 429 to the next request."""
+        return [
+            min((at for at, _ in self.asked if at > limited), default=limited) - limited for limited, _ in self.limited
+        ]
 
     def serve(self) -> ThreadingHTTPServer:
         site = self
@@ -50,9 +69,16 @@ class DelayedSite:
             protocol_version = "HTTP/1.1"
 
             def answer(self) -> None:
-                site.asked.append((time.monotonic(), self.path))
+                now = time.monotonic()
+                site.asked.append((now, self.path))
                 if length := int(self.headers.get("Content-Length") or 0):
                     self.rfile.read(length)
+                if self.path != "/robots.txt" and site.limits(self.path, now):
+                    self.send_response(429)
+                    self.send_header("Retry-After", str(RETRY_AFTER))
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
                 kind, body = "text/html", ""
                 if self.path == "/robots.txt":
                     kind, body = "text/plain", f"User-agent: *\nCrawl-delay: {site.delay}\n"
@@ -97,9 +123,17 @@ def healthy(base: str) -> bool:
         return False
 
 
-def run(home: Path, seconds: float, delay: float) -> DelayedSite:
-    """Starts everything, lets it work for so long, and returns the site."""
-    site = DelayedSite(delay)
+KINDS = {"robots.txt", "article", "price", "webhook", "pipeline", "spider"}
+
+
+def run(
+    home: Path, seconds: float, delay: float, limit_at: float | None = None, *, least: int | None = None
+) -> DelayedSite:
+    """Starts everything, lets it work for so long, and returns the site.
+
+    With `least`, only until every kind was seen and there were so many requests.
+    """
+    site = DelayedSite(delay, limit_at=limit_at)
     server = site.serve()
     here = f"http://127.0.0.1:{server.server_address[1]}"
     scrapyd, port = ScrapydServer(home / "scrapyd"), free_port()
@@ -130,7 +164,7 @@ def run(home: Path, seconds: float, delay: float) -> DelayedSite:
             )
         assert wait_until(lambda: healthy(base), seconds=40), (home / "up.log").read_text()
         start(base, here)
-        time.sleep(seconds)  # noqa: TID251 -- how long it works is what is asked
+        wait_until(lambda: least is not None and len(site.asked) >= least and set(site.kinds) >= KINDS, seconds=seconds)
     finally:
         if process is not None:
             # What runs is not waited for.
@@ -138,6 +172,7 @@ def run(home: Path, seconds: float, delay: float) -> DelayedSite:
             process.wait()
         scrapyd.stop()
         server.shutdown()
+        server.server_close()
     return site
 
 
@@ -162,10 +197,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--delay", type=float, default=2)
+    parser.add_argument("--limit-at", type=float)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        site = run(Path(home), given.seconds, given.delay)
+        site = run(Path(home), given.seconds, given.delay, given.limit_at)
     print(f"requests {len(site.asked)}, by kind {dict(site.kinds)}, shortest gap {min(site.gaps):.3f} s")
+    print("seconds without a request after each 429:", [round(each, 2) for each in site.silences], site.limited)
     print("under the delay less 0.05 s:", [round(gap, 3) for gap in site.gaps if gap < given.delay - 0.05])
 
 

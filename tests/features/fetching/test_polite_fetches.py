@@ -9,8 +9,17 @@ from datetime import timedelta
 from sqlalchemy import event, select
 
 from foliot.db.database import Database
-from foliot.features.fetching.model import FetchFailure, FetchOptions, FetchRequest, Page, Politeness, Robots
-from foliot.features.fetching.tables import host_turns, hosts
+from foliot.features.fetching.fetcher import MISSED
+from foliot.features.fetching.model import (
+    NO_NEWS,
+    FetchFailure,
+    FetchOptions,
+    FetchRequest,
+    Page,
+    Politeness,
+    Robots,
+)
+from foliot.features.fetching.tables import host_pauses, host_turns, hosts
 from tests.features.fetching.fetch_parts import answer, processes, timed_site
 
 MARGIN = 0.03
@@ -131,6 +140,74 @@ async def test_tenants_take_turns_at_a_host(store: Database) -> None:
         await asyncio.gather(*many)
 
     assert done <= 10, "the tenant with one page did not wait for the twenty of the other"
+
+
+async def test_callers_of_one_tenant_take_turns_at_a_host(store: Database) -> None:
+    async with timed_site() as site, processes(store, 1, every(100)) as (process,):
+        await process.get(site.url("/first"))
+        many = [asyncio.create_task(process.get(site.url(f"/many/{n}"), caller="hooks")) for n in range(20)]
+        await asyncio.sleep(0.3)
+        await asyncio.gather(*(process.get(site.url(f"/few/{n}"), caller="run_1") for n in range(3)))
+        done = len(site.pages)
+        for task in many:
+            task.cancel()
+        await asyncio.gather(*many, return_exceptions=True)
+
+    assert done <= 14, "the caller with three pages had every second turn"
+
+
+async def test_the_holder_that_waited_longest_has_the_next_turn(store: Database) -> None:
+    async with timed_site() as site, processes(store, 3, every(600)) as made:
+        await made[0].get(site.url("/first"))
+        tasks = [
+            asyncio.create_task(process.get(site.url(f"/{at}/{number}")))
+            for at, process in enumerate(made)
+            for number in range(6)
+        ]
+        while len(site.pages) < 10:
+            await asyncio.sleep(0.05)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    counts = Counter(path.split("/")[1] for path in site.pages[1:10])
+    assert all(counts[str(at)] >= 2 for at in range(3)), counts
+    assert min(site.gaps[1:]) >= 0.6 - MARGIN, site.gaps
+
+
+async def test_a_request_that_would_start_too_late_waits_for_another_turn(store: Database) -> None:
+    async with timed_site() as site, processes(store, 1, every(300)) as (process,):
+        await process.get(site.url("/first"))
+        turn = await process.turns.take(site.host, "default")
+        assert turn.latest is not None
+        await asyncio.sleep(turn.latest - asyncio.get_running_loop().time() + 0.01)
+        late = FetchRequest(url=site.url("/late"), tenant_id="default", latest=turn.latest)
+        answer = await process.fetcher.pages.once(late, None)
+        await process.turns.done(turn, NO_NEWS)
+        assert await process.get(site.url("/next")) == 200
+
+    assert answer is MISSED
+    assert site.pages == ["/first", "/next"]
+
+
+async def test_a_host_whose_answers_become_slow_is_asked_less_often_until_they_are_quick(store: Database) -> None:
+    async with timed_site() as site, processes(store, 1, Politeness(together=2)) as (process,):
+        for number in range(12):
+            await process.get(site.url(f"/{number}"))
+        site.delay = 0.8
+        for number in range(8):
+            await process.get(site.url(f"/slow/{number}"))
+        async with store.read() as tx:
+            (slowed,) = (await tx.conn.execute(select(host_pauses.c.interval_ms, host_pauses.c.reason))).all()
+        site.delay = 0.0
+        before = len(site.gaps)
+        for number in range(12):
+            await process.get(site.url(f"/quick/{number}"))
+
+    assert slowed.interval_ms >= 500
+    assert "is usual" in slowed.reason
+    assert max(site.gaps[before:]) >= 0.4
+    assert site.gaps[-1] < max(site.gaps[before:]), "shorter step by step"
 
 
 async def test_processes_take_turns_at_a_host(store: Database) -> None:

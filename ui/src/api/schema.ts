@@ -2010,6 +2010,7 @@ export interface TurnBlock {
   late: number | null;
   retry_in: number;
   robots_due: boolean;
+  took: number;
 }
 
 export interface TurnsRequest {

@@ -42,6 +42,7 @@ def build_articles(settings: Settings, fetching: FetchParts, clock: Clock) -> Ar
     pool = reader_pool(here)
     readers = ExtractorPool(pool=pool, many=here.many)
     how = FetcherSettings(
+        latencies=fetching.pages.latencies,
         scraper=PageScraper(fetcher=fetching.pages, readers=readers, clock=clock),
         crowded=lambda: readers.crowded,
         held_back=readers.held_back,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from foliot.core.ports import Clock
@@ -19,6 +19,8 @@ from foliot.wakeups.feed import TURNS_TOPIC, Feed
 
 HELD = timedelta(seconds=60)
 """How long the database counts what this process holds; renewed at half of it."""
+LONGEST_LEAD = 2.0
+"""Upper bound of the seconds by which requests are planned ahead, however slow the database."""
 IDLE = timedelta(milliseconds=500)
 """How long turns stay with this process after the last request: a sequence of requests costs no query for each."""
 
@@ -28,6 +30,7 @@ class TurnRequest:
     """A request that waits for its turn."""
 
     tenant_id: str
+    caller: str
     answer: asyncio.Future[HostTurn]
 
 
@@ -36,8 +39,8 @@ class HostQueue:
     """The requests of this process to one host: those that wait, and those that are being sent."""
 
     host: str
-    tenants: dict[str, deque[TurnRequest]] = field(default_factory=dict)
-    """Those that wait; the tenant whose turn it is comes first."""
+    tenants: dict[str, dict[str, deque[TurnRequest]]] = field(default_factory=dict)
+    """Those that wait, by tenant and caller; the tenant whose turn it is comes first, and so does its caller."""
     holding: Counter[str] = field(default_factory=Counter)
     planned: int = 0
     """Turns that are given to a request, and whose start time has not come."""
@@ -60,29 +63,39 @@ class HostQueue:
 
     @property
     def waiting(self) -> int:
-        return sum(map(len, self.tenants.values()))
+        return sum(self.waiting_by_tenant.values())
+
+    @property
+    def waiting_by_tenant(self) -> dict[str, int]:
+        return {tenant: sum(map(len, callers.values())) for tenant, callers in self.tenants.items()}
 
     def join(self, request: TurnRequest, *, front: bool = False) -> None:
-        queue = self.tenants.setdefault(request.tenant_id, deque())
+        queue = self.tenants.setdefault(request.tenant_id, {}).setdefault(request.caller, deque())
         queue.appendleft(request) if front else queue.append(request)
 
     def next_of(self, tenant: str) -> TurnRequest | None:
-        """The tenant's first request that still waits; the tenant goes to the end of the line."""
-        queue = self.tenants.pop(tenant, None)
+        """The tenant's next request that still waits; the tenant, and the caller in it, go to the end of the line."""
+        callers = self.tenants.pop(tenant, {})
         request = None
-        while queue and request is None:
-            first = queue.popleft()
-            request = None if first.answer.done() else first
-        if queue:
-            self.tenants[tenant] = queue
+        while callers and request is None:
+            caller = next(iter(callers))
+            queue = callers.pop(caller)
+            while queue and request is None:
+                first = queue.popleft()
+                request = None if first.answer.done() else first
+            if queue:
+                callers[caller] = queue
+        if callers:
+            self.tenants[tenant] = callers
         return request
 
     def forget_cancelled(self) -> None:
-        for tenant, queue in list(self.tenants.items()):
-            alive = deque(request for request in queue if not request.answer.done())
-            if alive:
-                self.tenants[tenant] = alive
-            else:
+        for tenant, callers in list(self.tenants.items()):
+            for caller, queue in list(callers.items()):
+                callers[caller] = deque(request for request in queue if not request.answer.done())
+                if not callers[caller]:
+                    del callers[caller]
+            if not callers:
                 del self.tenants[tenant]
 
     def unlimited(self, now: datetime) -> bool:
@@ -125,12 +138,17 @@ class TurnAllocator:
     name: str = "turns"
     topics: Sequence[str] = (TURNS_TOPIC,)
     queues: dict[str, HostQueue] = field(default_factory=dict)
+    _lead: float = 0.0
+    """How long allotting has taken lately, with a margin: start times begin after that, or they would be too late."""
 
-    async def take(self, host: str, tenant_id: str) -> HostTurn:
-        """Waits until this tenant may send one request to the host; the caller ends the turn with `done`."""
+    async def take(self, host: str, tenant_id: str, caller: str = "") -> HostTurn:
+        """Waits until this tenant may send one request to the host; the turn is ended with `done`.
+
+        `caller` is what the tenant's requests are for, such as a run: its callers take turns too.
+        """
         queue = self.queues.setdefault(host, HostQueue(host))
         now = self.clock.now()
-        request = TurnRequest(tenant_id, asyncio.get_running_loop().create_future())
+        request = TurnRequest(tenant_id, caller, asyncio.get_running_loop().create_future())
         if not self._give_held(queue, request, now):
             queue.join(request)
             self.feed.wake(TURNS_TOPIC)
@@ -211,6 +229,10 @@ class TurnAllocator:
     def _start(self, queue: HostQueue, request: TurnRequest, at: datetime) -> None:
         room, tenant = queue.room, request.tenant_id
         assert room is not None  # noqa: S101 -- a turn was allotted
+        latest = None
+        if queue.late is not None:
+            left = (at + queue.late - self.clock.now()).total_seconds()
+            latest = asyncio.get_running_loop().time() + left
         queue.holding[tenant] += 1
         queue.recent.append(at)
         queue.idle_since = None
@@ -223,6 +245,7 @@ class TurnAllocator:
                 slowed=room.slowed or tenant in queue.slowed,
                 robots_mode=room.settings.robots,
                 render=room.settings.render,
+                latest=latest,
             )
         )
 
@@ -235,14 +258,17 @@ class TurnAllocator:
             news: HostUpdates = {queue.host: queue.news for queue in due if queue.news}
             for queue in due:
                 queue.news = []
+            manners = replace(self.manners, lead=timedelta(seconds=self._lead))
+            began = self.clock.monotonic()
             try:
                 async with self.store.begin() as tx:
                     await hosts.learn(tx.conn, tx.dialect, news, now, self.manners)
-                    grants = await SqlHostTurns(tx).allot(wishes, self.holder, now, self.manners, now + HELD, self.use)
+                    grants = await SqlHostTurns(tx).allot(wishes, self.holder, now, manners, now + HELD, self.use)
             except BaseException:
                 for host, updates in news.items():
                     self.queues[host].news[:0] = updates
                 raise
+            self._lead = min(max((self.clock.monotonic() - began) * 1.5, self._lead * 0.8), LONGEST_LEAD)
             for queue in due:
                 turns += self._granted(queue, grants[queue.host], now)
         now = self.clock.now()
@@ -266,7 +292,7 @@ class TurnAllocator:
         holding = dict(queue.holding)
         if queue.planned:
             holding[AHEAD] = queue.planned
-        waiting = {tenant: len(requests) for tenant, requests in queue.tenants.items()}
+        waiting = queue.waiting_by_tenant
         return HostWish(waiting=waiting, holding=holding, ahead=len(queue.recent) if waiting else 0)
 
     def _granted(self, queue: HostQueue, grant: HostGrant, now: datetime) -> int:

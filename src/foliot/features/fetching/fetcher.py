@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
@@ -15,6 +15,7 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError
 from foliot.features.fetching.answer import header, host_update, looks_empty, never
+from foliot.features.fetching.latency import HostLatencies
 from foliot.features.fetching.model import (
     NO_NEWS,
     NO_WORD,
@@ -25,6 +26,7 @@ from foliot.features.fetching.model import (
     HostUpdate,
     Page,
     PageMoved,
+    PageSource,
     Render,
     Renderer,
     Robots,
@@ -35,6 +37,8 @@ from foliot.features.fetching.robots import AGENT, MOST_BYTES, allows, judge_rob
 from foliot.features.fetching.url import BadUrl, redirect_url
 
 MOST_REDIRECTS = 10
+MOST_MISSED = 20
+"""Turns that one request may miss because this process was slow."""
 MOST_ROBOTS = 2
 """Turns that one request spends on robots.txt."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -44,6 +48,9 @@ TOO_MANY = never("too_many_redirects", f"The page was moved more than {MOST_REDI
 DISALLOWED = never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
 NO_BROWSER = never(
     "no_browser", "The page is to be rendered in a browser, and this process has none: see FOLIOT_BROWSER."
+)
+MISSED = FetchFailure(
+    problem=AttemptError("turn_missed", "This process was too slow for the turn that the page had at its host.")
 )
 UNHEARD = FetchFailure(
     problem=AttemptError(
@@ -61,8 +68,8 @@ HEADERS = {
 class HostTurns(Protocol):
     """Allocates the requests to a host: each waits for its turn, and every answer is reported."""
 
-    async def take(self, host: str, tenant_id: str) -> HostTurn:
-        """Waits until this tenant may send one request to the host."""
+    async def take(self, host: str, tenant_id: str, caller: str = "") -> HostTurn:
+        """Waits until this tenant may send one request to the host; what it is for takes turns with the rest."""
         ...
 
     async def done(self, turn: HostTurn, update: HostUpdate) -> None:
@@ -79,7 +86,7 @@ class KeepPage(Protocol):
 class UnlimitedTurns:
     """Every turn comes at once, and robots.txt is not asked for: for tests, and for hosts that are the caller's own."""
 
-    async def take(self, host: str, tenant_id: str) -> HostTurn:
+    async def take(self, host: str, tenant_id: str, caller: str = "") -> HostTurn:
         return HostTurn(host=host, tenant_id=tenant_id)
 
     async def done(self, turn: HostTurn, update: HostUpdate) -> None:
@@ -96,6 +103,7 @@ class PageFetcher:
     renderer: Renderer | None = None
     memory: RenderMemory | None = None
     """Which hosts need the renderer."""
+    latencies: HostLatencies = field(default_factory=HostLatencies)
 
     async def once(self, request: FetchRequest, robots: str | None) -> Page | PageMoved | FetchFailure:
         """One request, in a turn that the caller holds. `robots` is the stored robots.txt of the host.
@@ -161,6 +169,8 @@ class PageFetcher:
     async def _ask(
         self, url: str, request: FetchRequest, headers: Mapping[str, str], most: int, timeout: timedelta
     ) -> Page | FetchFailure:
+        if request.latest is not None and asyncio.get_running_loop().time() > request.latest:
+            return MISSED
         outgoing = OutgoingRequest(
             method=request.method,
             url=url,
@@ -172,13 +182,21 @@ class PageFetcher:
             tenant_id=request.tenant_id,
         )
         try:
-            return _page(url, await self.egress.send(outgoing))
+            page = _page(url, await self.egress.send(outgoing))
         except (EgressRefused, Invalid) as refusal:
             return never("address_refused", str(refusal))
         except EgressFailed as failure:
             return FetchFailure(
                 problem=AttemptError(failure.code, failure.message), permanent=failure.code in _PERMANENT
             )
+        if page.first_byte is not None:
+            self.latencies.note(host_of(url), page.first_byte)
+        return page
+
+    def update_of(self, page: Page, url: str, now: datetime, *, slowed: bool) -> HostUpdate:
+        """What an answer says about its host: by its status, and by how long the host's answers take now."""
+        update = host_update(page, url, now, slowed=slowed)
+        return update if update.asks else self.latencies.update(url, update)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,17 +243,19 @@ class Fetcher:
         await self.learn(request, helped=helped)
         return better if isinstance(better, Page) and helped else replace(page, may_render=False)
 
-    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
+    async def send(self, request: OutgoingRequest, caller: str) -> OutgoingResponse:
         """Any other request, in its host's turn; raises as the egress does. What robots.txt disallows is for pages."""
         try:
             host = host_of(redirect_url(request.url))
         except BadUrl as wrong:
             raise EgressRefused(f"The URL {wrong}.") from None
-        turn = await self._settled_turn(FetchRequest(url=request.url, tenant_id=request.tenant_id), host)
+        source = PageSource("run", caller)
+        asked = FetchRequest(url=request.url, tenant_id=request.tenant_id, source=source)
+        turn = await self._settled_turn(asked, host)
         update = NO_NEWS
         try:
             reply = await self.pages.egress.send(request)
-            update = host_update(_page(request.url, reply), request.url, self.clock.now(), slowed=turn.slowed)
+            update = self.pages.update_of(_page(request.url, reply), request.url, self.clock.now(), slowed=turn.slowed)
             return reply
         finally:
             await self.turns.done(turn, update)
@@ -245,18 +265,22 @@ class Fetcher:
             host = host_of(redirect_url(request.url))
         except BadUrl as wrong:
             return never("address_refused", f"The URL {wrong}.")
-        turn = await self._settled_turn(request, host)
-        update = NO_NEWS
-        try:
-            answer = await self.pages.once(_settled(request, turn), turn.robots)
-            update = self._update(answer, request, turn)
-            return answer
-        finally:
-            await self.turns.done(turn, update)
+        answer: Page | PageMoved | FetchFailure = MISSED
+        for _ in range(MOST_MISSED):
+            turn = await self._settled_turn(request, host)
+            update = NO_NEWS
+            try:
+                answer = await self.pages.once(_settled(request, turn), turn.robots)
+                update = self._update(answer, request, turn)
+            finally:
+                await self.turns.done(turn, update)
+            if answer is not MISSED:
+                break
+        return answer
 
     async def _settled_turn(self, request: FetchRequest, host: str) -> HostTurn:
         """A turn at a host whose robots.txt is known: where it is not, the first turn is spent on it."""
-        turn = await self.turns.take(host, request.tenant_id)
+        turn = await self.turns.take(host, request.tenant_id, request.source.id)
         for _ in range(MOST_ROBOTS):
             if not turn.robots_due or request.options.robots is Robots.IGNORE:
                 break
@@ -265,12 +289,12 @@ class Fetcher:
                 update = await self._robots(request)
             finally:
                 await self.turns.done(turn, update)
-            turn = await self.turns.take(host, request.tenant_id)
+            turn = await self.turns.take(host, request.tenant_id, request.source.id)
         return turn
 
     def _update(self, answer: Page | PageMoved | FetchFailure, request: FetchRequest, turn: HostTurn) -> HostUpdate:
         if isinstance(answer, Page):
-            return host_update(answer, request.url, self.clock.now(), slowed=turn.slowed)
+            return self.pages.update_of(answer, request.url, self.clock.now(), slowed=turn.slowed)
         return HostUpdate(well=turn.slowed) if isinstance(answer, PageMoved) else NO_NEWS
 
     async def _robots(self, request: FetchRequest) -> HostUpdate:
@@ -282,8 +306,8 @@ class Fetcher:
 
 
 def _settled(request: FetchRequest, turn: HostTurn) -> FetchRequest:
-    """With the host's settings where the request has none of its own."""
-    options = request.options
+    """With the host's settings where the request has none of its own, and the end of its turn."""
+    request, options = replace(request, latest=turn.latest), request.options
     if (options.robots is None and turn.robots_mode) or (options.render is None and turn.render):
         options = replace(options, robots=options.robots or turn.robots_mode, render=options.render or turn.render)
         return replace(request, options=options)

@@ -37,6 +37,8 @@ SLICE = timedelta(milliseconds=250)
 """How far ahead one claim allocates start times, so that hosts with short intervals do not cost a claim per page."""
 
 SLOWEST = timedelta(minutes=1)
+SLOW_START = timedelta(milliseconds=500)
+"""The first interval of a host that had none, when it is slowed down."""
 
 
 def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
@@ -70,7 +72,7 @@ def courtesy(interval: timedelta) -> timedelta:
 
 def slower(interval: timedelta) -> timedelta:
     """The interval after a 429 or 503: doubled."""
-    return min(max(interval * 2, timedelta(milliseconds=500)), SLOWEST)
+    return min(max(interval * 2, SLOW_START), SLOWEST)
 
 
 def quicker(interval: timedelta, least: timedelta) -> timedelta:
@@ -93,17 +95,23 @@ class HostUpdate:
     crawl_delay: timedelta | None = None
     well: bool = False
     """A good answer, which shortens the interval of a slowed host."""
-    strained: bool = False
-    """Answers take far longer than they did: the interval becomes longer, without a pause."""
+    latency: timedelta | None = None
+    """Answers take far longer than they did, now this long: the interval grows up to that, without a pause."""
     path: str = ""
-    """Of the request that was answered by `pause`: a pause that two paths were asked for holds for all tenants."""
+    """Of the request whose answer asks for a slower pace: what two paths were asked for holds for all tenants."""
     reason: str | None = None
-    """Of a pause, for people."""
+    """For people."""
 
     @property
     def asks(self) -> bool:
         """Whether the host wants fewer requests."""
-        return bool(self.pause) or self.strained
+        return bool(self.pause) or self.latency is not None
+
+    def slowed(self, interval: timedelta) -> timedelta:
+        """The interval after this answer: doubled; for a high latency, at most one request in that time."""
+        if self.pause or self.latency is None:
+            return slower(interval)
+        return max(interval, min(slower(interval), max(self.latency, SLOW_START)))
 
 
 NO_NEWS = HostUpdate()
@@ -252,6 +260,8 @@ class FetchRequest:
     follow: bool = True
     """Whether redirects are followed."""
     source: PageSource = UNNAMED
+    latest: float | None = None
+    """By the loop's clock: when it is too late to send it in this turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +309,8 @@ class HostTurn:
     robots_mode: Robots | None = None
     """As the host's settings say, where they do."""
     render: Render | None = None
+    latest: float | None = None
+    """By the loop's clock: a request that starts later comes too close to the next one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

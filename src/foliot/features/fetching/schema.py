@@ -86,7 +86,15 @@ class TurnBlock:
     """When to ask again."""
     robots_due: bool
     """The next request should be for robots.txt."""
+    took: float
+    """Seconds that this answer took to make: the rest of what the spider waited was spent on the way."""
 
     @classmethod
     def of(cls, turns: SpiderTurns) -> TurnBlock:
-        return cls(starts=list(turns.starts), late=turns.late, retry_in=turns.retry_in, robots_due=turns.robots_due)
+        return cls(
+            starts=list(turns.starts),
+            late=turns.late,
+            retry_in=turns.retry_in,
+            robots_due=turns.robots_due,
+            took=turns.took,
+        )

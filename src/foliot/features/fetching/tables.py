@@ -23,7 +23,7 @@ hosts = Table(
     # Until when its answers pause all tenants, and what the last such answer was; for people.
     Column("paused_until", Moment),
     Column("reason", key(200)),
-    # Who was allotted the last turn, so that others come before it.
+    # Which processes and spiders had the last turns, so that others come before them.
     Column("taker", key(200)),
     Index(None, "next_at"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -31,6 +31,8 @@ MOST_RATE = 1000.0
 MOST_TOGETHER = 1000
 MOST_TURNS = 100
 MOST_ANSWERS = 100
+SPIDER_LEAD = timedelta(milliseconds=150)
+"""How long after the claim a spider's first turn begins, at hosts with an interval: the answer takes time too."""
 SPIDER_HOLDS = timedelta(seconds=90)
 """How long turns of a spider count when it does not ask again."""
 
@@ -107,6 +109,7 @@ class SpiderTurns:
     late: float | None
     retry_in: float
     robots_due: bool
+    took: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +184,12 @@ class Hosts:
             holding={ctx.tenant_id: asked.in_flight} if asked.in_flight else {},
         )
         until = ctx.now + SPIDER_HOLDS
-        grants = await SqlHostTurns(tx).allot({host: wish}, holder, ctx.now, self.manners, until, self.use)
+        manners = replace(self.manners, lead=SPIDER_LEAD)
+        now = self.clock.now()
+        grants = await SqlHostTurns(tx).allot({host: wish}, holder, now, manners, until, self.use)
         if updates:
             ctx.wake(TURNS_TOPIC)
-        return _turns(grants[host], ctx.now)
+        return _turns(grants[host], ctx.now, self.clock.now())
 
     async def _views(self, tx: Transaction, rows: Sequence[HostRow], caller: Caller) -> Sequence[HostView]:
         names = [row.host for row in rows]
@@ -256,11 +261,12 @@ def _update(answer: SpiderAnswer, now: datetime) -> HostUpdate:
     return spider_update(answer.status, answer.retry_after or "", answer.path, answer.robots, now)
 
 
-def _turns(grant: HostGrant, now: datetime) -> SpiderTurns:
+def _turns(grant: HostGrant, asked_at: datetime, now: datetime) -> SpiderTurns:
     late = None if grant.room is None else leeway(grant.room.interval)
     return SpiderTurns(
         starts=[max((at - now).total_seconds(), 0.0) for _, at in grant.starts],
         late=None if late is None else late.total_seconds(),
         retry_in=max((grant.retry_at - now).total_seconds(), 0.01),
         robots_due=grant.room is not None and grant.room.robots_due,
+        took=max((now - asked_at).total_seconds(), 0.0),
     )

@@ -38,7 +38,7 @@ _AGENT = f"Foliot/{__version__}"
 class PoliteSender(Protocol):
     """Sends a request when its host's turn has come."""
 
-    async def send(self, request: OutgoingRequest) -> OutgoingResponse: ...
+    async def send(self, request: OutgoingRequest, caller: str) -> OutgoingResponse: ...
 
 
 class WebhookAction:
@@ -135,7 +135,7 @@ class WebhookAction:
             return await self._egress.send(request)
         try:
             async with asyncio.timeout(request.timeout.total_seconds()):
-                return await self._polite.send(request)
+                return await self._polite.send(request, ctx.schedule_id or ctx.run_id)
         except TimeoutError:
             raise EgressFailed(
                 "target_timeout",

@@ -21,6 +21,8 @@ from foliot.engine.slots import Slots
 from foliot.features.articles.model import QUEUE, ClaimedArticle, ExtractedPage, FetchEnding, Scraper
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.fetching.answer import path_of
+from foliot.features.fetching.fetcher import MISSED
+from foliot.features.fetching.latency import HostLatencies
 from foliot.features.fetching.model import (
     NO_NEWS,
     NO_WORD,
@@ -76,11 +78,11 @@ def handed_back(taken: ClaimedArticle, now: datetime) -> FetchEnding:
     return FetchEnding(fence=taken.fence, host=taken.host, at=now, handed_back=True)
 
 
-def ending(taken: ClaimedArticle, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> FetchEnding:
-    """Maps the answer to an attempt to the ending that is stored."""
+def ending(
+    taken: ClaimedArticle, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int, well: HostUpdate
+) -> FetchEnding:
+    """Maps the answer to an attempt to the ending that is stored; `well` is what a good answer says about its host."""
     fence, host, tenant = taken.fence, taken.host, taken.tenant_id
-    # Only for a host that was slowed down does a good answer change the interval.
-    well = HostUpdate(well=taken.slowed)
     match answer:
         case ExtractedPage():
             return FetchEnding(fence=fence, host=host, tenant_id=tenant, at=now, page=answer, news=well)
@@ -93,6 +95,8 @@ def ending(taken: ClaimedArticle, answer: Answered, now: datetime, policy: Retry
         case RobotsRules(robots, crawl_delay, pause):
             news = HostUpdate(robots=robots, crawl_delay=crawl_delay, pause=pause)
             return FetchEnding(fence=fence, host=host, at=now, handed_back=True, news=news)
+        case FetchFailure(problem=AttemptError(code=MISSED.problem.code)):
+            return handed_back(taken, now)
         case FetchFailure(problem=problem, permanent=permanent, retry_after=after, pause=pause):
             failure = Failed(problem, permanent=permanent, retry_after=after)
             verdict = policy.decide(fence.run_id, taken.attempt, attempts, failure, now)
@@ -138,6 +142,8 @@ class FetcherSettings:
     policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(delay_seconds=5))
     crowded: Callable[[], bool] = bool
     """Back-pressure: whether enough fetched pages queue for extraction."""
+    latencies: HostLatencies = field(default_factory=HostLatencies)
+    """Of the hosts, as the fetcher of pages notes them."""
     held_back: Callable[[], Collection[str]] = tuple
     """Tenants whose pages are not fetched now."""
 
@@ -266,7 +272,9 @@ class ArticleFetcher:
             answer = FetchFailure(problem=AttemptError("scraper_crashed", f"{type(error).__name__}: {error}"[:500]))
         fetch.outcome = _host_outcome(answer)
         if not fetch.lost:
-            self._put(ending(taken, answer, self.clock.now(), self.how.policy, self.how.attempts))
+            # Only for a host that was slowed down does a good answer change the interval.
+            well = self.how.latencies.update(taken.url, HostUpdate(well=taken.slowed))
+            self._put(ending(taken, answer, self.clock.now(), self.how.policy, self.how.attempts, well))
 
     def _put(self, ending: FetchEnding) -> None:
         self.endings.append(ending)

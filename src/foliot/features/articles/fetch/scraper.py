@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from foliot.cluster.page_reader import ProcessDied
@@ -78,12 +79,16 @@ class PageScraper:
         return read
 
     def _request(self, taken: ClaimedArticle) -> FetchRequest:
+        latest = None
+        if taken.latest_at is not None:
+            latest = asyncio.get_running_loop().time() + (taken.latest_at - self.clock.now()).total_seconds()
         return FetchRequest(
             url=taken.url,
             tenant_id=taken.tenant_id,
             known=_known(taken),
             timeout=self.fetcher.timeout,
             source=PageSource("article", taken.fence.run_id),
+            latest=latest,
         )
 
     async def _read(self, fetched: Page, tenant_id: str) -> ExtractedPage | FetchFailure:

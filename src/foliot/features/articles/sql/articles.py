@@ -181,7 +181,7 @@ class SqlArticles(Statements):
             used[row.host] = room, count + 1
             own = pauses.get((row.host, row.tenant_id))
             taken.append(_taken(row, room, room.starts[count], token, slowed=own is not None and bool(own.interval)))
-        await hosts.use(self.conn, self.dialect, used, TAKER)
+        await hosts.use(self.conn, self.dialect, used)
         allotted = (((article.host, article.tenant_id), article.start_at) for article in taken)
         await host_pauses.write(self.conn, self.dialect, host_pauses.held_back(allotted, pauses), pauses)
         return taken

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, slower, spacing
+from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, spacing
 from foliot.features.fetching.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)
@@ -57,9 +57,9 @@ class HostPause:
 
     def told(self, news: HostUpdate, now: datetime, manners: Politeness, *, again: bool) -> HostPause:
         """The pause after this answer; `again`: an earlier answer of the same group has lengthened the interval."""
-        if news.pause or news.strained:
+        if news.asks:
             until = max(self.next_at, now + min(news.pause or timedelta(), LONGEST))
-            interval = self.interval if again else slower(max(self.interval, manners.interval))
+            interval = self.interval if again else news.slowed(max(self.interval, manners.interval))
             return replace(
                 self, next_at=until, asked_at=now, interval=interval, path=news.path or self.path, reason=news.reason
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 from sqlalchemy import Select, bindparam, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -26,22 +27,24 @@ from foliot.features.fetching.model import (
     allowance,
     courtesy,
     quicker,
-    slower,
     spacing,
 )
 from foliot.features.fetching.sql import host_pauses
 from foliot.features.fetching.tables import host_turns, hosts
 
+TAKERS = 16
+"""How many holders of the last turns are remembered, by the CRC of their names."""
 ROBOTS_KEPT = timedelta(hours=12)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class HostDemand:
-    """Requests to a host in flight, and those of others that wait for a turn."""
+    """Requests to a host in flight, and how many others wait for a turn."""
 
     busy: int = 0
     waiting: int = 0
+    """Processes and spiders, each once for a tenant."""
 
 
 IDLE = HostDemand()
@@ -68,6 +71,8 @@ class HostCapacity:
     settings: HostSettings = UNSET
     free_at: datetime | None = None
     """When it is worthwhile to ask again, where no request may start; None: as soon as one ends."""
+    takers: str = ""
+    """Those that had the last turns, if the caller takes this one."""
 
 
 @cache
@@ -126,17 +131,42 @@ def _room(row: Any, demand: HostDemand, now: datetime, manners: Politeness, limi
     kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
     due = settings.robots is not Robots.IGNORE and (row.robots_at is None or row.robots_at < now - kept)
     free_at = row.next_at
-    if interval and demand.waiting and row.taker == taker:
+    if interval and demand.waiting:
         # Others that wait come first; if none of them takes the turn, it is this one's again.
-        free_at += courtesy(interval)
+        free_at += courtesy(interval) * _recency(row.taker, taker, demand.waiting)
     most = 0 if free_at > now else allowance(manners, interval, demand.busy)
     # One request fetches robots.txt, and no other is sent until it is known.
     most = min(most, 1) if due and not demand.busy else 0 if due else most
     first = now + manners.lead if interval else now
     starts = [first + interval * at for at in range(min(most, limit))]
     return HostCapacity(
-        row.host, starts, interval, row.interval_ms > 0, row.robots, due, settings, free_at if free_at > now else None
+        row.host,
+        starts,
+        interval,
+        row.interval_ms > 0,
+        row.robots,
+        due,
+        settings,
+        free_at if free_at > now else None,
+        _takers(row.taker, taker),
     )
+
+
+def _recency(takers: str | None, taker: str, others: int) -> float:
+    """1 for the holder of the last turn, less for those before it, 0 for the one that has waited longest."""
+    last = (takers or "").split()[:others]
+    name = _short(taker)
+    return 1 - last.index(name) / len(last) if name in last else 0
+
+
+def _short(taker: str) -> str:
+    return f"{crc32(taker.encode()):08x}"
+
+
+def _takers(takers: str | None, taker: str) -> str:
+    """Those that had the last turns, the newest first."""
+    name = _short(taker)
+    return " ".join([name, *(each for each in (takers or "").split() if each != name)][:TAKERS])
 
 
 def interval_of(row: Any, manners: Politeness) -> timedelta:
@@ -145,9 +175,7 @@ def interval_of(row: Any, manners: Politeness) -> timedelta:
     return max(manners.interval, stated)
 
 
-async def use(
-    conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[HostCapacity, int]], taker: str
-) -> None:
+async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[HostCapacity, int]]) -> None:
     """Moves `next_at` of each host behind the start times that were used."""
     moved = {
         host: room.starts[count - 1] + spacing(room.interval)
@@ -155,7 +183,7 @@ async def use(
         if count and room.interval
     }
     if moved:
-        values = {"next_at": list(moved.values()), "taker": [taker] * len(moved)}
+        values = {"next_at": list(moved.values()), "taker": [taken[host][0].takers for host in moved]}
         await dialect.update(conn, hosts, {"host": list(moved)}, values)
 
 
@@ -223,7 +251,7 @@ def _shared(
         agreed = agreed or any(
             at == host and other != tenant and pause.counts(now) for (at, other), pause in others.items()
         )
-        shared.append(word if agreed or not word.asks else replace(word, pause=None, strained=False))
+        shared.append(word if agreed or not word.asks else replace(word, pause=None, latency=None))
     return shared
 
 
@@ -255,11 +283,12 @@ def _learnt(row: Any, updates: Sequence[HostUpdate], now: datetime, manners: Pol
     asked = False
     for news in updates:
         if news.asks:
-            until = now + min(news.pause or timedelta(), host_pauses.LONGEST)
-            next_at = max(next_at, until)
-            paused_until, reason = max(paused_until or until, until), news.reason
+            if news.pause:
+                until = now + min(news.pause, host_pauses.LONGEST)
+                next_at = max(next_at, until)
+                paused_until, reason = max(paused_until or until, until), news.reason
             # Ten concurrent 429s count as one.
-            interval = interval if asked else slower(max(interval, manners.interval))
+            interval = interval if asked else news.slowed(max(interval, manners.interval))
             asked = True
         elif news.well and not asked and interval:
             interval = quicker(interval, manners.interval)

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import cycle
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, select
+from sqlalchemy import Select, bindparam, case, delete, func, select
 
 from foliot.db.database import Statements, Transaction
 from foliot.db.dialects import Dialect
@@ -67,8 +67,9 @@ class HostUse:
 
 @cache
 def held(dialect: Dialect) -> Select[Any]:
-    """Requests that processes hold turns for, and those that wait, by host; takes `bound`."""
-    busy, waiting = func.sum(host_turns.c.slots).label("busy"), func.sum(host_turns.c.waiting).label("waiting")
+    """Requests that processes hold turns for, and how many of them wait for more, by host; takes `bound`."""
+    busy = func.sum(host_turns.c.slots).label("busy")
+    waiting = func.sum(case((host_turns.c.waiting > 0, 1), else_=0)).label("waiting")
     query = select(host_turns.c.host, busy, waiting).where(
         dialect.listed(host_turns.c.host, "names"),
         host_turns.c.until > bindparam("b_until", type_=Moment()),
@@ -114,7 +115,7 @@ class SqlHostTurns(Statements):
         pauses = await host_pauses.of(self.conn, self.dialect, wishes)
         grants = {host: _grant(host, wish, rooms.get(host), pauses, now) for host, wish in wishes.items()}
         used = {host: (room, len(grants[host].starts)) for host, room in rooms.items()}
-        await hosts.use(self.conn, self.dialect, used, holder)
+        await hosts.use(self.conn, self.dialect, used)
         allotted = [((host, tenant), at) for host, grant in grants.items() for tenant, at in grant.starts if tenant]
         await host_pauses.write(self.conn, self.dialect, host_pauses.held_back(allotted, pauses), pauses)
         await self._record({host: wish for host, wish in wishes.items() if host in rooms}, grants, holder, until)

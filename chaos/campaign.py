@@ -18,8 +18,9 @@ from chaos.generator import Generator, Hindered
 from chaos.history import CALLS, WEB, Scribe
 from chaos.plan import Plan
 from chaos.report import Report
-from chaos.stage import BESIDE, Player, Stage, answers, free_port, listens, skewed, wait_until
+from chaos.stage import BESIDE, Player, Stage, answers, listens, skewed, wait_until
 from chaos.wire import Exchange, Wire
+from tests.services import free_port
 
 ASKED = 0.6
 """The share of a campaign without faults in which requests are sent."""

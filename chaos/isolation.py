@@ -17,7 +17,8 @@ import jwt
 from chaos import databases
 from chaos.attacks import ATTACKS, Attack, Scene, calm
 from chaos.good_tenant import Figures, GoodTenant
-from chaos.stage import Stage, free_port, wait_until
+from chaos.stage import Stage, wait_until
+from tests.services import free_port
 
 SECRET = "uq3nK9s_Zf0-vT7xYb2mWc8eRd5gHj1LpA6oQi4Sk"
 LATEST = 3.0

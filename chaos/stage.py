@@ -153,12 +153,6 @@ def fake_clock() -> Path | None:
     return next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def ask(
     port: int, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, timeout: float = 5
 ) -> tuple[int, Any]:

@@ -16,6 +16,7 @@ import importlib.util
 import json
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -310,11 +311,30 @@ def unprivileged(*names: str) -> pwd.struct_passwd | None:
 
 
 def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port for a server that this process starts, and that nobody else is given as long as this process lives.
+
+    It lies below those that the system hands out for outgoing connections and to whoever binds to port 0, so none of
+    these takes it before the server does. The UDP port of the same number is held as the sign that it is given away.
+    """
+    while True:
+        port = FIRST_PORT + secrets.randbelow(LAST_PORT - FIRST_PORT)
+        claim = socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            claim.bind(("127.0.0.1", port))
+            with socket.socket() as probe:
+                # As servers do; what still waits for its last packets is no hindrance.
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+        else:
+            CLAIMED.append(claim)
+            return port
+
+
+FIRST_PORT, LAST_PORT = 20_000, 32_000
+CLAIMED: list[socket.socket] = []
+"""Held as long as the process lives."""
 
 
 def alive(pid: int) -> bool:

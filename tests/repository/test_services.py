@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 import textwrap
 from pathlib import Path
@@ -157,3 +158,23 @@ def run_without_servers(pytester: pytest.Pytester) -> pytest.RunResult:
         patch.delenv(MARIADB.variable, raising=False)
         patch.delenv(services.SHARED, raising=False)
         return pytester.run(sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider")
+
+
+def test_a_port_is_given_once_and_lies_below_those_that_the_system_gives_to_anybody() -> None:
+    ours = [services.free_port() for _ in range(100)]
+    systems = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+    assert len({*ours}) == len(ours)
+    assert max(ours) < (int(systems.read_text().split()[0]) if systems.exists() else 32_768)
+
+
+def test_a_port_that_another_process_was_given_or_listens_on_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as given, socket.create_server(("127.0.0.1", 0)) as listens:
+        given.bind(("127.0.0.1", 0))
+        free = services.free_port()
+        services.CLAIMED.pop().close()
+        offered = [given.getsockname()[1], listens.getsockname()[1], free]
+        chosen = iter(port - services.FIRST_PORT for port in offered)
+        monkeypatch.setattr("secrets.randbelow", lambda _most: next(chosen))
+
+        assert services.free_port() == free

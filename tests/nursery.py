@@ -25,11 +25,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("foliot.cli", "foliot.terminal", "foliot.auth", "foliot.wakeups", "foliot.cluster.celery")
+NOT_IMPORTED = ("foliot.__main__", "foliot.celery", "foliot.scrapy", "foliot.db.migrations.")
+"""They begin to work as they are imported, or belong to processes that others start."""
 MODULES = (
-    "foliot.app.build", "foliot.servers.http", "foliot.servers.grpc", "foliot.db.file_lock", "alembic.command",
-    "sqlalchemy.dialects.sqlite.aiosqlite", "asyncpg", "asyncmy", "uvicorn", "uvicorn.protocols.http.auto", "uvloop",
+    "aiosqlite", "alembic.command", "alembic.config", "asyncmy", "asyncpg", "fastapi.telemetry._runtime",
+    "sqlalchemy.dialects.sqlite.aiosqlite", "uvicorn.lifespan.on", "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.websockets_sansio_impl", "uvloop",
 )  # fmt: skip
+"""What Foliot's modules import as they are needed."""
 PARTICULAR = ("PYTHON", "COV", "GRPC", "LANG", "LC_", "TZ")
 """Variables that a process reads as it begins: whoever has others of these than we have begins by itself."""
 
@@ -131,11 +134,10 @@ def _grow_up() -> None:
     """Import whatever a command may need; a fork copies no threads, so there must be none."""
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     gc.disable()
-    for room in map(importlib.import_module, ROOMS):
-        for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
-            importlib.import_module(found.name)
-    for name in MODULES:
-        importlib.import_module(name)
+    ours = pkgutil.walk_packages([str(ROOT / "src" / "foliot")], "foliot.")
+    for name in [*MODULES, *(found.name for found in ours)]:
+        if not name.startswith(NOT_IMPORTED):
+            importlib.import_module(name)
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "something started a thread as it was imported"  # noqa: PTH208
     gc.freeze()
 

@@ -172,10 +172,26 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(nursery.close)
     if _is_worker(config):
         return
+    _write_to_memory(config)
     directory = tempfile.mkdtemp(prefix="foliot-services-")
     os.environ[services.SHARED] = directory
     config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
     config.add_cleanup(services.stop_private)
+
+
+def _write_to_memory(config: pytest.Config) -> None:
+    """Let files of tests, and of what they start, lie in memory, unless --basetemp or TMPDIR says where.
+
+    A database that is on a disk waits for it at each commit; here nobody needs it after the run.
+    """
+    memory = services.roomy_memory()
+    if memory is None or config.getoption("basetemp") or "TMPDIR" in os.environ:
+        return
+    directory = tempfile.mkdtemp(prefix="foliot-tests-", dir=memory)
+    # Servers that refuse to be root have theirs below it.
+    Path(directory).chmod(0o711)
+    os.environ["TMPDIR"] = tempfile.tempdir = directory
+    config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

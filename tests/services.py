@@ -248,8 +248,15 @@ STARTERS: dict[str, tuple[Callable[[], dict[str, Any] | None], ...]] = {
 
 def home_of(name: str) -> Path:
     """A new directory for the data of a server: in memory, where there is enough."""
-    roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
-    return Path(tempfile.mkdtemp(prefix=f"foliot-{name}-", dir=MEMORY if roomy else None))
+    return Path(tempfile.mkdtemp(prefix=f"foliot-{name}-", dir=roomy_memory()))
+
+
+def roomy_memory() -> Path | None:
+    """A directory in memory, where there is one with enough room from which programs may be run."""
+    if not (MEMORY.is_dir() and os.access(MEMORY, os.W_OK)):
+        return None
+    enough = shutil.disk_usage(MEMORY).free > ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    return MEMORY if enough else None
 
 
 def started(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import threading
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from foliot.db.migrate import migrate
 from tests.nursery import foliot
+from tests.services import wait_for
 
 # Generous: the machine that runs the tests may have other things to do.
 SECONDS = 60
@@ -52,6 +58,15 @@ class Held(BaseHTTPRequestHandler):
             """The caller was stopped in the middle, as it should be."""
 
 
+@cache
+def _migrated() -> Path:
+    """To be copied: a migration costs a start more than everything else it does."""
+    file = Path(tempfile.mkdtemp(prefix="foliot-migrated-")) / "foliot.db"
+    atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
+    wait_for(migrate(f"sqlite+aiosqlite:///{file}"))
+    return file
+
+
 class House:
     """A home and the processes on it."""
 
@@ -70,6 +85,8 @@ class House:
 
     def start(self, *command: str, lines: int = 1, **environ: str) -> subprocess.Popen[str]:
         """Start a server, and wait for the word that it is up; the client commands talk to it from then on."""
+        if "DATABASE_URL" not in self.environ | environ:
+            self._furnish()
         with self.log.open("a") as log:
             process = foliot(*command, env=self.environ | environ, stdout=subprocess.PIPE, stderr=log)
         self.processes.append(process)
@@ -80,6 +97,14 @@ class House:
             self.port = found[1]
             self.environ["FOLIOT_URL"] = found[0]
         return process
+
+    def _furnish(self) -> None:
+        """A database with every table: the first start of `tests/cli`, and that of `.ci/smoke`, make their own."""
+        database = self.home / "foliot.db"
+        if not database.exists():
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            database.touch(0o600)
+            shutil.copyfile(_migrated(), database)
 
     def clear(self) -> None:
         for process in self.processes:
@@ -94,7 +119,9 @@ class House:
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
-        return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
+        # True of homes of tests, see `conftest._write_to_memory`.
+        kept = [line for line in complained.splitlines(keepends=True) if "is in memory (tmpfs)" not in line]
+        return subprocess.CompletedProcess(process.args, process.returncode, said, "".join(kept))
 
     def foliot(self, *arguments: str) -> Any:
         """What a command that must succeed answers, as JSON."""

@@ -4,10 +4,10 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 # A browser or a real `foliot up` is started once per test file: files stay whole (loadfile). Tests wait for servers and
-# processes half of their time, so there is one test process more than the machine has cores; more than five would make
-# those that watch the clock wait for each other. WORKERS=0 runs everything in one process.
+# processes half of their time, so there are two test processes for each core; more than five would make those that watch
+# the clock wait for each other. WORKERS=0 runs everything in one process.
 CORES   := $(shell getconf _NPROCESSORS_ONLN)
-WORKERS ?= $(shell expr $(CORES) + 1)
+WORKERS ?= $(shell expr $(CORES) '*' 2)
 PYTEST  := FOLIOT_TEST_PRIVATE=1 $(BIN)/pytest -n $(WORKERS) --maxprocesses 5 --dist loadfile --no-loadscope-reorder \
            --max-worker-restart 2
 # They are not even read.
@@ -20,7 +20,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test test-fast cover check fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test test-fast cover check lint types generated dashboard-test fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,12 +49,20 @@ test-fast: setup-dev ## what needs no server, no browser and no process of its o
 cover: setup-dev ## run the suite and report the lines and branches it did not reach
 	@$(PYTEST) --cov --cov-report=term $(ARGS)
 
-check: setup-dev ## lint, format, types, layers, generated code
+check: lint types generated dashboard-test ## lint, format, types, layers, generated code, the dashboard's own tests
+
+lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: setup-dev
+	$(BIN)/mypy
+
+generated: setup-dev
 	$(BIN)/python proto/generate.py --check
+
+dashboard-test: setup-dev
 	$(BIN)/python ui/build.py test
 
 shape: setup-dev ## measure the layout: modules, lines, folders, names defined twice

@@ -20,6 +20,7 @@ from foliot.features.dead_letters import rest as dead_letters
 from foliot.features.demo import rest as demo
 from foliot.features.endpoints import rest as endpoints
 from foliot.features.expectations import rest as expectations
+from foliot.features.explanations import rest as explanations
 from foliot.features.fetching import rest as fetching
 from foliot.features.filters import rest as filters
 from foliot.features.health import metrics_rest
@@ -82,6 +83,7 @@ ROUTERS = tuple(
         stored_pages,
         endpoints,
         expectations,
+        explanations,
         workers,
         alerts,
         monitors,

@@ -31,6 +31,7 @@ from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.expectations.usecases import DataQuality
+from foliot.features.explanations.usecases import Explanations
 from foliot.features.fetching.model import Politeness
 from foliot.features.fetching.usecases import Hosts
 from foliot.features.filters.usecases import Search
@@ -187,6 +188,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 presets=presets or {},
             ),
             Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            Explanations(store=store, clock=clock, limiter=limiter, default_zone=default_zone),
             DataQuality(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters,
             Mutes(store=store, clock=clock, feed=feed),

@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "channel": CommandSource("foliot.features.alerts.cli.channels", CLIENT),
     "monitor": _feature("monitors"),
     "ping": CommandSource("foliot.features.monitors.cli.ping_command", CLIENT, nested=False),
+    "why": _feature("explanations", nested=False),
     "endpoints": _feature("endpoints"),
     "schedule": _feature("schedules"),
     "quality": _feature("expectations"),

@@ -586,6 +586,20 @@ export interface ExpectationVerdict {
   note?: string;
 }
 
+export interface ExplainedFact {
+  at: string | null;
+  code: FactCode;
+  words: string;
+  proof: Record<string, unknown>;
+}
+
+export interface ExplanationAnswer {
+  summary: string;
+  facts: (ExplainedFact)[];
+}
+
+export type FactCode = "fired" | "requested" | "followed" | "repeated" | "caught_up" | "jittered" | "planned" | "running" | "retrying" | "worker_lost" | "ended" | "skipped_overlap" | "superseded" | "buffered" | "buffer_full" | "missed_window" | "pruned" | "paused" | "skipped_by_person" | "clock_gap" | "clock_fold" | "clock_ahead" | "other_timezone" | "edited" | "waiting_cap" | "waiting_queue_paused" | "waiting_no_worker" | "waiting_host" | "waiting_predecessor" | "waiting_turn" | "parent_not_successful" | "not_due" | "not_created" | "damaged" | "completed" | "deleted" | "unaccounted";
+
 export interface FailedArticle {
   article_id: string;
   url: string;
@@ -2150,6 +2164,8 @@ export interface Operations {
     "/api/runs/{run_id}/children": { params: { run_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: RunPage; };
     /** runs.events */
     "/api/runs/{run_id}/events": { params: { run_id: string; }; query?: { limit?: number; ticket?: string | null; after?: number; }; answer: EventPage; };
+    /** runs.explain */
+    "/api/runs/{run_id}/explain": { params: { run_id: string; }; answer: ExplanationAnswer; };
     /** runs.log */
     "/api/runs/{run_id}/logs": { params: { run_id: string; }; query?: { after?: number | null; before?: number | null; around?: number | null; limit?: number; grep?: string | null; level?: "debug" | "info" | "warning" | "error" | "critical" | null; attempt?: number | null; category?: string | null; }; answer: RunLog; };
     /** runs.log_count */
@@ -2178,6 +2194,8 @@ export interface Operations {
     "/api/schedules/{schedule_id}/alert-rules": { params: { schedule_id: string; }; answer: NotifyingRulePage; };
     /** schedules.chain */
     "/api/schedules/{schedule_id}/chain": { params: { schedule_id: string; }; answer: ScheduleChain; };
+    /** schedules.explain */
+    "/api/schedules/{schedule_id}/explain": { params: { schedule_id: string; }; query?: { at?: string | null; }; answer: ExplanationAnswer; };
     /** schedules.instants */
     "/api/schedules/{schedule_id}/instants": { params: { schedule_id: string; }; query?: { from?: string | null; to?: string | null; limit?: number; cursor?: string | null; }; answer: InstantPage; };
     /** schedules.quality */

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from foliot.core.time.cron import parse
 from foliot.core.time.fire_times import EPOCH, SECOND
@@ -38,6 +39,16 @@ class TriggerOutlook:
     trigger: Trigger
 
 
+@dataclass(frozen=True, slots=True)
+class ClockChange:
+    """A clock change of the trigger's zone that concerns the trigger."""
+
+    at: datetime
+    skipped: bool
+    """The clock jumps forward: times are skipped; else they occur twice."""
+    words: str
+
+
 def preview(trigger: Trigger, moment: datetime, count: int) -> TriggerOutlook:
     """The next `count` instants after the moment."""
     zone = zone_info(trigger.rule.zone)
@@ -62,15 +73,22 @@ def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
         moment = max(moment, trigger.start_at)
     if trigger.end_at is not None:
         until = min(until, trigger.end_at - TICK)
+    for change in islice(clock_changes(trigger, moment, until), MOST_NOTES):
+        yield change.words
+
+
+def clock_changes(trigger: Trigger, after: datetime, until: datetime) -> Iterator[ClockChange]:
+    """Those of (after, until] in which a cron trigger names a time that is skipped or occurs twice."""
+    rule = trigger.rule
+    if not isinstance(rule, Cron):
+        return
     times = parse(rule.expression).times
-    found = 0
-    for span in spans(rule.zone, (moment - EPOCH) // SECOND):
+    for span in spans(rule.zone, (after - EPOCH) // SECOND):
         change = EPOCH + timedelta(seconds=span.start)
-        if change > until or found == MOST_NOTES:
+        if change > until:
             return
-        if change > moment and span.offset != span.before and (note := _note(times, span, rule.zone)):
-            found += 1
-            yield note
+        if change > after and span.offset != span.before and (words := _note(times, span, rule.zone)):
+            yield ClockChange(change, span.offset > span.before, words)
 
 
 def _interval_notes(rule: FixedInterval, moment: datetime) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""Explanations: facts with proofs, without I/O."""

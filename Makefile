@@ -20,7 +20,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test test-fast cover check lint types generated dashboard-test fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test test-fast cover check lint types generated dashboard-test fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference docs proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -95,6 +95,9 @@ image: ## build the images, from a Python image whose digest the registry tells;
 reference: setup-dev ## write the pages of docs/reference that only repeat the code, and the dashboard's types
 	@$(BIN)/python -m tests.reference
 	@$(BIN)/python ui/schema.py
+
+docs: setup-dev ## build the documentation as a site, with its links checked (ARGS names a directory; default dist/site)
+	@$(BIN)/python docs/build.py $(ARGS)
 
 proto: setup-dev ## write the modules of the gRPC server from proto/
 	@$(BIN)/python proto/generate.py

@@ -98,7 +98,13 @@ async def rounds(copies: ArticleCopier) -> int:
 async def test_what_was_read_is_written_whole_and_written_again_when_it_is_read_again(
     database_url: str, mongo: Kept
 ) -> None:
-    said = {"title": "Été", "content": "one\n" * 1000, "author": "Ada", "published_at": "2027-01-01", "language": "en"}
+    said: dict[str, Any] = {
+        "title": "Été",
+        "content": "one\n" * 1000,
+        "author": "Ada",
+        "published_at": "2027-01-01",
+        "language": "en",
+    }
     page = ExtractedPage(**said, image="https://news.test/i.png")
     async with house(database_url) as here, copier(here, mongo.url) as copies:
         library = Library(lambda taken: page)

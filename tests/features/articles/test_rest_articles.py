@@ -149,6 +149,7 @@ async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Clien
         "canonical_url": None,
         "image": None,
         "scraped_at": "",
+        "rendered": False,
         "cached": False,
         "previous_scraped_at": None,
         "reference_count": 1,

@@ -171,6 +171,7 @@ export interface ArticleDetail {
   language: string | null;
   canonical_url: string | null;
   image: string | null;
+  rendered: boolean;
   scraped_at: string | null;
   cached: boolean;
   reference_count: number;
@@ -193,6 +194,9 @@ export interface ArticleJobRequest {
   ignore_cache?: boolean;
   max_age_seconds?: number | null;
   expect?: Record<string, unknown> | null;
+  render?: Render | null;
+  robots?: Robots | null;
+  keep_pages?: string | null;
 }
 
 export type ArticleJobStatus = "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED";
@@ -216,6 +220,7 @@ export interface ArticleResult {
   language: string | null;
   canonical_url: string | null;
   image: string | null;
+  rendered: boolean;
   scraped_at: string | null;
   cached: boolean;
   reference_count: number;

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Protocol
 from annotated_types import Interval, MaxLen, MinLen
 
 from foliot.core.declaration import Described, Parsed, Wire, as_given, declared, read
-from foliot.core.document import Fields
+from foliot.core.document import Fields, choose
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.engine.model.run import DEFAULT_PRIORITY
 from foliot.features.articles.model import MOST_ARTICLES
 from foliot.features.expectations.model.facts import EXPECT
 from foliot.features.expectations.model.read import OF_COUNTS, read_expect
+from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchOptions, Render, Robots, kept_for, read_kept
 from foliot.features.fetching.url import MOST_URL, BadUrl, one_spelling
 
 MOST_LABEL = 200
@@ -36,6 +37,30 @@ class ArticleRequest:
     """1 is the most urgent."""
 
 
+OPTIONS = ("render", "robots", "keep_pages")
+"""How the pages of a batch are fetched."""
+
+
+def _kept(where: str, raw: Any) -> str | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, str):
+        raise Invalid(where, "must be a duration, such as 30d", got=_brief(raw))
+    read_kept(where, raw)
+    return raw
+
+
+def options_of(config: Mapping[str, Any]) -> FetchOptions:
+    """How the pages of a stored batch are fetched."""
+    if not any(config.get(name) for name in OPTIONS):
+        return DEFAULT_OPTIONS
+    return FetchOptions(
+        render=Render(config["render"]) if config.get("render") else None,
+        robots=Robots(config["robots"]) if config.get("robots") else None,
+        keep=kept_for(config.get("keep_pages")),
+    )
+
+
 def _expect(where: str, raw: Any) -> dict[str, Any]:
     return read_expect(raw, where, kinds=JUDGED)
 
@@ -55,6 +80,17 @@ class ArticleJobRequest:
     expect: Annotated[dict[str, Any] | None, Parsed(_expect)] = None
     """What the data must be like; otherwise the job ends as `degraded`: `{"items": ">= 100", "coverage": {"author":
     "80%"}}`."""
+    render: Render | None = None
+    """Whether a browser renders its pages; `auto` where one is set up, unless the host's settings say otherwise."""
+    robots: Robots | None = None
+    """`ignore`: pages that robots.txt disallows are fetched too."""
+    keep_pages: Annotated[str | None, Parsed(_kept), Wire(str | None)] = None
+    """How long each page is kept as it came, such as `30d`; pages from the cache are not fetched, and not kept."""
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What it says about how its pages are fetched, in the stored form."""
+        return {name: str(value) for name in OPTIONS if (value := getattr(self, name)) is not None}
 
 
 class ArticleTargets(Protocol):
@@ -64,18 +100,24 @@ class ArticleTargets(Protocol):
 
 
 def read_config(config: Mapping[str, Any], targets: ArticleTargets) -> dict[str, Any]:
-    """The stored form: `articles`, each with its URL in one spelling, and `max_age_seconds`."""
+    """The stored form: `articles`, each with its URL in one spelling, `max_age_seconds`, and how they are fetched."""
     fields = Fields.of("", config)
     given = fields.value("articles")
     max_age = fields.integer("max_age_seconds", 0, low=0, high=MOST_AGE)
     named = "max_age_seconds" in fields.raw and fields.raw["max_age_seconds"] is not None
     expect = fields.value(EXPECT)
+    stored: dict[str, Any] = {}
+    for name, options in (("render", Render), ("robots", Robots)):
+        if (value := fields.value(name)) is not None:
+            stored[name] = str(choose(name, value, options=options))
+    if (kept := _kept("keep_pages", fields.value("keep_pages"))) is not None:
+        stored["keep_pages"] = kept
     fields.finish()
     if not isinstance(given, Sequence) or isinstance(given, str | bytes) or not given:
         raise Invalid("articles", f"must be a list of 1 to {MOST_ARTICLES:,} articles", got=_brief(given))
     if len(given) > MOST_ARTICLES:
         raise Invalid("articles", f"must be at most {MOST_ARTICLES:,} articles", got=f"{len(given):,}")
-    stored: dict[str, Any] = {"articles": _articles(given, targets)}
+    stored["articles"] = _articles(given, targets)
     if expect is not None:
         stored[EXPECT] = read_expect(expect, kinds=JUDGED)
     return stored | ({"max_age_seconds": max_age} if named else {})

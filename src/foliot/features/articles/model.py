@@ -12,8 +12,10 @@ from typing import Any, Protocol
 from foliot.engine.model.run import DEFAULT_PRIORITY, AttemptError, Cancelled, Failed, Fence, RunState, Succeeded
 from foliot.engine.model.views import AttemptEnding, ClaimedRun
 from foliot.features.fetching.model import (
+    DEFAULT_OPTIONS,
     NO_NEWS,
     FetchFailure,
+    FetchOptions,
     HostUpdate,
     PageMoved,
     PageUnchanged,
@@ -134,6 +136,7 @@ class ClaimedArticle:
     """This claim is for robots.txt; the page is fetched by a later one."""
     slowed: bool = False
     """The host has answered 429 or 503, and its interval is longer than the default since."""
+    options: FetchOptions = DEFAULT_OPTIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +150,8 @@ class ExtractedPage:
     language: str | None = None
     canonical_url: str | None = None
     image: str | None = None
+    rendered: bool | None = None
+    """True: as a browser rendered it."""
     etag: str | None = None
     last_modified: str | None = None
 

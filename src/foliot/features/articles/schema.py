@@ -37,6 +37,8 @@ class ArticleResult:
     language: str | None
     canonical_url: str | None
     image: str | None
+    rendered: bool
+    """Whether a browser rendered the page."""
     scraped_at: datetime | None
     cached: bool
     reference_count: Annotated[int, Field(description="How many jobs have wanted the page.")]

@@ -33,6 +33,8 @@ articles = Table(
     Column("attempted_at", Moment),
     Column("etag", prose()),
     Column("last_modified", key(64)),
+    # How it is fetched, as the last batch that queued it says.
+    Column("options", Document),
     # How many jobs have referred to it, and how often it was retried.
     Column("reference_count", Integer, nullable=False),
     Column("retry_count", Integer, nullable=False),

@@ -22,7 +22,7 @@ from foliot.db.database import Database
 from foliot.engine.model.run import DEFAULT_PRIORITY, Origin
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.articles.config import ArticleJobRequest
+from foliot.features.articles.config import ArticleJobRequest, options_of
 from foliot.features.articles.model import KIND, QUEUE, ArticleCounts, ItemView, PreviousContent, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
@@ -64,7 +64,8 @@ class Articles:
         config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": asked.articles})
         wanted = [WantedArticle.of(article) for article in config["articles"]]
         # Apart from the validation, which a retry on conflict does not repeat.
-        return await self._submit(caller, wanted, max_age, asked.expect, once)
+        extra = asked.options | ({} if asked.expect is None else {EXPECT: asked.expect})
+        return await self._submit(caller, wanted, max_age, extra, once)
 
     def _max_age(self, asked: ArticleJobRequest) -> timedelta:
         stated = asked.max_age_seconds
@@ -80,7 +81,7 @@ class Articles:
         ctx: CommandContext,
         wanted: Sequence[WantedArticle],
         max_age: timedelta,
-        expect: Mapping[str, Any] | None,
+        extra: Mapping[str, Any],
         once: IdempotentRequest,
     ) -> SubmittedArticles:
         tx = await ctx.begin(self.limiter)
@@ -95,11 +96,11 @@ class Articles:
             priority=min((article.priority for article in wanted), default=DEFAULT_PRIORITY),
             max_attempts=1,
             timeout_seconds=None,
-            action={"max_age_seconds": int(max_age.total_seconds())} | ({} if expect is None else {EXPECT: expect}),
+            action={"max_age_seconds": int(max_age.total_seconds())} | dict(extra),
             parked=True,
         )
         await SqlRuns(tx).add([request], ctx.now)
-        counts = await SqlArticles(tx).submit(ctx.tenant_id, request.id, wanted, ctx.now, max_age)
+        counts = await SqlArticles(tx).submit(ctx.tenant_id, request.id, wanted, ctx.now, max_age, options_of(extra))
         await SqlBatchRuns(tx).begin(request.id, counts, ctx.now)
         became = {"articles": counts.total, "cached": counts.cached}
         ctx.audit(AuditedChange("create", Thing.ARTICLE, request.id, became=became))

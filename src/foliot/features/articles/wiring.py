@@ -43,7 +43,7 @@ def build_articles(settings: Settings, fetching: FetchParts, clock: Clock) -> Ar
     readers = ExtractorPool(pool=pool, many=here.many)
     how = FetcherSettings(
         latencies=fetching.pages.latencies,
-        scraper=PageScraper(fetcher=fetching.pages, readers=readers, clock=clock),
+        scraper=PageScraper(fetcher=fetching.pages, readers=readers, clock=clock, keeper=fetching.fetcher.keeper),
         crowded=lambda: readers.crowded,
         held_back=readers.held_back,
         slots=settings.scrape_concurrency,

@@ -243,8 +243,7 @@ class TurnAllocator:
                 robots=room.robots,
                 robots_due=room.robots_due,
                 slowed=room.slowed or tenant in queue.slowed,
-                robots_mode=room.settings.robots,
-                render=room.settings.render,
+                settings=room.settings,
                 latest=latest,
             )
         )

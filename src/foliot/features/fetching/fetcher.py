@@ -31,6 +31,7 @@ from foliot.features.fetching.model import (
     Renderer,
     Robots,
     host_of,
+    options_at,
 )
 from foliot.features.fetching.render.memory import RenderMemory
 from foliot.features.fetching.robots import AGENT, MOST_BYTES, allows, judge_robots
@@ -307,11 +308,7 @@ class Fetcher:
 
 def _settled(request: FetchRequest, turn: HostTurn) -> FetchRequest:
     """With the host's settings where the request has none of its own, and the end of its turn."""
-    request, options = replace(request, latest=turn.latest), request.options
-    if (options.robots is None and turn.robots_mode) or (options.render is None and turn.render):
-        options = replace(options, robots=options.robots or turn.robots_mode, render=options.render or turn.render)
-        return replace(request, options=options)
-    return request
+    return replace(request, latest=turn.latest, options=options_at(request.options, turn.settings))
 
 
 def _refusal(robots: str | None, url: str) -> FetchFailure | None:

@@ -295,25 +295,6 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostTurn:
-    """Permission to send one request to a host now."""
-
-    host: str
-    tenant_id: str
-    robots: str | None = None
-    """The stored robots.txt of the host."""
-    robots_due: bool = False
-    """This turn is for robots.txt; the page needs another one."""
-    slowed: bool = False
-    """The host's interval is longer than the default, because of its answers."""
-    robots_mode: Robots | None = None
-    """As the host's settings say, where they do."""
-    render: Render | None = None
-    latest: float | None = None
-    """By the loop's clock: a request that starts later comes too close to the next one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
     """What people set for a host; None: as learnt, or the default."""
 
@@ -350,6 +331,30 @@ class HostSettings:
 
 
 UNSET = HostSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTurn:
+    """Permission to send one request to a host now."""
+
+    host: str
+    tenant_id: str
+    robots: str | None = None
+    """The stored robots.txt of the host."""
+    robots_due: bool = False
+    """This turn is for robots.txt; the page needs another one."""
+    slowed: bool = False
+    """The host's interval is longer than the default, because of its answers."""
+    settings: HostSettings = UNSET
+    latest: float | None = None
+    """By the loop's clock: a request that starts later comes too close to the next one."""
+
+
+def options_at(options: FetchOptions, settings: HostSettings) -> FetchOptions:
+    """With the host's settings where a request says nothing itself."""
+    if (options.robots is None and settings.robots) or (options.render is None and settings.render):
+        return replace(options, robots=options.robots or settings.robots, render=options.render or settings.render)
+    return options
 
 
 class Renderer(Protocol):

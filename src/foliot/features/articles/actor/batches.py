@@ -24,6 +24,7 @@ from foliot.engine.loop import rest_until
 from foliot.engine.model.run import AttemptError, Cancelled, Failed
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.node_reporter import EngineCounters
+from foliot.features.articles.config import options_of
 from foliot.features.articles.model import ArticleCounts, EndedBatches, WantedArticle
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
@@ -159,7 +160,8 @@ async def _noted(tx: Transaction, claimed: ClaimedRun) -> ArticleCounts | None:
     if not wanted:
         return None
     max_age = timedelta(seconds=claimed.config.get("max_age_seconds") or 0)
-    return await SqlArticles(tx).submit(claimed.tenant_id, run_id, wanted, claimed.started_at, max_age)
+    options, now = options_of(claimed.config), claimed.started_at
+    return await SqlArticles(tx).submit(claimed.tenant_id, run_id, wanted, now, max_age, options)
 
 
 def count_ended(meter: EngineCounters, monitor: Monitor | None, ended: EndedBatches) -> None:

@@ -29,7 +29,7 @@ from foliot.terminal.reference import resolve
 
 STDIN = "-"
 _JSON = ("{", "[")
-_OPTIONS = frozenset({"ignore_cache", "max_age_seconds"})
+_OPTIONS = frozenset({"ignore_cache", "max_age_seconds", "expect", "render", "robots", "keep_pages"})
 
 
 def read_submission(places: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def _parsed(place: str, text: str) -> dict[str, Any]:
     if not isinstance(articles, list) or unknown:
         named = f", not {', '.join(map(repr, unknown))}" if unknown else ""
         raise Failure(
-            f'{place!r} must be a list of articles, or {{"articles": […]}} and optionally ignore_cache and '
-            f"max_age_seconds{named}",
+            f'{place!r} must be a list of articles, or {{"articles": […]}} and optionally '
+            f"{', '.join(sorted(_OPTIONS))}{named}",
             Exit.USAGE,
         )
     return document
@@ -263,6 +263,9 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
         int | None,
         typer.Option(min=0, help="Fetch what is older than this many seconds.", show_default="the server's"),
     ] = None,
+    render: Annotated[str | None, typer.Option(help="never, auto or always.", show_default="the host's")] = None,
+    robots: Annotated[str | None, typer.Option(help="respect, or ignore.", show_default="the host's")] = None,
+    keep_pages: Annotated[str | None, typer.Option(help="Keep each page as it came for so long, such as 30d.")] = None,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Wait until the last article has ended; exit 1 if one has failed.")
     ] = False,
@@ -280,7 +283,8 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
         defaults = {"priority": priority, "source": source, "category": category}
         body = read_submission(wanted, {name: value for name, value in defaults.items() if value is not None})
         body |= {"ignore_cache": True} if ignore_cache else {}
-        body |= {} if max_age is None else {"max_age_seconds": max_age}
+        options = {"max_age_seconds": max_age, "render": render, "robots": robots, "keep_pages": keep_pages}
+        body |= {name: value for name, value in options.items() if value is not None}
         job = client.post("/jobs/submit", body)
         if follow:
             note(f"{job['job_id']}: {job['message']}")

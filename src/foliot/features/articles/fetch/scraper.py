@@ -11,7 +11,7 @@ from foliot.engine.model.run import AttemptError
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage, TookTooLong, UnreadablePage
 from foliot.features.articles.model import ClaimedArticle, ExtractedPage
 from foliot.features.fetching.answer import LONGEST_PAUSE, header, judge, never
-from foliot.features.fetching.fetcher import MOST_REDIRECTS, TOO_MANY, PageFetcher
+from foliot.features.fetching.fetcher import MOST_REDIRECTS, TOO_MANY, KeepPage, PageFetcher
 from foliot.features.fetching.model import (
     NO_WORD,
     FetchFailure,
@@ -44,6 +44,7 @@ class PageScraper:
     fetcher: PageFetcher
     readers: ExtractorPool
     clock: Clock
+    keeper: KeepPage | None = None
 
     async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         """Fetches robots.txt of this article's host; a host that cannot serve it is paused for a while."""
@@ -60,17 +61,29 @@ class PageScraper:
             return TOO_MANY if taken.moves >= MOST_REDIRECTS else page
         if isinstance(page, FetchFailure):
             return page
+        read = await self._judged(request, taken, page)
+        if page.may_render and isinstance(read, FetchFailure) and read.problem.code in _SCRIPTED:
+            return await self._rendered(request, page, read)
+        await self._keep(page, request)
+        return read
+
+    async def _judged(
+        self, request: FetchRequest, taken: ClaimedArticle, page: Page
+    ) -> ExtractedPage | PageUnchanged | FetchFailure:
         judged = judge(page, self.clock.now())
         if isinstance(judged, PageUnchanged) and not _known(taken):
             return never("http_304", "The host says that the page is as it was, and was not asked that.")
-        read = judged or await self._read(page, taken.tenant_id)
-        if page.may_render and isinstance(read, FetchFailure) and read.problem.code in _SCRIPTED:
-            return await self._rendered(request, read)
-        return read
+        return judged or await self._read(page, request.tenant_id)
 
-    async def _rendered(self, request: FetchRequest, missed: FetchFailure) -> ExtractedPage | FetchFailure:
+    async def _keep(self, page: Page, request: FetchRequest) -> None:
+        """Stores the page as it came, where its batch wants that."""
+        if request.options.keep is not None and self.keeper is not None:
+            await self.keeper.keep(page, request)
+
+    async def _rendered(self, request: FetchRequest, plain: Page, missed: FetchFailure) -> ExtractedPage | FetchFailure:
         """The article of the rendered page, in the same turn; as it was, if a browser is of no help."""
         page = await self.fetcher.in_browser(request)
+        await self._keep(plain if isinstance(page, FetchFailure) else page, request)
         if isinstance(page, FetchFailure):
             # A page that brings its browser down is judged like one that brings its reader down.
             return page if page.pause is not None else missed
@@ -87,6 +100,7 @@ class PageScraper:
             tenant_id=taken.tenant_id,
             known=_known(taken),
             timeout=self.fetcher.timeout,
+            options=taken.options,
             source=PageSource("article", taken.fence.run_id),
             latest=latest,
         )
@@ -108,6 +122,7 @@ class PageScraper:
             return UNRENDERED if missing == NO_TEXT and self.fetcher.renderer is None else MISSING[missing]
         return ExtractedPage(
             **extracted,
+            rendered=fetched.rendered is not None or None,
             etag=header(fetched.headers, "etag")[:MOST_VALIDATOR] or None,
             last_modified=header(fetched.headers, "last-modified")[:64] or None,
         )

@@ -37,7 +37,7 @@ from foliot.features.articles.sql import views as article_views
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.articles.sql.picks import ArticlePick, in_flight, picks
 from foliot.features.articles.tables import articles
-from foliot.features.fetching.model import Politeness, leeway
+from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchOptions, Politeness, leeway, options_at
 from foliot.features.fetching.sql import host_pauses, hosts
 from foliot.features.fetching.tables import hosts as host_rows
 
@@ -56,6 +56,7 @@ _TAKEABLE = (
     articles.c.etag,
     articles.c.last_modified,
     articles.c.scraped_at,
+    articles.c.options,
 )
 
 
@@ -97,10 +98,16 @@ class SqlArticles(Statements):
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
     async def submit(
-        self, tenant_id: str, run_id: str, wanted: Sequence[WantedArticle], now: datetime, max_age: timedelta
+        self,
+        tenant_id: str,
+        run_id: str,
+        wanted: Sequence[WantedArticle],
+        now: datetime,
+        max_age: timedelta,
+        options: FetchOptions = DEFAULT_OPTIONS,
     ) -> ArticleCounts:
         """Creates the items of a job, once: cached where scraped within `max_age`, else pending."""
-        return await batches.submit(self.conn, self.dialect, (tenant_id, run_id), wanted, now, max_age)
+        return await batches.submit(self.conn, self.dialect, (tenant_id, run_id), wanted, now, max_age, options)
 
     async def counts(self, run_ids: Sequence[str], *, lock: bool = False) -> Mapping[str, ArticleCounts]:
         return await batches.counts(self.conn, self.dialect, run_ids, lock=lock)
@@ -291,4 +298,5 @@ def _taken(row: Any, room: hosts.HostCapacity, start_at: datetime, token: str, *
         robots=room.robots,
         robots_due=room.robots_due,
         slowed=room.slowed or slowed,
+        options=options_at(FetchOptions.of(row.options), room.settings),
     )

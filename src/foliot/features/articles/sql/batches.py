@@ -25,6 +25,7 @@ from foliot.features.articles.model import (
     WantedArticle,
 )
 from foliot.features.articles.tables import article_jobs, articles, items
+from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchOptions
 
 MOST_TEXT = 8 * 1024 * 1024
 """Maximum characters of articles in one answer, unless a single article is longer."""
@@ -41,7 +42,7 @@ _KNOWN = (
     articles.c.reference_count,
 )
 COUNTED = ("total", "cached", "done", "failed", "cancelled")
-_ABOUT = ("author", "published_at", "language", "canonical_url", "image")
+_ABOUT = ("author", "published_at", "language", "canonical_url", "image", "rendered")
 _SHOWN = (
     *items.c,
     articles.c.url,
@@ -55,20 +56,23 @@ _SHOWN = (
 )
 
 
-async def submit(
+async def submit(  # noqa: PLR0913, PLR0917 -- the conditions of a batch
     conn: AsyncConnection,
     dialect: Dialect,
     job: tuple[str, str],
     wanted: Sequence[WantedArticle],
     now: datetime,
     max_age: timedelta,
+    options: FetchOptions = DEFAULT_OPTIONS,
 ) -> ArticleCounts:
     """Creates the items and counters of a job and queues its articles; idempotent. `job` is its tenant and id."""
     tenant_id, run_id = job
     known = await counts(conn, dialect, [run_id])
     if run_id in known:
         return known[run_id]
-    rows, made_now = await _meet(conn, dialect, tenant_id, wanted, now)
+    # Stored with the articles that are queued now, and with those that another batch has queued.
+    stored = options.as_dict() or None
+    rows, made_now = await _meet(conn, dialect, tenant_id, wanted, now, stored)
     fresh = {
         row.url_hash
         for row in rows.values()
@@ -77,7 +81,7 @@ async def submit(
     states = [ItemState.CACHED if article.url_hash in fresh else ItemState.PENDING for article in wanted]
     met = [article for article in wanted if rows[article.url_hash].id not in made_now]
     if met:
-        await _want(conn, dialect, [article for article in met if article.url_hash not in fresh], rows, now)
+        await _want(conn, dialect, [article for article in met if article.url_hash not in fresh], rows, now, stored)
         await _refer(conn, dialect, [rows[article.url_hash] for article in met])
     await _insert_items(conn, dialect, job, [(article, rows[article.url_hash].id) for article in wanted], (states, now))
     made = ArticleCounts(total=len(wanted), cached=len(fresh))
@@ -87,7 +91,12 @@ async def submit(
 
 
 async def _meet(
-    conn: AsyncConnection, dialect: Dialect, tenant_id: str, wanted: Sequence[WantedArticle], now: datetime
+    conn: AsyncConnection,
+    dialect: Dialect,
+    tenant_id: str,
+    wanted: Sequence[WantedArticle],
+    now: datetime,
+    options: dict[str, Any] | None,
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """Inserts missing articles, and returns all rows, locked, by the hash of the URL, with the ids of the new ones."""
     # In the order of the key, so that concurrent jobs with the same pages wait for each other without a deadlock.
@@ -111,6 +120,8 @@ async def _meet(
         "created_at": [now] * count,
         "updated_at": [now] * count,
     }
+    if options is not None:
+        columns["options"] = [options] * count
     await dialect.insert(conn, articles, columns, conflict="ignore")
     query = select(*_KNOWN).where(
         articles.c.tenant_id == tenant_id, dialect.among(articles.c.url_hash, [article.url_hash for article in ordered])
@@ -121,14 +132,21 @@ async def _meet(
 
 
 async def _want(
-    conn: AsyncConnection, dialect: Dialect, wanted: Sequence[WantedArticle], rows: Mapping[str, Any], now: datetime
+    conn: AsyncConnection,
+    dialect: Dialect,
+    wanted: Sequence[WantedArticle],
+    rows: Mapping[str, Any],
+    now: datetime,
+    options: dict[str, Any] | None,
 ) -> None:
     """Queues articles that are not queued, and raises the priority of those that this job wants more urgently."""
     values: dict[str, list[Any]] = {"priority": [], "ready_at": [], "order_key": [], "lane": [], "attempt": []}
-    ids, idle = [], []
+    ids, idle, joined = [], [], list[str]()
     for article in wanted:
         row = rows[article.url_hash]
         rests = row.lane is None and row.lease_until is None
+        if not rests and options is not None:
+            joined.append(row.id)
         if not rests and row.priority <= article.priority:
             continue
         if rests:
@@ -141,6 +159,8 @@ async def _want(
         made = (priority, ready, order if rests else min(order, row.order_key), QUEUE if rests else row.lane, 0)
         for column, value in zip(values.values(), made, strict=True):
             column.append(value)
+    if joined:
+        await dialect.update(conn, articles, {"id": joined}, {"options": [options] * len(joined)})
     if not ids:
         return
     restless = set(idle)
@@ -149,6 +169,7 @@ async def _want(
     if waiting:
         begun = {name: [column[at] for at in waiting] for name, column in values.items()}
         begun["status"] = [ArticleStatus.PENDING.value] * len(waiting)
+        begun["options"] = [options] * len(waiting)
         await dialect.update(conn, articles, {"id": [ids[at] for at in waiting]}, begun)
     if urgent:
         moved = {name: [values[name][at] for at in urgent] for name in ("priority", "order_key")}
@@ -221,12 +242,8 @@ async def release(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str
     dropped = (await conn.execute(dialect.lock(query.order_by(items.c.run_id, items.c.position)))).all()
     if not dropped:
         return {}
-    many = len(dropped)
-    flipped: dict[str, list[Any]] = {
-        "state": [ItemState.CANCELLED.value] * many,
-        "waits_for": [None] * many,
-        "at": [now] * many,
-    }
+    values = {"state": ItemState.CANCELLED.value, "waits_for": None, "at": now}
+    flipped: dict[str, list[Any]] = {name: [value] * len(dropped) for name, value in values.items()}
     keys = {"run_id": [row.run_id for row in dropped], "position": [row.position for row in dropped]}
     await dialect.update(conn, items, keys, flipped)
     gone = Counter(row.run_id for row in dropped)

@@ -63,6 +63,7 @@ def result(one: ItemView) -> articles_schema.ArticleResult:
         language=page.language,
         canonical_url=page.canonical_url,
         image=page.image,
+        rendered=bool(page.rendered),
         scraped_at=one.scraped_at,
         cached=one.state is ItemState.CACHED,
         reference_count=one.reference_count,

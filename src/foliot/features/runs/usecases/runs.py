@@ -26,6 +26,7 @@ from foliot.engine.model.views import PageRequest, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.follows import SqlFollowUps
 from foliot.engine.sql.runs import SqlRuns, with_attempts
+from foliot.features.articles.config import options_of
 from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
@@ -208,7 +209,9 @@ async def repeat(
     await SqlRuns(tx).add(requests, now)
     for course, request in zip(courses, requests, strict=True):
         if items := wanted.get(course.old.id):
-            counts = await SqlArticles(tx).submit(ctx.tenant_id, request.id, items, now, timedelta())
+            counts = await SqlArticles(tx).submit(
+                ctx.tenant_id, request.id, items, now, timedelta(), options_of(request.action or {})
+            )
             await SqlBatchRuns(tx).begin(request.id, counts, now)
     return await SqlRuns(tx).several(ctx.tenant_id, [request.id for request in requests])
 

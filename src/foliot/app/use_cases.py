@@ -14,7 +14,7 @@ from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
 from foliot.db.database import Database
 from foliot.engine.ports import Actions
-from foliot.features.alerts.attention import failing_channels
+from foliot.features.alerts.attention import alert_numbers, failing_channels
 from foliot.features.alerts.channels.send import ChannelSender
 from foliot.features.alerts.usecases.alerts import Alerts
 from foliot.features.alerts.usecases.channels import Channels
@@ -232,6 +232,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 remarks=remarks,
                 reach=reach,
                 crawlers=crawlers,
+                alerting=alert_numbers,
             ),
         ],
     )

@@ -180,6 +180,26 @@ async def test_when_a_channel_fails_for_good_the_tenants_others_stand_in(alertin
     assert [(each["name"], each["failing"]) for each in channels] == [("first", True), ("second", False)]
 
 
+async def test_metrics_count_alerts_and_messages(alerting: Alerting) -> None:
+    await alerting.world.schedule()
+    await alerting.rule(await alerting.channel(), after=1)
+    await alerting.end(DEAD)
+    alerting.receiver.statuses = [503]
+    await alerting.send()
+    await alerting.send(20)
+    text = (await alerting.client.get("/metrics")).text
+    assert 'foliot_alerts{state="open"} 1.0' in text
+    assert 'foliot_alert_deliveries_total{kind="webhook",outcome="retried"} 1.0' in text
+    assert 'foliot_alert_deliveries_total{kind="webhook",outcome="sent"} 1.0' in text
+    assert 'foliot_alert_delay_seconds_bucket{le="10.0"} 0.0' in text
+    assert 'foliot_alert_delay_seconds_bucket{le="30.0"} 1.0' in text
+    await alerting.end(GOOD)
+    alerting.clock.advance(6)
+    text = (await alerting.client.get("/metrics")).text
+    assert 'foliot_alerts{state="open"} 0.0' in text
+    assert 'foliot_alert_deliveries_waiting{kind="webhook"} 1.0' in text
+
+
 async def test_who_is_notified_about_a_schedule_and_why(alerting: Alerting) -> None:
     schedule = await alerting.world.schedule(tags=["prices"])
     await alerting.rule(await alerting.channel("ops"), name="prices", filter="tag:prices")

@@ -12,7 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.dialects import Dialect
 from foliot.engine.sql.tables import tallies
 
-_HISTOGRAMS = ("lateness", "start_lateness", "duration")
+_HISTOGRAMS = ("lateness", "start_lateness", "duration", "alert_delay")
+_LABELLED = ("runs", "alert_deliveries")
+"""Counters with a label, which is the part of the name after the dot."""
 _COUNTERS = (
     "fired", "replaced", "stale_writes", "pages_rendered", "pages_not_rendered", "page_requests_refused"
 )  # fmt: skip
@@ -43,8 +45,8 @@ async def total(conn: AsyncConnection) -> dict[str, Any]:
         group, _, member = name.partition(".")
         if not member:
             report[group] = int(value)
-        elif group == "runs":
-            report["runs"][member] = int(value)
+        elif group in _LABELLED:
+            report.setdefault(group, {})[member] = int(value)
         elif member == "sum":
             report.setdefault(group, {})["sum"] = float(value) / _MICRO
         else:

@@ -179,6 +179,9 @@ class AlertSender:
                 [each.fence for each in claimed], DeliveryState.SENT, self.clock.now()
             )
             await SqlChannels(tx).sent([channel.id], self.clock.now())
+            if settled:
+                delays = [(self.clock.now() - each.delivery.created_at).total_seconds() for each in claimed]
+                await SqlDeliveries(tx).count(channel.kind, "sent", delays)
         log.info(
             "a notification was sent",
             action="alert_sent",
@@ -220,6 +223,7 @@ class AlertSender:
             fences = [each.fence for each in claimed]
             if await SqlDeliveries(tx).settle(fences, state, now, error=failure.reason, retry_at=retry_at):
                 await SqlChannels(tx).failed(channel.id, failure.reason, now, for_good=over)
+                await SqlDeliveries(tx).count(channel.kind, "dead" if over else "retried")
                 if over and first.alert_id is not None and first.instead_of is None:
                     await self._stand_in(tx, claimed, channel, now)
         log.warning(

@@ -1,4 +1,4 @@
-"""Channels that fail, as entries of what needs attention."""
+"""Channels that fail, as entries of what needs attention; and the numbers of alerts for the metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.db.database import Transaction
 from foliot.features.alerts.sql.channels import SqlChannels
+from foliot.features.alerts.sql.deliveries import SqlDeliveries
 from foliot.features.insights.model.attention import AttentionEntry, AttentionKind, AttentionRequest, Severity
+
+
+async def alert_numbers(tx: Transaction) -> dict[str, dict[str, int]]:
+    """What the metrics report of alerts and of messages that wait, over all tenants."""
+    return await SqlDeliveries(tx).numbers()
 
 
 async def failing_channels(tx: Transaction, caller: Caller) -> Sequence[AttentionEntry]:

@@ -78,6 +78,7 @@ class _SnapshotCollector(Collector):
             "Connections of pages in a browser that the egress proxy refused.",
             numbers.browsers.get("page_requests_refused", 0),
         )
+        yield from self._alerts()
         limited = CounterMetricFamily("foliot_limited", "Requests that a tenant's limit refused.", labels=["limit"])
         for name, count in self.refused.items():
             limited.add_metric([name], count)
@@ -121,6 +122,28 @@ class _SnapshotCollector(Collector):
         duration = self.numbers.duration
         average = duration.total / duration.count if duration.count else 0.0
         yield GaugeMetricFamily("foliot_run_duration_average_seconds", "Mean duration of an attempt.", average)
+
+    def _alerts(self) -> Iterator[Metric]:
+        standing = GaugeMetricFamily("foliot_alerts", "Alerts that are not resolved, by state.", labels=["state"])
+        for state in ("open", "acknowledged"):
+            standing.add_metric([state], self.numbers.alerts.get(state, 0))
+        yield standing
+        waiting = GaugeMetricFamily(
+            "foliot_alert_deliveries_waiting", "Messages that wait to be sent, by kind of channel.", labels=["kind"]
+        )
+        for kind, count in sorted(self.numbers.waiting.items()):
+            waiting.add_metric([kind], count)
+        yield waiting
+        sent = CounterMetricFamily(
+            "foliot_alert_deliveries", "Attempts to send a message, by channel and outcome.", labels=["kind", "outcome"]
+        )
+        for name, count in sorted(self.numbers.deliveries.items()):
+            kind, _, outcome = name.rpartition("_")
+            sent.add_metric([kind, outcome], count)
+        yield sent
+        yield _histogram(
+            "foliot_alert_delay_seconds", "From an alert's change to its accepted message.", self.numbers.alert_delay
+        )
 
     def _queues(self) -> Iterator[Metric]:
         depth = GaugeMetricFamily("foliot_queue_depth", "Runs that wait, by queue.", labels=["queue"])

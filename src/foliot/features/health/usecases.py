@@ -130,6 +130,14 @@ class MetricNumbers:
     """For how many seconds work has stood still, by reason."""
     browsers: Mapping[str, int] = field(default_factory=dict)
     """What browsers rendered, did not render, and asked in vain."""
+    alerts: Mapping[str, int] = field(default_factory=dict)
+    """Those that are not resolved, by state."""
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    """Deliveries that wait, by kind of channel."""
+    deliveries: Mapping[str, int] = field(default_factory=dict)
+    """Messages by kind of channel and outcome, as in `slack_sent`."""
+    alert_delay: Histogram = field(default_factory=lambda: Histogram(DURATION_BUCKETS))
+    """From the moment at which a message was due to its acceptance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +189,8 @@ class HealthChecks:
     """How far its wake-ups reach."""
     crawlers: Callable[[], Awaitable[Sequence[ScrapydProbe]]] | None = None
     """Checks the Scrapyd nodes."""
+    alerting: Callable[[Transaction], Awaitable[Mapping[str, Mapping[str, int]]]] | None = None
+    """`alerts` by state, and deliveries `waiting` by kind of channel."""
 
     @query(Verb.READ, Thing.INSTALLATION)
     async def detailed(self, ctx: QueryContext) -> HealthStatus:
@@ -245,10 +255,13 @@ class HealthChecks:
             gone = await SqlRetention(tx).gone()
             in_flight = await SqlQueues(tx).in_flight()
             said = await SqlQueues(tx).said()
+            alerting = {} if self.alerting is None else await self.alerting(tx)
         reports = [*(node.report for node in nodes), gone]
         live = [node for node in nodes if node.seen_at >= now - SEEN]
         workers = [node for node in live if node.takes_runs]
         lateness, duration = Histogram(LATENESS_BUCKETS), Histogram(DURATION_BUCKETS)
+        delay = Histogram(DURATION_BUCKETS)
+        delay.add(gone.get("alert_delay") or {})
         for report in reports:
             lateness.add(report.get("lateness") or {})
             duration.add(report.get("duration") or {})
@@ -276,6 +289,10 @@ class HealthChecks:
                 name: sum(int(report.get(name, 0)) for report in reports)
                 for name in ("pages_rendered", "pages_not_rendered", "page_requests_refused")
             },
+            alerts=alerting.get("alerts", {}),
+            waiting=alerting.get("waiting", {}),
+            deliveries=gone.get("alert_deliveries", {}),
+            alert_delay=delay,
         )
 
     @requires(Verb.READ, Thing.INSTALLATION)

@@ -9,12 +9,15 @@ from typing import Any
 
 from sqlalchemy import and_, func, or_, select, update
 
+from foliot.core.histogram import DURATION_BUCKETS, Histogram
 from foliot.core.ids import new_id
 from foliot.db.database import Statements
 from foliot.engine.model.run import Fence
+from foliot.engine.sql import metric_counters
 from foliot.engine.sql.leases import Leases, until
 from foliot.features.alerts.model.alert import Delivery, DeliveryEvent, DeliveryState, clipped
-from foliot.features.alerts.tables import deliveries
+from foliot.features.alerts.model.channel import ChannelKind
+from foliot.features.alerts.tables import alerts, channels, deliveries
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,27 @@ class SqlDeliveries(Statements):
             "grouped": len(fences),
         }
         return (await self.conn.execute(update(deliveries).where(held).values(**values))).rowcount
+
+    async def count(self, kind: ChannelKind, outcome: str, delays: Sequence[float] = ()) -> None:
+        """Add to the metrics: one message to a channel of this kind, and the seconds since each alert in it."""
+        found = {f"alert_deliveries.{kind}_{outcome}": 1}
+        if delays:
+            histogram = Histogram(DURATION_BUCKETS)
+            histogram.observe_all(delays)
+            found |= metric_counters.counters({"alert_delay": histogram.as_dict()})
+        await metric_counters.add(self.conn, self.dialect, found)
+
+    async def numbers(self) -> dict[str, dict[str, int]]:
+        """For the metrics: alerts that are not resolved by state, and deliveries that wait by kind of channel."""
+        standing = select(alerts.c.state, func.count()).where(alerts.c.open_of.is_not(None)).group_by(alerts.c.state)
+        waiting = (
+            select(channels.c.kind, func.count())
+            .join(channels, channels.c.id == deliveries.c.channel_id)
+            .where(deliveries.c.ready_at.is_not(None))
+            .group_by(channels.c.kind)
+        )
+        found = {"alerts": standing, "waiting": waiting}
+        return {name: {row[0]: row[1] for row in await self.conn.execute(query)} for name, query in found.items()}
 
     async def postpone(self, ids: Sequence[str], moment: datetime) -> None:
         """Not before this moment: quiet hours, or a storm whose message of this minute has gone."""

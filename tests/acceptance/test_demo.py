@@ -17,14 +17,14 @@ def test_a_newcomer_mends_what_fails_and_removes_the_demo(house: House) -> None:
     house.up("--port", "0", "--demo")
 
     assert ask(house, "GET", "/").headers["Content-Type"].startswith("text/html")
-    assert told(house, "GET", "/api/demo")["schedules"] == 12, "without a gRPC port that it knew before"
+    assert told(house, "GET", "/api/demo")["schedules"] == 14, "without a gRPC port that it knew before"
     assert told(house, "GET", "/api/runs/count?q=state:dead_letter")["count"] == 37
     (failed, *_) = told(house, "GET", "/api/runs?state=failed")["items"]
     again = told(house, "POST", f"/api/runs/{failed['id']}/retry")
     assert how_it_ended(house, again["id"]) == "success"
     assert house.foliot("audit")["holes"] == []
 
-    assert told(house, "DELETE", "/api/demo")["schedules"] == 12
+    assert told(house, "DELETE", "/api/demo")["schedules"] == 14
     assert told(house, "GET", "/api/runs/count") == {"count": 0, "by_state": {}}
 
 

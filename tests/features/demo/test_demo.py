@@ -23,6 +23,10 @@ from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.follows import SqlFollowUps
+from foliot.features.alerts.model.alert import AlertState
+from foliot.features.alerts.usecases.alerts import Alerts
+from foliot.features.alerts.usecases.rules import AlertRules
 from foliot.features.audit_log.chain import ChainVerifier
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases import Bulks
@@ -99,10 +103,10 @@ async def test_there_are_a_dozen_schedules_of_every_kind_and_a_week_that_is_acco
         trail = await app.usecases[AuditLog].list(LOCAL, PageRequest(100))
 
     states, oldest = Counter(one.state for one in runs), min(one.created_at for one in runs)
-    assert len(made) == 13
+    assert len(made) == 15
     assert {one.spec.kind for one in made.values()} == {"webhook", "task", "articles", "grpc", "pipeline"}
-    assert {one.spec.type.value for one in made.values()} == {"cron", "interval", "oneoff"}
-    assert (proof.schedules, proof.holes) == (13, [])
+    assert {one.spec.type.value for one in made.values()} == {"cron", "interval", "oneoff", "after"}
+    assert (proof.schedules, proof.holes) == (15, [])
     assert proof.instants > 2500
     assert states[RunState.DEAD_LETTER] == LETTERS
     assert states[RunState.FAILED] == FAILED_NIGHTS
@@ -192,7 +196,7 @@ async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(sta
         moved = await schedules(app)
         proof = await app.usecases[LedgerVerifier].prove(LOCAL)
 
-    assert len(moved) == 13
+    assert len(moved) == 15
     assert moved["nightly-prices"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices"
     assert moved["partner-sync"].status is ScheduleStatus.PAUSED
     assert moved["quick-check"].description == "mine now"
@@ -246,11 +250,11 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
         verdict = await app.usecases[ChainVerifier].verify(LOCAL)
 
     assert (foreign.schedules, foreign.runs) == (0, 0)
-    assert (about.on, about.schedules, removed.schedules) == (True, 13, 13)
+    assert (about.on, about.schedules, removed.schedules) == (True, 15, 15)
     assert removed.runs == about.runs
     assert again.json == {"schedules": 0, "runs": 0}
     assert counted[0] == counted[1]
-    assert {name: count for name, count in left.items() if name not in {"trail", "quarter_counts"}} == {
+    assert {name: count for name, count in left.items() if name not in {"trail", "quarter_counts", "turns"}} == {
         "schedules": 1,
         "versions": 1,
         "spans": 1,
@@ -297,7 +301,7 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
     app = build.build(settings, http=False, engine=False, demo=BASE)
     try:
         assert app.demo is not None
-        assert await app.demo.install() == 12
+        assert await app.demo.install() == 14
         assert await replace(app.demo, base="http://127.0.0.1:8001").install() == 0
         (failed, *_) = await app.usecases[Runs].list(LOCAL, PageRequest(1), state="failed")
         again = await app.usecases[Runs].retry(LOCAL, failed.id)
@@ -310,7 +314,7 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
 
     assert claimed.config["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices", "a run of the past calls where we are"
     assert proof.holes == []
-    assert gone.schedules == 12
+    assert gone.schedules == 14
 
 
 def test_it_is_for_local_mode_alone() -> None:
@@ -376,3 +380,35 @@ async def test_the_site_is_only_where_the_demo_is(start: Start, tmp_path: Path) 
 
     assert (with_demo.status, without.status) == (200, 404)
     assert "script" not in with_demo.headers["content-security-policy"]
+
+
+async def test_it_shows_an_open_an_acknowledged_and_a_recovered_alert_and_they_go_with_it(start: Start) -> None:
+    async with start() as app:
+        alerts = [one.alert for one in await app.usecases[Alerts].list(LOCAL, (), PageRequest(100))]
+        (rule,) = await app.usecases[AlertRules].list(LOCAL)
+        await app.usecases[DemoCases].remove(LOCAL)
+        left = await app.usecases[Alerts].list(LOCAL, (), PageRequest(100))
+        rules = await app.usecases[AlertRules].list(LOCAL)
+
+    found = {(alert.subject.name, alert.event.value): alert for alert in alerts}
+    assert found["nightly-prices", "failed"].state is AlertState.OPEN
+    assert found["partner-sync", "failed"].state is AlertState.ACKNOWLEDGED
+    assert AlertState.RESOLVED in {alert.state for alert in alerts}
+    assert all(alert.run_id is not None for alert in alerts if alert.event.value == "failed")
+    assert rule.settings.to == ()
+    assert (left, rules) == ([], [])
+
+
+async def test_it_has_a_chain_whose_links_go_with_it(start: Start) -> None:
+    async with start() as app:
+        made = await schedules(app)
+        async with app.store.read(LOCAL.tenant_id) as tx:
+            chain = await SqlFollowUps(tx).links_around(LOCAL.tenant_id, made["stock-index"].id)
+        await app.usecases[DemoCases].remove(LOCAL)
+        async with app.store.read(LOCAL.tenant_id) as tx:
+            left = await SqlFollowUps(tx).links_around(LOCAL.tenant_id, made["stock-index"].id)
+    assert {(link.parent_id, link.child_id) for link in chain} == {
+        (made["stock-sync"].id, made["stock-index"].id),
+        (made["stock-index"].id, made["stock-news"].id),
+    }
+    assert left == []

@@ -68,7 +68,7 @@ class AlertChecker:
         now = self.clock.now()
         async with self.store.begin(tenant_id) as tx:
             gaps = await SqlTroubles(tx).missed(tenant_id, now - WINDOW, now + SKEW, MOST_MISSED)
-            findings += [_missed(tenant_id, one) for one in gaps]
+            findings += [missed_finding(tenant_id, one) for one in gaps]
             present = {finding.subject.id for finding in findings}
             # What is open about monitors ends by a ping, which is judged when it arrives.
             standing = [
@@ -94,7 +94,8 @@ class AlertChecker:
             self.feed.wake(ALERTS_TOPIC)
 
 
-def _missed(tenant_id: str, one: MissedInstants) -> AlertFinding:
+def missed_finding(tenant_id: str, one: MissedInstants) -> AlertFinding:
+    """Instants of a schedule that passed without a run."""
     instants = "a scheduled time" if one.count == 1 else f"{one.count:,} scheduled times"
     return AlertFinding(
         tenant_id=tenant_id,

@@ -26,11 +26,11 @@ async def judge_endings(tx: Transaction, ended: Sequence[RunEnded], now: datetim
     tenants = {rule.tenant_id for rule in rules}
     judged = [run for run in ended if run.tenant_id in tenants]
     names = await SqlAlerts(tx).names({run.schedule_id for run in judged if run.schedule_id is not None})
-    findings = [finding for run in judged for finding in _findings(run, names.get(run.schedule_id or "", ""))]
+    findings = [finding for run in judged for finding in findings_of(run, names.get(run.schedule_id or "", ""))]
     return (ALERTS_TOPIC,) if await judge_by(tx, rules, findings, now) else ()
 
 
-def _findings(run: RunEnded, name: str) -> list[AlertFinding]:
+def findings_of(run: RunEnded, name: str) -> list[AlertFinding]:
     """What rules may want to know of it. A cancelled run is neither a failure nor a recovery."""
     subject = AlertSubject(SubjectKind.RUN, run.run_id, f"{run.kind} run")
     if run.schedule_id is not None:

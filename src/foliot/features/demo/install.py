@@ -21,9 +21,10 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.demo.model import pipeline
-from foliot.features.demo.model.schedules import ECHO, SITE, demo_schedules
+from foliot.features.demo.model.schedules import ECHO, SITE, TAG, demo_schedules
 from foliot.features.demo.model.site import PRODUCTS, SHOP, price
 from foliot.features.demo.model.week import WEEK, Outage, PastAccount, run_histories, settled_week
+from foliot.features.demo.past_alerts import add_alerts, demo_rule
 from foliot.features.demo.sql import SqlPast
 from foliot.features.demo.usecases import SOURCE
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
@@ -44,7 +45,7 @@ WHY_PAUSED = "the partner's system is down; wait until they report it is back"
 SCRAPED = "shop-prices"
 OWN = re.compile(rf"(https?://[^/\"]+)(?:{SITE}|{ECHO})\b")
 """URLs of this server itself in a document."""
-AT_ONCE = ("news-articles", "shop-prices", "own-jobs", pipeline.SCHEDULE)
+AT_ONCE = ("stock-sync", "news-articles", "shop-prices", "own-jobs", pipeline.SCHEDULE)
 """Schedules that are run when the demo is installed, so that there are real runs too."""
 
 
@@ -140,6 +141,9 @@ class DemoInstaller:
             and (account := settled_week(one.schedule, histories[one.name], _until(one.name, now), night)) is not None
         }
         await SqlPast(ctx.tx).write(list(accounts.values()))
+        if accounts:
+            rule = demo_rule(KEEPER, DEMO.user_id, TAG, now - WEEK)
+            await add_alerts(ctx.tx, rule, accounts, (PAUSED, DEMO.user_id), _until(PAUSED, now))
         if SCRAPED in accounts:
             await SqlPrices(ctx.tx).add(self._observed(accounts[SCRAPED]))
         for one in new:

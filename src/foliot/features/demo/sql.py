@@ -17,6 +17,7 @@ from foliot.engine.model.quarter_counts import UNMADE_STEPS, Ended, Key, count_u
 from foliot.engine.model.run import FAILURES, RunState, order_key
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.sql import quarter_counts
+from foliot.engine.sql.follow_tables import follow_ups, follows
 from foliot.engine.sql.log_chunks import LogChunkWriter
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import (
@@ -30,6 +31,8 @@ from foliot.engine.sql.tables import (
     spans,
     versions,
 )
+from foliot.features.alerts.tables import alert_rules, alert_streaks, alerts
+from foliot.features.alerts.tables import deliveries as alert_deliveries
 from foliot.features.articles.tables import article_jobs, articles, items
 from foliot.features.bulk.tables import bulk_items, bulks
 from foliot.features.demo.model.week import ErasedRows, PastAccount, PastAttempt, PastRun
@@ -148,8 +151,10 @@ class SqlPast(Statements):
             )
             await self.conn.execute(update(table).where(*where).values(action=moved))
 
-    async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> ErasedRows:
-        """The schedules, and everything that belongs to them. Changes made to them stay in the audit log."""
+    async def erase(self, tenant_id: str, schedule_ids: Sequence[str], rule_id: str = "") -> ErasedRows:
+        """The schedules and the alert rule, and everything that belongs to them. Changes made to them stay in the
+        audit log.
+        """
         if not schedule_ids:
             return ErasedRows(0, 0)
         gone = (schedules.c.tenant_id == tenant_id, self.dialect.among(schedules.c.id, schedule_ids))
@@ -171,12 +176,35 @@ class SqlPast(Statements):
         for table in (ledger, spans, versions, declared, schedule_stats):
             ours = (table.c.tenant_id == tenant_id, self.dialect.among(table.c.schedule_id, schedule_ids))
             await self.conn.execute(delete(table).where(*ours))
+        await self._forget_alerts(tenant_id, schedule_ids, rule_id)
+        await self._forget_links(tenant_id, schedule_ids)
         removed = await self.conn.execute(delete(schedules).where(*gone))
         await self._forget_bulks(acted)
         await quarter_counts.add_ended(self.conn, self.dialect, gone_runs, by=-1)
         await quarter_counts.add(self.conn, self.dialect, uncounted)
         await quarter_counts.forget_nothing(self.conn, tenant_id)
         return ErasedRows(removed.rowcount, erased)
+
+    async def _forget_alerts(self, tenant_id: str, schedule_ids: Sequence[str], rule_id: str) -> None:
+        """Alerts about these, and the rules that they declare."""
+        about = self.dialect.among(alerts.c.subject_id, schedule_ids)
+        ids = list(
+            (await self.conn.execute(select(alerts.c.id).where(alerts.c.tenant_id == tenant_id, about))).scalars()
+        )
+        await self.conn.execute(delete(alert_deliveries).where(self.dialect.among(alert_deliveries.c.alert_id, ids)))
+        await self.conn.execute(delete(alerts).where(self.dialect.among(alerts.c.id, ids)))
+        for table, ours in (
+            (alert_streaks, self.dialect.among(alert_streaks.c.subject_id, schedule_ids)),
+            (alert_rules, self.dialect.among(alert_rules.c.schedule_id, schedule_ids)),
+            (alert_rules, alert_rules.c.id == rule_id),
+        ):
+            await self.conn.execute(delete(table).where(table.c.tenant_id == tenant_id, ours))
+
+    async def _forget_links(self, tenant_id: str, schedule_ids: Sequence[str]) -> None:
+        """Who of these follows whom, and what became of the ends that they followed."""
+        for column in (follows.c.parent_id, follows.c.child_id, follow_ups.c.schedule_id, follow_ups.c.parent_id):
+            ours = (column.table.c.tenant_id == tenant_id, self.dialect.among(column, schedule_ids))
+            await self.conn.execute(delete(column.table).where(*ours))
 
     async def _lived(self, tenant_id: str, schedule_ids: Sequence[str]) -> AsyncIterator[Sequence[Any]]:
         """Batches of the remaining runs."""

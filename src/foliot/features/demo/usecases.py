@@ -13,6 +13,7 @@ from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.demo.model.week import ErasedRows
+from foliot.features.demo.past_alerts import RULE_ID
 from foliot.features.demo.sql import SqlPast
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.schedules.sql import SqlDeclarations
@@ -70,7 +71,7 @@ class Demo:
         """Its schedules with all of their runs, also those that users started; the audit log records the removal."""
         tx = await ctx.begin()
         declared = await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)
-        erased = await SqlPast(tx).erase(ctx.tenant_id, [one.schedule_id or "" for one in declared])
+        erased = await SqlPast(tx).erase(ctx.tenant_id, [one.schedule_id or "" for one in declared], RULE_ID)
         for kept in await SqlPipelines(tx).all(ctx.tenant_id):
             if kept.file == SOURCE:
                 await SqlPipelines(tx).drop(ctx.tenant_id, kept.name)

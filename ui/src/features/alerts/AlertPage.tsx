@@ -74,6 +74,8 @@ function Facts({ alert }: { alert: AlertDetail }) {
         <dd>
           {alert.subject.kind === "schedule" ? (
             <Link to={`/schedules/${alert.subject.id}`}>{alert.subject.name}</Link>
+          ) : alert.subject.kind === "monitor" ? (
+            <Link to={`/monitors/${alert.subject.id}`}>{alert.subject.name}</Link>
           ) : (
             alert.subject.name
           )}

@@ -2,8 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
+import { Button } from "@/parts/Button";
 import { Page } from "@/parts/Page";
 import { Tabs } from "@/parts/Tabs";
+import { useUrl } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
 import { AlertList } from "./AlertList";
@@ -17,9 +19,23 @@ export default function AlertsPage() {
     queryFn: ({ signal }) => ask("/api/alerts/counts", { signal }),
     refetchInterval: 10_000,
   });
+  const channels = useQuery({
+    queryKey: queryKeys.channels,
+    queryFn: ({ signal }) => ask("/api/channels", { signal }),
+    retry: false,
+  });
+  const [tab, choose] = useUrl("tab", "open");
   const open = counts.data?.open ?? 0;
   return (
     <Page title="Alerts" tab={open ? `Alerts · ${number(open)} open` : "Alerts"} state={open ? "failed" : undefined}>
+      {channels.data?.items.length === 0 && tab !== "channels" ? (
+        <div role="note" className="flex flex-wrap items-center gap-3 rounded-lg border p-3 text-sm">
+          No channel is set up: alerts are only shown here.
+          <Button size="small" kind="primary" onClick={() => choose("channels")}>
+            Set up notifications
+          </Button>
+        </div>
+      ) : null}
       <Tabs
         tabs={[
           { id: "open", label: open ? `Open (${number(open)})` : "Open", content: <AlertList state="open" /> },

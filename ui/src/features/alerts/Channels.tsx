@@ -185,17 +185,32 @@ function ChannelForm({ first, onClose }: { first: boolean; onClose: () => void }
           label={setting.optional ? `${setting.label} (optional)` : setting.label}
           hint={setting.hint}
         >
-          {(wired) => (
-            <input
-              {...wired}
-              required={!setting.optional}
-              type={setting.secret ? "password" : "text"}
-              autoComplete={setting.secret ? "new-password" : "off"}
-              className={INPUT}
-              value={typed[setting.name] ?? setting.value ?? ""}
-              onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
-            />
-          )}
+          {(wired) =>
+            setting.choices ? (
+              <select
+                {...wired}
+                className={INPUT}
+                value={typed[setting.name] ?? setting.value}
+                onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
+              >
+                {setting.choices.map(([value, label]) => (
+                  <option key={value} value={value}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            ) : (
+              <input
+                {...wired}
+                required={!setting.optional}
+                type={setting.secret ? "password" : "text"}
+                autoComplete={setting.secret ? "new-password" : "off"}
+                className={INPUT}
+                value={typed[setting.name] ?? setting.value ?? ""}
+                onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
+              />
+            )
+          }
         </Field>
       ))}
       {first ? (

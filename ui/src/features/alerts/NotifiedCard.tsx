@@ -25,7 +25,7 @@ export function NotifiedCard({ id }: { id: string }) {
               <SeverityBadge severity={rule.severity} />
               <span className="font-medium">{rule.channels.join(", ") || "no channel"}</span>
               <span className="text-muted">
-                {reasonOf(rule)}, by the rule {rule.name}
+                {reasonOf(rule)}, {rule.declared ? "by its own settings" : `by the rule ${rule.name}`}
                 {rule.filter ? (
                   <>
                     {" "}

@@ -7,6 +7,8 @@ export interface ChannelSetting {
   secret?: boolean;
   optional?: boolean;
   value?: string;
+  /** The only values it can have, and their words. */
+  choices?: readonly (readonly [string, string])[];
 }
 
 const HOOK: ChannelSetting[] = [{ name: "url", label: "Webhook URL", secret: true }];
@@ -26,7 +28,16 @@ export const CHANNEL_KINDS: Record<ChannelKind, { label: string; settings: Chann
       { name: "from", label: "From" },
       { name: "host", label: "SMTP server" },
       { name: "port", label: "Port", value: "587" },
-      { name: "tls", label: "Encryption", hint: "starttls, tls or none", value: "starttls" },
+      {
+        name: "tls",
+        label: "Encryption",
+        value: "starttls",
+        choices: [
+          ["starttls", "STARTTLS"],
+          ["tls", "TLS from the start"],
+          ["none", "none"],
+        ],
+      },
       { name: "username", label: "User name", optional: true },
       { name: "password", label: "Password", secret: true, optional: true },
     ],

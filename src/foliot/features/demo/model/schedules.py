@@ -22,6 +22,7 @@ def demo_schedules(
     """Every schedule by name. `base` is this server's own URL; schedules of unavailable action kinds are left out."""
     site = f"{base}{SITE}"
     found = {**_webhooks(base, site), **_tasks(site), "news-articles": _news(site), "launch-day": _launch(base, now)}
+    found |= _chain(base)
     if grpc:
         found["own-jobs"] = _grpc()
     if pipelines:
@@ -97,6 +98,29 @@ def _webhooks(base: str, site: str) -> dict[str, Mapping[str, Any]]:
             ("reports",),
             _call("POST", f"{base}{ECHO}/reports/monthly", {"report": "monthly"}),
             **_cron("0 6 1 * *", "Europe/London"),
+        ),
+    )
+    return {one["name"]: one for one in documents}
+
+
+def _chain(base: str) -> dict[str, Mapping[str, Any]]:
+    """Two schedules that follow others: what was fetched is indexed, and then announced."""
+    after_stock = {"type": "after", "after": {"schedule": ["stock-sync"], "outcome": "success"}}
+    after_index = {"type": "after", "after": {"schedule": ["stock-index"], "outcome": "success"}}
+    documents = (
+        _document(
+            "stock-index",
+            "Indexes what stock-sync has fetched, each time that it succeeded.",
+            ("stock",),
+            _call("POST", f"{base}{ECHO}/stock/index", {"run": "{{ parent.run_id }}"}),
+            **after_stock,
+        ),
+        _document(
+            "stock-news",
+            "Announces what is new, when the index is done.",
+            ("stock",),
+            _call("POST", f"{base}{ECHO}/stock/news", {"run": "{{ parent.run_id }}"}),
+            **after_index,
         ),
     )
     return {one["name"]: one for one in documents}

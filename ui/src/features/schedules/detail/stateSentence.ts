@@ -67,7 +67,11 @@ export function stateOf(
     ];
     return { tone: "running", state: open.state, text: word, cause: open.error?.message, run: open.id };
   }
-  const next = schedule.next_run_at ? `next run ${relative(schedule.next_run_at, now)}` : "no runs to come";
+  const ending =
+    schedule.type === "after"
+      ? `next run ${schedule.summary.charAt(0).toLowerCase()}${schedule.summary.slice(1)}`
+      : "no runs to come";
+  const next = schedule.next_run_at ? `next run ${relative(schedule.next_run_at, now)}` : ending;
   if (!ended) return { tone: "neutral", state: "scheduled", text: `Never run; ${next}` };
   if (ended.state === "partial")
     return { tone: "attention", state: "partial", text: `The last run finished in part; ${next}`, run: ended.id };

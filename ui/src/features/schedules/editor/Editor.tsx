@@ -47,6 +47,7 @@ const SHOWN = [
   "queue",
   "priority",
   ...LIMITS.map(({ name }) => name),
+  "alert",
   "start_at",
   "end_at",
 ];

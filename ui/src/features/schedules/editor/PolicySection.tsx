@@ -13,6 +13,7 @@ import { duration } from "@/time/moment";
 import { LIMITS } from "../limits";
 import { CATCHUPS, type Choice, OVERLAPS } from "../policies";
 import { RetryTimeline } from "../RetryTimeline";
+import { AlertFields, alertSays } from "./AlertFields";
 import type { Form } from "./form";
 
 type Change = (change: Partial<Form>) => void;
@@ -55,6 +56,9 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
           fields={[...LIMITS.map(({ name }) => name), "start_at", "end_at", "catchup.window_seconds"]}
         >
           <Limits form={form} onChange={onChange} />
+        </Fold>
+        <Fold title="Notifications" says={alertSays(form.alert)} fields={["alert"]}>
+          <AlertFields alert={form.alert} onChange={(alert) => onChange({ alert })} />
         </Fold>
       </div>
     </div>

@@ -79,6 +79,7 @@ describe("form", () => {
       priority: 1,
       timeout_seconds: 5,
       jitter_seconds: 6,
+      alert: { after: 3, to: ["ops"] },
       start_at: "2027-01-01T00:00:00.000Z",
       end_at: null,
       max_runs: 4,

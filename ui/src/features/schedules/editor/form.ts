@@ -5,6 +5,7 @@ import type {
   Overlap,
   RetrySettings,
   Schedule,
+  ScheduleAlert,
   ScheduleRequest,
 } from "@/api/schema";
 import { shellQuoted } from "@/parts/copy/snippets";
@@ -50,6 +51,8 @@ export interface Form {
   queue: string;
   priority: number;
   limits: LimitInputs;
+  /** Channels that are notified of its failures, by name or id, and after how many in a row. */
+  alert: ScheduleAlert;
   startAt: string;
   endAt: string;
 }
@@ -60,6 +63,8 @@ export const DEFAULT_CATCHUP: CatchupSettings = {
   max_runs: 10,
   grace_seconds: 60,
 };
+
+const NO_ALERT: ScheduleAlert = { after: 1, to: [] };
 
 const NO_PARENTS = { parents: [] as string[], outcome: "success" as const, all: false };
 
@@ -78,6 +83,7 @@ export function blankForm(kind: string, name: string, words: string, timezone: s
     queue: kind === "crawl" ? "scraping" : "default",
     priority: 5,
     limits: limitInputs(),
+    alert: NO_ALERT,
     startAt: "",
     endAt: "",
   };
@@ -109,6 +115,7 @@ export function formOf(schedule: Schedule): Form {
     queue: schedule.queue,
     priority: schedule.priority,
     limits: limitInputs(schedule),
+    alert: schedule.alert ?? NO_ALERT,
     startAt: inputOf(schedule.start_at, schedule.timezone),
     endAt: inputOf(schedule.end_at, schedule.timezone),
   };
@@ -157,6 +164,7 @@ export function documentOf(form: Form): Document {
       queue: form.queue.trim() || undefined,
       priority: form.priority,
       ...Object.fromEntries(LIMITS.map(({ name }) => [name, optional(form.limits[name])])),
+      ...(form.alert.to.length ? { alert: form.alert } : {}),
       start_at: instantOf(form.startAt, form.timezone),
       end_at: instantOf(form.endAt, form.timezone),
     },
@@ -205,5 +213,7 @@ export function commandOf(form: Form): string | undefined {
     "--priority",
     String(form.priority),
   );
+  for (const channel of form.alert.to) parts.push("--notify", channel);
+  if (form.alert.to.length && form.alert.after > 1) parts.push("--notify-after", String(form.alert.after));
   return parts.map(shellQuoted).join(" ");
 }

@@ -48,6 +48,8 @@ export function usePreview(form: Form): TriggerPreview {
     queryKey: queryKeys.preview(asked),
     queryFn: ({ signal }) => send("POST", "/api/schedules/preview", { body: asked, signal }),
     placeholderData: keepPreviousData,
+    // There is nothing to preview until a schedule to follow is chosen.
+    enabled: !("after" in asked && asked.after?.schedule.length === 0),
     refetchInterval: 60_000,
     retry: (count, error) => count < 2 && error instanceof ProblemError && error.retryable,
   });

@@ -61,6 +61,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "host:read": ("GET /api/hosts", "GET /api/hosts/{host}"),
     "host:write": ("PUT /api/hosts/{host}", "DELETE /api/hosts/{host}"),
     "house:read": (
+        "GET /api/queues/history",
         "GET /api/workers",
         "POST /api/workers/ping",
         "GET /health/detailed",

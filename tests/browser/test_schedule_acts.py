@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from foliot.features.schedules.cli.transfer import read_documents
 from tests.acceptance.house import House
-from tests.browser.asking import soon, told, webhook
-from tests.browser.conftest import Open
+from tests.browser.asking import ended, run_now, soon, told, webhook
+from tests.browser.conftest import Open, serious
 
 pytestmark = pytest.mark.timeout(240)
 HOURLY = {"type": "cron", "cron_expr": "0 * * * *", "run_at": None}
@@ -118,3 +119,46 @@ def test_the_slowest_and_flakiest_lead_to_the_runs_that_prove_them(demo: House, 
         "listitem"
     ).first.get_by_role("link").nth(1).click()
     expect(page.get_by_text(f"{said['flakiest'][0]['failed']:,} matching")).to_be_visible()
+
+
+def test_run_now_waits_five_seconds_in_which_it_can_be_undone(busy: House, tab: Open) -> None:
+    schedule = webhook(busy, "undone", f"{busy.environ['FOLIOT_URL']}/api/echo/x")
+    page = tab(busy).go(f"/schedules/{schedule}")
+
+    def runs() -> list[dict[str, Any]]:
+        return list(told(busy, "/api/runs", q=f"schedule:{schedule}")["items"])
+
+    announced = page.get_by_text("undone runs in five seconds")
+
+    page.get_by_role("button", name="Run now").first.click()
+    page.get_by_role("button", name="Undo").click()
+    expect(announced).to_have_count(0)
+    page.wait_for_timeout(6000)
+    assert runs() == []
+
+    page.keyboard.press("r")
+    expect(announced).to_be_visible()
+    assert runs() == []
+    soon(page, runs, lambda items: len(items) == 1)
+
+    page.keyboard.press("r")
+    page.get_by_role("button", name="Now", exact=True).click()
+    soon(page, runs, lambda items: len(items) == 2)
+
+
+def test_two_runs_of_a_schedule_are_compared(busy: House, tab: Open) -> None:
+    schedule = webhook(busy, "compared", f"{busy.environ['FOLIOT_URL']}/api/echo/x")
+    opened = tab(busy)
+    good = ended(busy, opened.page, run_now(busy, schedule))
+    action = {"kind": "webhook", "url": "http://127.0.0.1:9/"}
+    told(busy, f"/api/schedules/{schedule}", {"action": action}, method="PATCH")
+    bad = ended(busy, opened.page, run_now(busy, schedule))
+    page = opened.go(f"/runs/{bad['id']}?tab=compare")
+
+    # The newest success is what a failure is compared with.
+    expect(page.get_by_role("combobox", name="Compare with")).to_have_value(good["id"])
+    expect(page.get_by_role("row", name="State")).to_contain_text("dead lettersuccess")
+    expect(page.get_by_role("row", name="Settings")).to_contain_text("version 2version 1")
+    log = page.locator("section").filter(has=page.get_by_role("heading", name="Log, without times"))
+    expect(log).to_contain_text("connection refused, 127.0.0.1:9")
+    assert serious(page) == []

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.acceptance.house import House
-from tests.browser.asking import run_now, told, webhook
+from tests.browser.asking import run_now, soon, told, webhook
 from tests.browser.conftest import Open
 
 pytestmark = pytest.mark.timeout(240)
@@ -103,3 +103,21 @@ def test_queues_show_what_waits_and_lead_there(own: House, tab: Open) -> None:
     assert said["depth"] == count(own, query(waiting))["count"] == 3
     waiting.click()
     expect(page.get_by_label("Runs", exact=True).locator("[data-id]")).to_have_count(3)
+
+
+def test_the_history_of_a_queue_is_kept_by_the_server(own: House, tab: Open) -> None:
+    opened = tab(own)
+    page = opened.page
+    history = soon(
+        page, lambda: told(own, "/api/queues/history", range="24h"), lambda said: said["slots"][-1] is not None
+    )
+    assert history["slots"][-1] == 100
+
+    opened.go("/queues?queue=default")
+    page.get_by_role("group", name="Range").get_by_role("button", name="7 d").click()
+
+    expect(page).to_have_url(re.compile("range=7d"))
+    expect(page.get_by_role("img", name="Slots busy, of 100 in all queues")).to_be_visible()
+    page.get_by_role("button", name="View as table").click()
+    # One hour was sampled: it has a row, and the hours before have none.
+    expect(page.locator("table tbody tr")).to_have_count(1)

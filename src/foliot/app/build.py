@@ -58,6 +58,7 @@ from foliot.features.monitors.wiring import monitor_actors
 from foliot.features.pipelines.wiring import PipelineParts, build_pipelines, build_reconciler
 from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import Presets
+from foliot.features.queues.actor import QueueSampler
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.stored_pages.keeper import PagePruner
@@ -260,6 +261,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     if fires:
         alerts.actors = alert_actors(settings, alerts, store, clock, vault=vault, cases=usecases)
     watchers = monitor_actors(settings, store, clock, feed, egress, knowledge) if fires else []
+    sampler = QueueSampler(clock=clock, store=store) if fires else None
     pepper = None if settings.local else vault
 
     registered = [*actions.kinds(), *tasks.catalogue.names()]
@@ -295,7 +297,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         alerts=alerts,
         actors=[
             fetching.turns,
-            *(actor for actor in (declarer, file, runner, pruner) if actor is not None),
+            *(actor for actor in (declarer, file, runner, pruner, sampler) if actor is not None),
             *alerts.actors,
             *watchers,
         ],

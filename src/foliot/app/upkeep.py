@@ -15,6 +15,8 @@ from foliot.features.bulk.sql import SqlBulks
 from foliot.features.crawls.sql import forget_expired
 from foliot.features.fetching.sql.rendered_hosts import SqlRenderedHosts
 from foliot.features.monitors.sql import SqlPings
+from foliot.features.queues.model import HISTORY_KEPT
+from foliot.features.queues.sql import SqlQueueHistory
 
 BATCH = 500
 
@@ -28,6 +30,11 @@ async def requests(tx: Transaction, now: datetime, _retention: timedelta | None)
 async def learnt(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
     """Hosts that no longer count as needing a browser."""
     await SqlRenderedHosts(tx).prune(now, BATCH)
+
+
+async def sampled(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
+    """Samples of queues that no chart shows any more."""
+    await SqlQueueHistory(tx).prune(now - HISTORY_KEPT, BATCH)
 
 
 async def sessions(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
@@ -45,4 +52,4 @@ async def history(tx: Transaction, now: datetime, retention: timedelta | None) -
         await SqlPings(tx).prune(now - retention, BATCH)
 
 
-UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, history)
+UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, sampled, history)

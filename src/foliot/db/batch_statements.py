@@ -110,7 +110,6 @@ _NEWEST = ("state", "ended_at", "took_ms", "failing_at", "run_id")
 _PG_CONFLICT = {
     "": "",
     "ignore": " ON CONFLICT DO NOTHING",
-    "keep": " ON CONFLICT DO NOTHING",
     "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE"
     " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
     "grow": " ON CONFLICT (tenant_id, slot) DO UPDATE SET bytes = stored.bytes + excluded.bytes",
@@ -132,9 +131,7 @@ _PG_CONFLICT = {
 }
 _MARIA_CONFLICT = {
     "": "",
-    "ignore": " ON DUPLICATE KEY UPDATE tenant_id = tenant_id",
-    # The same for a table without tenants.
-    "keep": " ON DUPLICATE KEY UPDATE host = host",
+    "ignore": " ON DUPLICATE KEY UPDATE {first} = {first}",
     # `count` must come first: assignments are made left to right.
     "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
     "grow": " ON DUPLICATE KEY UPDATE bytes = bytes + VALUES(bytes)",
@@ -264,7 +261,8 @@ def maria_insert(
 ) -> tuple[str, tuple[Any, ...]]:
     """One statement with all rows: the driver would split a large executemany."""
     marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
-    sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{_MARIA_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+    rule = _MARIA_CONFLICT[conflict].format(first=names[0])
+    sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{rule}"  # noqa: S608 -- names are ours
     return sql, tuple(value for row in made for value in row)
 
 

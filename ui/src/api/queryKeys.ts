@@ -34,6 +34,7 @@ export const queryKeys = {
   ping: (id: string) => ["ping", id] as const,
   queues: ["queues"] as const,
   workers: ["queues", "workers"] as const,
+  queueHistory: (query: Query) => ["queue-history", query] as const,
   deadLetterGroups: (query: Query) => ["runs", "dead-letter-groups", query] as const,
   bulk: (id: string) => ["bulk", id] as const,
   suggest: (field: string, prefix: string) => ["suggest", field, prefix] as const,

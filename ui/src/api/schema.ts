@@ -702,6 +702,8 @@ export interface HealthReport {
   damaged: (DamagedSchedule)[];
 }
 
+export type HistoryRange = "24h" | "7d";
+
 export interface HostHealth {
   host: string;
   tenant_id: string;
@@ -1307,9 +1309,26 @@ export interface QueueHealth {
   oldest: string | null;
 }
 
+export interface QueueHistory {
+  range: HistoryRange;
+  step_seconds: number;
+  at: (string)[];
+  slots: (number | null)[];
+  busy: (number | null)[];
+  queues: (QueueSeries)[];
+}
+
 export interface QueuePage {
   items: (QueueStatus)[];
   next_cursor: string | null;
+}
+
+export interface QueueSeries {
+  name: string;
+  waiting: (number | null)[];
+  oldest_ms: (number | null)[];
+  running: (number | null)[];
+  ended: (number | null)[];
 }
 
 export interface QueueStatus {
@@ -2151,6 +2170,8 @@ export interface Operations {
     "/api/presets/{preset}": { params: { preset: string; }; answer: PresetContents; };
     /** queues.list */
     "/api/queues": { query?: { limit?: number; cursor?: string | null; }; answer: QueuePage; };
+    /** queues.history */
+    "/api/queues/history": { query?: { range?: HistoryRange; queue?: string | null; }; answer: QueueHistory; };
     /** references.resolve */
     "/api/resolve": { query: { kind: ReferenceKind; ref: string; }; answer: ReferenceResolution; };
     /** runs.list */

@@ -2,6 +2,7 @@ import { toast } from "sonner";
 
 const DELAY = 5000;
 const waiting = new Map<string, () => void>();
+let toasts = 0;
 
 /**
  * Does something five seconds from now, with a toast that undoes it until then. Asked again in the meantime, by the same
@@ -13,10 +14,12 @@ export function undoable(key: string, what: string, act: () => unknown): void {
     now();
     return;
   }
+  // A toast of its own each time: one that is still leaving would take the new one with it.
+  const id = `${key} ${(toasts += 1)}`;
   const settle = (): void => {
     window.clearTimeout(timer);
     waiting.delete(key);
-    toast.dismiss(key);
+    toast.dismiss(id);
   };
   const fire = (): void => {
     settle();
@@ -25,7 +28,7 @@ export function undoable(key: string, what: string, act: () => unknown): void {
   const timer = window.setTimeout(fire, DELAY);
   waiting.set(key, fire);
   toast(`${what} in five seconds`, {
-    id: key,
+    id,
     duration: DELAY + 500,
     closeButton: false,
     action: { label: "Undo", onClick: settle },

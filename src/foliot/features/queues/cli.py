@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
+from foliot.features.queues.model import HistoryRange
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table, duration
+from foliot.terminal.output import moment
+from foliot.terminal.table import table
 
 group = CommandGroup("Show queues; pause and resume them (role system).")
 
@@ -43,3 +47,35 @@ def pause(queue: Queue, reason: Annotated[str, typer.Option(help="Why; shown wit
 @group.post("/api/queues/{queue}/resume", QUEUE)
 def resume(queue: Queue) -> None:
     """Resume a paused queue."""
+
+
+def _show_history(answer: JsonObject) -> None:
+    """The steps that were sampled: of one queue, or of all slots."""
+    rows: list[tuple[object, ...]] = []
+    (queue,) = answer.each("queues") if answer.sent.get("queue") else (None,)
+    for place, at in enumerate(answer["at"]):
+        if answer["slots"][place] is None:
+            continue
+        start = moment(at, utc=answer.utc)
+        if queue is None:
+            waiting = sum(one["waiting"][place] for one in answer.each("queues"))
+            ended = sum(one["ended"][place] for one in answer.each("queues"))
+            rows.append((start, waiting, answer["busy"][place], answer["slots"][place], ended))
+        else:
+            waited = duration(queue["oldest_ms"][place] or None)
+            rows.append((start, queue["waiting"][place], waited, queue["running"][place], queue["ended"][place]))
+    head = ("from", "waiting", "busy", "slots", "ended") if queue is None else _QUEUE_HISTORY
+    table(head, rows, empty="Nothing was sampled in this time.", rigid=("from",))
+
+
+_QUEUE_HISTORY = ("from", "waiting", "longest wait", "running", "ended")
+History = Annotated[
+    HistoryRange, typer.Option("--range", help="24h in steps of 15 minutes, or 7d in steps of an hour.")
+]
+OneQueue = Annotated[str | None, typer.Argument(help="The queue's name; without it, all queues.", metavar="[QUEUE]")]
+
+
+@group.get("/api/queues/history", _show_history)
+def history(queue: OneQueue = None, range_: History = HistoryRange.DAY) -> Mapping[str, object]:
+    """Show what waited, ran and ended over time, and how many slots were busy (role system)."""
+    return {"range": range_.value, **({} if queue is None else {"queue": queue})}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from foliot.core.queue_name import PauseRequest, queue_name
-from foliot.features.queues import schema
+from foliot.features.queues import model, schema
+from foliot.features.queues.model import HistoryRange
 from foliot.features.queues.usecases import Queues, QueueView
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Parted
@@ -33,6 +34,34 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
         schema.QueuePage(
             items=[_queue(one) for one in shown],
             next_cursor=following,
+        )
+    )
+
+
+@router.get(
+    "/history",
+    dependencies=[permits(Queues.history)],
+    response_model=schema.QueueHistory,
+    summary="Show the history of queues",
+)
+async def history(
+    cases: Cases,
+    caller: Who,
+    range_: Annotated[
+        HistoryRange, Query(alias="range", description="24h in steps of 15 minutes, or 7d in steps of an hour.")
+    ] = HistoryRange.DAY,
+    queue: Annotated[str | None, Query(description="Only this queue.")] = None,
+) -> Response:
+    """What waited, ran and ended in each queue, and how many slots were busy; of all tenants, for the role system."""
+    found = await cases[Queues].history(caller, range_, None if queue is None else queue_name(queue))
+    return encode.answer(
+        schema.QueueHistory(
+            range=found.range,
+            step_seconds=int(found.range.step.total_seconds()),
+            at=list(found.at),
+            slots=_values(found.slots, "slots"),
+            busy=_values(found.slots, "running"),
+            queues=[_series(one) for one in found.queues],
         )
     )
 
@@ -72,3 +101,17 @@ def _queue(one: QueueView) -> schema.QueueStatus:
         reason=one.reason,
         workers=None if one.workers is None else list(one.workers),
     )
+
+
+def _series(one: model.SampledQueue) -> schema.QueueSeries:
+    return schema.QueueSeries(
+        name=one.name,
+        waiting=_values(one, "waiting"),
+        oldest_ms=_values(one, "oldest_ms"),
+        running=_values(one, "running"),
+        ended=_values(one, "ended"),
+    )
+
+
+def _values(one: model.SampledQueue, name: str) -> list[int | None]:
+    return [None if point is None else getattr(point, name) for point in one.points]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from foliot.core.declaration import declared
+from foliot.features.queues.model import HistoryRange
 
 
 @declared
@@ -33,3 +34,33 @@ class QueuePage:
 
     items: list[QueueStatus]
     next_cursor: str | None
+
+
+@declared
+class QueueSeries:
+    """One queue, a value per step; null where nothing was sampled, because no scheduler was running."""
+
+    name: str
+    waiting: list[int | None]
+    """The most runs that waited."""
+    oldest_ms: list[int | None]
+    """The longest that the oldest one had waited."""
+    running: list[int | None]
+    """The most runs that were running."""
+    ended: list[int | None]
+    """Runs that ended, as workers reported each minute."""
+
+
+@declared
+class QueueHistory:
+    """Queues and slots over time, sampled once per minute."""
+
+    range: HistoryRange
+    step_seconds: int
+    at: list[datetime]
+    """The start of each step."""
+    slots: list[int | None]
+    """The most slots that live workers had."""
+    busy: list[int | None]
+    """The most of them that were busy."""
+    queues: list[QueueSeries]

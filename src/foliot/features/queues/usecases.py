@@ -19,6 +19,8 @@ from foliot.engine.model.node import NodeState
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlRetention
+from foliot.features.queues.model import EVERY_QUEUE, HistoryRange, SampledQueues, history
+from foliot.features.queues.sql import SqlQueueHistory
 from foliot.features.workers.usecases import WorkerView, read_worker
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, Feed
 
@@ -66,7 +68,7 @@ class Queues:
             waiting = await SqlRetention(tx).queues()
             in_flight = await SqlQueues(tx).in_flight()
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
-            workers = await self._workers(tx)
+            workers = await live_workers(tx, self.clock.now())
         names = _names([*waiting, *in_flight, *said])
         return [_whole(said.get(name, QueuePause(name)), waiting, in_flight, workers) for name in names]
 
@@ -85,7 +87,7 @@ class Queues:
             became = replace(was, reason=reason or was.reason)
         await _change(ctx, "pause", was, became)
         ctx.wake(QUEUES_TOPIC)
-        return _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
+        return _whole(became, waiting, await SqlQueues(tx).in_flight(), await live_workers(tx, self.clock.now()))
 
     @command(Verb.WRITE, Thing.QUEUE)
     async def resume(self, ctx: CommandContext, name: str, once: IdempotentRequest = EACH_TIME) -> QueueView:
@@ -98,12 +100,23 @@ class Queues:
             await SqlQueues(tx).forget_offers(name)
             await _change(ctx, "resume", was, became)
         ctx.wake(QUEUES_TOPIC, RUNS_TOPIC)
-        return _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
+        return _whole(became, waiting, await SqlQueues(tx).in_flight(), await live_workers(tx, self.clock.now()))
 
-    async def _workers(self, tx: Transaction) -> Sequence[WorkerView]:
+    @query(Verb.READ, Thing.INSTALLATION)
+    async def history(self, ctx: QueryContext, range_: HistoryRange, queue: str | None = None) -> SampledQueues:
+        """Of all tenants' runs: what waited, ran and ended in every queue, or in one, and how many slots were busy."""
         now = self.clock.now()
-        found = [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
-        return [one for one in found if one.state is NodeState.LIVE and one.takes_runs]
+        async with ctx.read(across_tenants=True) as tx:
+            rows = await SqlQueueHistory(tx).since(now - range_.length - range_.step)
+        if queue is None:
+            return history(range_, now, rows, KNOWN_QUEUES)
+        return history(range_, now, [row for row in rows if row.queue in (queue, EVERY_QUEUE)], [queue])
+
+
+async def live_workers(tx: Transaction, now: datetime) -> Sequence[WorkerView]:
+    """Processes that take runs and have reported lately."""
+    found = [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
+    return [one for one in found if one.state is NodeState.LIVE and one.takes_runs]
 
 
 async def _change(ctx: CommandContext, verb: str, was: QueuePause, became: QueuePause) -> None:

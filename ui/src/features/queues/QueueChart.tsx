@@ -3,7 +3,7 @@ import uPlot from "uplot";
 
 import { useWidth } from "@/parts/useSize";
 import { useTheme, useZone } from "@/prefs";
-import { clock, duration } from "@/time/moment";
+import { clock, day, duration } from "@/time/moment";
 
 import type { Sample } from "./useQueueHistory";
 
@@ -13,8 +13,8 @@ const HEIGHT = 150;
 /** The shortest time span of the chart, in seconds. */
 const SPAN = 120;
 
-/** Depth of a queue and age of its oldest run, as sampled by this tab. */
-export function QueueChart({ samples, label }: { samples: readonly Sample[]; label: string }) {
+/** Depth of a queue and age of its oldest run, as sampled by this tab or by the server. */
+export function QueueChart({ samples, label, kept = false }: { samples: readonly Sample[]; label: string; kept?: boolean }) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -24,6 +24,10 @@ export function QueueChart({ samples, label }: { samples: readonly Sample[]; lab
     if (!place.current || !width) return undefined;
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
+    const time = (at: number): string => {
+      if (!kept) return clock(at, zone, "second");
+      return clock(at, zone) === "00:00" ? day(at, zone, at) : clock(at, zone);
+    };
     const axis = {
       stroke: colour("--muted"),
       grid: { stroke: colour("--line"), width: 1 },
@@ -43,7 +47,7 @@ export function QueueChart({ samples, label }: { samples: readonly Sample[]; lab
           age: { range: (_, __, top) => [0, Math.max(top, 1000)] },
         },
         axes: [
-          { ...axis, space: 90, values: (_, found) => found.map((one) => clock(one * 1000, zone, "second")) },
+          { ...axis, space: 90, values: (_, found) => found.map((one) => time(one * 1000)) },
           { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000] },
           {
             ...axis,
@@ -67,14 +71,14 @@ export function QueueChart({ samples, label }: { samples: readonly Sample[]; lab
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [width, zone, theme]);
+  }, [width, zone, theme, kept]);
   useEffect(() => {
     plot.current?.setData([
       samples.map((sample) => sample.at / 1000),
       samples.map((sample) => sample.depth),
       samples.map((sample) => sample.age),
     ]);
-  }, [samples, width, zone, theme]);
+  }, [samples, width, zone, theme, kept]);
   return (
     <div ref={ref} role="img" aria-label={label}>
       <div ref={place} style={{ minHeight: HEIGHT }} />

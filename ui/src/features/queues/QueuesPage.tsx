@@ -6,24 +6,21 @@ import { queryKeys } from "@/api/queryKeys";
 import { usePermission } from "@/api/session";
 import { WorkerTable } from "@/features/workers/WorkerTable";
 import { Card } from "@/parts/Card";
-import { Chart } from "@/parts/chart/Chart";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Page } from "@/parts/Page";
 import { Skeleton } from "@/parts/Skeleton";
 import { useUrl } from "@/parts/useUrl";
-import { useZone } from "@/prefs";
-import { clock, duration, mark, millis, number } from "@/time/moment";
+import { millis, number } from "@/time/moment";
 
-import { QueueChart } from "./QueueChart";
-import { Paused, QueueTable } from "./QueueTable";
+import { QueueCard } from "./QueueCard";
+import { QueueTable } from "./QueueTable";
 import { useQueueHistory } from "./useQueueHistory";
 
 const PACE = 2000;
 
 /** Queues and workers: depth, age, slots. */
 export default function QueuesPage() {
-  const zone = useZone();
   const [chosen, setChosen] = useUrl("queue");
   const mayReadSystem = usePermission("read:house");
   const queues = useQuery({
@@ -51,7 +48,6 @@ export default function QueuesPage() {
   const history = useQueueHistory(seen, queues.dataUpdatedAt);
   const busiest = [...items].sort((one, other) => other.depth - one.depth || other.in_flight - one.in_flight)[0];
   const shown = items.find((item) => item.name === chosen) ?? busiest;
-  const samples = shown ? (history.get(shown.name) ?? []) : [];
   return (
     <Page
       title="Queues & workers"
@@ -66,19 +62,7 @@ export default function QueuesPage() {
         onOpen={(name) => setChosen(name)}
       />
       {shown ? (
-        <Chart
-          title={`${shown.name}: waiting (line) and age of the oldest (dashed)`}
-          aside={<span className="max-md:hidden">{mark(Date.now(), zone)} · since this page was opened</span>}
-          head={[`Time (${mark(Date.now(), zone)})`, "Waiting", "Oldest"]}
-          rows={() =>
-            samples
-              .slice(-60)
-              .map((sample) => [clock(sample.at, zone, "second"), number(sample.depth), duration(sample.age)])
-          }
-        >
-          <Paused queue={shown} />
-          <QueueChart samples={samples} label={`Waiting in ${shown.name}: ${number(shown.depth)} now`} />
-        </Chart>
+        <QueueCard queue={shown} live={history.get(shown.name) ?? []} kept={mayReadSystem} />
       ) : null}
       {mayReadSystem ? (
         <Card title="Workers" flush aside={workers.data ? `${number(workers.data.items.length)} known` : null}>

@@ -156,7 +156,7 @@ async def write(
             if there:
                 await dialect.update(conn, host_pauses, keys, values)
             else:
-                await dialect.insert(conn, host_pauses, keys | values, conflict="keep")
+                await dialect.insert(conn, host_pauses, keys | values, conflict="ignore")
 
 
 async def prune(conn: AsyncConnection, before: datetime, limit: int) -> None:

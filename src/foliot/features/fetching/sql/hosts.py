@@ -120,7 +120,7 @@ async def make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], no
     known = set((await conn.execute(select(hosts.c.host).where(dialect.among(hosts.c.host, names)))).scalars())
     unknown = [name for name in names if name not in known]
     if unknown:
-        await dialect.insert(conn, hosts, {"host": unknown, "next_at": [now] * len(unknown)}, conflict="keep")
+        await dialect.insert(conn, hosts, {"host": unknown, "next_at": [now] * len(unknown)}, conflict="ignore")
     return bool(unknown)
 
 

@@ -28,7 +28,7 @@ class SqlRenderedHosts(Statements):
 
     async def put(self, tenant_id: str, host: str, until: datetime) -> None:
         keys = {"tenant_id": [tenant_id], "host": [host]}
-        await self.dialect.insert(self.conn, rendered_hosts, keys | {"until": [until]}, conflict="keep")
+        await self.dialect.insert(self.conn, rendered_hosts, keys | {"until": [until]}, conflict="ignore")
         await self.dialect.update(self.conn, rendered_hosts, keys, {"until": [until]})
 
     async def prune(self, before: datetime, limit: int) -> None:

@@ -5,8 +5,8 @@ import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { RunSeries } from "@/api/schema";
 import { usePermission } from "@/api/session";
+import { useKeptHistory } from "@/features/queues/useQueueHistory";
 import { Sparkline } from "@/parts/chart/Sparkline";
-import { cx } from "@/parts/cx";
 import { Duration } from "@/parts/Duration";
 import { Link } from "@/parts/Link";
 import { Skeleton } from "@/parts/Skeleton";
@@ -76,6 +76,7 @@ function ratio(counts: Partial<Record<string, number>>): number | null {
 }
 
 function Capacity() {
+  const mayReadSystem = usePermission("read:house");
   const queues = useQuery({
     queryKey: queryKeys.queues,
     queryFn: ({ signal }) => ask("/api/queues", { signal }),
@@ -85,8 +86,9 @@ function Capacity() {
     queryKey: queryKeys.workers,
     queryFn: ({ signal }) => ask("/api/workers", { signal }),
     refetchInterval: 10_000,
-    enabled: usePermission("read:house"),
+    enabled: mayReadSystem,
   });
+  const kept = useKeptHistory("24h", mayReadSystem);
   const waiting = queues.data?.items.reduce((total, one) => total + one.depth, 0) ?? 0;
   const oldest = queues.data?.items
     .map((item) => item.oldest)
@@ -110,13 +112,12 @@ function Capacity() {
               {number(alive.length)} {alive.length === 1 ? "worker" : "workers"} · {number(used)} of {number(slots)}{" "}
               slots busy
             </span>
-            <span
-              role="img"
-              aria-label={`${used} of ${slots} slots busy`}
-              className="flex h-1.5 overflow-hidden rounded-full bg-line"
-            >
-              <span className={cx("bg-running")} style={{ width: `${slots ? (used / slots) * 100 : 0}%` }} />
-            </span>
+            <Sparkline
+              values={kept.data?.busy ?? []}
+              tone="running"
+              height={12}
+              label={`Busy slots over the last 24 hours; ${used} of ${slots} are busy now`}
+            />
           </>
         ) : null}
       </div>

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import signal
+import subprocess
 import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,17 +25,29 @@ from tests.acceptance.house import SECONDS, House
 from tests.mail_server import mails, serving_mail
 from tests.services import wait_until
 
-pytestmark = pytest.mark.timeout(180)
+MISBEHAVIOUR = {"/hang": (60, 200), "/slow": (10, 200), "/busy": (0, 429), "/broken": (0, 500)}
+"""How long each waits, and what it answers then."""
+KILLS = int(os.environ.get("FOLIOT_TEST_KILLS", "2"))
+"""Rounds of failing and being mended, with a process killed in each half."""
+
+
+pytestmark = pytest.mark.timeout(120 + 60 * KILLS)
 
 
 class Site(ThreadingHTTPServer):
-    """The target of a schedule at /job, which fails until it is mended, and the receiver of a channel at /alerts."""
+    """The target of a schedule at /job, which fails until it is mended, and the receiver of a channel at /alerts.
+
+    Channels that misbehave are at /hang, /slow, /busy and /broken.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         self.mended = False
         self.messages: list[dict[str, Any]] = []
+        self.visits: list[tuple[str, float]] = []
+        """Requests of the channels that misbehave: path and time."""
+        self.over = threading.Event()
         self.ids: list[str] = []
         super().__init__(("127.0.0.1", 0), Visit)
 
@@ -46,6 +65,14 @@ class Visit(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path in MISBEHAVIOUR:
+            self.server.visits.append((self.path, time.monotonic()))
+            seconds, status = MISBEHAVIOUR[self.path]
+            self.server.over.wait(seconds)
+            self.send_response(status)
+            self.send_header("Retry-After", "5")
+            self.end_headers()
+            return
         if self.path == "/alerts":
             self.server.messages.append(json.loads(body))
             self.server.ids.append(self.headers["webhook-id"])
@@ -62,6 +89,7 @@ def site() -> Iterator[Site]:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server
+        server.over.set()
         server.shutdown()
         thread.join()
 
@@ -99,12 +127,117 @@ def test_five_failures_and_a_success_are_one_alert_and_one_recovery_in_each_chan
         (alert,) = house.foliot("alert", "list", "--state", "open")["items"]
         assert (alert["count"], alert["subject"]["name"]) == (3, "partner")
         assert "503" in alert["reason"]
+        link = server.messages[0]["links"]["acknowledge"]
+        assert wait_until(lambda: len(mails(tmp_path / "mail")) == 1, seconds=SECONDS)
+        # Opened by a mail scanner, it acknowledges nothing; pressed, it does, once.
+        assert visited(link) == 200
+        assert house.foliot("alert", "show", alert["id"])["state"] == "open"
+        assert (visited(link, b""), visited(link, b"")) == (200, 409)
+        assert house.foliot("alert", "show", alert["id"])["state"] == "acknowledged"
         server.mended = True
         run(house, schedule, 1, "success")
         assert wait_until(lambda: server.types() == ["alert.opened", "alert.resolved"], seconds=SECONDS)
         assert wait_until(lambda: len(mails(tmp_path / "mail")) == 2, seconds=SECONDS)
         assert server.messages[0]["links"]["schedule"].endswith(f"/schedules/{schedule}")
     assert house.foliot("alert", "list", "--state", "open")["items"] == []
+
+
+def visited(url: str, body: bytes | None = None) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=SECONDS) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+
+
+def test_a_process_that_is_killed_again_and_again_notifies_of_each_opening_and_recovery_once(house: House) -> None:
+    """`FOLIOT_TEST_KILLS=25` kills fifty times."""
+    dice = random.Random(21)
+    with site() as server:
+        process = house.up("--port", "0")
+        house.foliot("channel", "create", "hook", "webhook", "--set", f"url={server.url}/alerts")
+        house.foliot("alert", "create-rule", "failures", "--on", "failed", "--to", "hook")
+        schedule = str(
+            house.foliot(
+                *("schedule", "create", "partner", "--at", "2999-01-01T00:00:00Z", "--url", f"{server.url}/job"),
+                *("--retries", "0"),
+            )["id"]
+        )
+        for mended in [False, True] * KILLS:
+            server.mended = mended
+            run(house, schedule, 1, "success" if mended else "dead_letter")
+            # Its message waits two seconds for others: it is killed before, while and after it is sent.
+            threading.Event().wait(dice.uniform(0, 2.5))
+            process.send_signal(signal.SIGKILL)
+            process.wait(SECONDS)
+            process = house.up("--port", "0")
+            # A message that was being sent is sent again when the lease of the dead process is over.
+            assert wait_until(partial(settled, house), seconds=120)
+        expected = {"alert.opened": KILLS, "alert.resolved": KILLS}
+        assert Counter(server.types()) == expected
+        print(f"{2 * KILLS} kills: {len(server.ids)} requests for {2 * KILLS} messages")
+
+
+def settled(house: House) -> bool:
+    return all(
+        each["state"] == "sent" for alert in house.foliot("alert", "list")["items"] for each in alert["deliveries"]
+    )
+
+
+def test_channels_that_misbehave_delay_no_run_and_no_other_channel(house: House) -> None:
+    with site() as server:
+        house.up("--port", "0")
+        for path in (*MISBEHAVIOUR, "/alerts"):
+            house.foliot("channel", "create", path[1:], "webhook", "--set", f"url={server.url}{path}")
+        to = [flag for path in (*MISBEHAVIOUR, "/alerts") for flag in ("--to", path[1:])]
+        house.foliot("alert", "create-rule", "failures", "--on", "failed", *to)
+        schedules = [
+            str(
+                house.foliot(
+                    *("schedule", "create", f"job {number}", "--at", "2999-01-01T00:00:00Z"),
+                    *("--url", f"{server.url}/job", "--retries", "0"),
+                )["id"]
+            )
+            for number in range(3)
+        ]
+        for schedule in schedules:
+            run(house, schedule, 1, "dead_letter")
+        began = time.monotonic()
+        assert wait_until(lambda: server.types() == ["alert.opened"] * 3, seconds=SECONDS)
+        # A channel that hangs is given up after 15 s, and three slow messages take 30.
+        assert time.monotonic() - began < 12
+        assert {path for path, _ in server.visits} == set(MISBEHAVIOUR)
+        server.mended = True
+        run(house, schedules[0], 1, "success")
+        assert wait_until(lambda: server.types().count("alert.resolved") == 1, seconds=SECONDS)
+        states = {
+            each["channel_id"]: each["state"]
+            for alert in house.foliot("alert", "list")["items"]
+            for each in alert["deliveries"]
+        }
+        assert set(states.values()) >= {"sent", "pending"}
+
+
+def test_a_monitor_that_curl_pings_is_reported_late_down_and_up_again(house: House) -> None:
+    with site() as server:
+        house.up("--port", "0")
+        house.foliot("channel", "create", "hook", "webhook", "--set", f"url={server.url}/alerts")
+        for event in ("late", "missed"):
+            house.foliot("alert", "create-rule", f"about {event}", "--on", event, "--to", "hook")
+        monitor = house.foliot("monitor", "create", "Backup", "--every", "2", "--grace", "3")
+        ping = ["curl", "-fsS", "-m", "10", "--retry", "5", "-o", "/dev/null"]
+        subprocess.run([*ping, f"{monitor['ping_url']}/start"], check=True)
+        subprocess.run([*ping, "--data-raw", "all is well", f"{monitor['ping_url']}/0"], check=True)
+        assert house.foliot("monitor", "show", monitor["id"])["status"] == "up"
+
+        def told() -> list[tuple[str, str]]:
+            return [(each["type"], each["alert"]["event"]) for each in server.messages]
+
+        assert wait_until(lambda: told() == [("alert.opened", "late"), ("alert.opened", "missed")], seconds=60)
+        assert house.foliot("monitor", "show", monitor["id"])["status"] == "down"
+        subprocess.run([*ping, monitor["ping_url"]], check=True)
+        assert wait_until(lambda: len(told()) >= 4, seconds=60)
+        assert set(told()[2:4]) == {("alert.resolved", "late"), ("alert.resolved", "missed")}
 
 
 def test_a_process_that_dies_before_it_sends_leaves_the_alert_to_its_successor(house: House) -> None:

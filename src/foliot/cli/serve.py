@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -240,6 +241,8 @@ def _up(settings: Settings, *, demo: bool) -> int:
 
     with only_one(settings.sqlite_path), showing.listen(settings, demo=demo) as listener:
         make_private(settings.sqlite_path)
+        # Links in notifications name the port that was found, not the one that was asked for.
+        settings = replace(settings, port=listener.getsockname()[1])
         rpc_port, remark = rpc.open_port(settings)
         if demo:
             from foliot.features.demo.wiring import with_own_service

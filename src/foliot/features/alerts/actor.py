@@ -43,9 +43,9 @@ from foliot.wakeups.feed import Feed
 LEASE = timedelta(seconds=60)
 """Longer than the longest attempt to send."""
 READY = 500
-CHANNELS = 32
+CHANNELS = 128
 """Channels that one process sends to at a time."""
-PER_TENANT = 4
+PER_TENANT = 16
 
 log = structlog.get_logger("foliot.alerts")
 

@@ -396,5 +396,8 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def _pooled(pool: int) -> dict[str, Any]:
-    waits = {"pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600}
-    return {"pool_size": pool, "max_overflow": pool, **waits, **DISCREET}
+    """A pool that may double, and keeps what it has opened: connecting takes as long as several requests. The one that
+    was used last is taken first, so that a quiet process uses few.
+    """
+    waits = {"pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600, "pool_use_lifo": True}
+    return {"pool_size": 2 * pool, "max_overflow": 0, **waits, **DISCREET}

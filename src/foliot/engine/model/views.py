@@ -145,7 +145,7 @@ class PageRequest:
     cursor: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class RunView:
     """A run as people see it. Not frozen: lists hold hundreds, and a frozen one takes three times as long to make."""
 
@@ -182,14 +182,14 @@ class RunView:
     """How to find the effect of its last attempt, where it continued elsewhere."""
     put_off: Mapping[str, Any] | None = None
     """Why it was not started when it was ready; stays until its next attempt begins."""
-    attempts: Sequence[AttemptView] = ()
-    """The ended attempts, oldest first, where they were requested."""
-    schedule_name: str | None = None
-    """The schedule's current name; None also where the run was read with a lock."""
     fingerprint: str | None = None
     """What it has in common with failures that are alike."""
     fills: datetime | None = None
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
+    schedule_name: str | None = None
+    """The schedule's current name; None also where the run was read with a lock."""
+    attempts: Sequence[AttemptView] = ()
+    """The ended attempts, oldest first, where they were requested."""
 
     @property
     def waiting(self) -> Mapping[str, Any] | None:

@@ -20,7 +20,7 @@ from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.follow_rows import FollowLink
 from foliot.engine.sql.follow_tables import follow_ups as ups
 from foliot.engine.sql.follow_ups import MOST_REPEATS
-from foliot.engine.sql.run_rows import NAME, view_of
+from foliot.engine.sql.run_rows import SEEN, view_of
 from foliot.engine.sql.schedules import SqlSchedules, schedule_of
 from foliot.engine.sql.tables import ledger, runs, schedule_stats, schedules
 from foliot.engine.sql.tenant_limits import wait_turn
@@ -130,7 +130,7 @@ class SqlFollowUps(Statements):
     async def children(self, tenant_id: str, run_id: str, page: PageRequest) -> list[RunView]:
         """The runs that the end of this one made, newest first."""
         mine = select(ups.c.made).where(ups.c.run_id == run_id, ups.c.made.is_not(None))
-        query = select(runs, NAME).where(runs.c.id.in_(mine), runs.c.tenant_id == tenant_id)
+        query = select(*SEEN).where(runs.c.id.in_(mine), runs.c.tenant_id == tenant_id)
         if page.cursor is not None:
             query = query.where(runs.c.id < page.cursor)
         rows = await self.conn.execute(query.order_by(runs.c.id.desc()).limit(page.limit))
@@ -139,7 +139,7 @@ class SqlFollowUps(Statements):
     async def parents(self, tenant_id: str, run_id: str) -> list[RunView]:
         """The runs whose ends made this one: several where it waited for all of them."""
         mine = select(ups.c.run_id).where(ups.c.made == run_id)
-        query = select(runs, NAME).where(runs.c.id.in_(mine), runs.c.tenant_id == tenant_id)
+        query = select(*SEEN).where(runs.c.id.in_(mine), runs.c.tenant_id == tenant_id)
         rows = await self.conn.execute(query.order_by(runs.c.id).limit(MOST_PARENTS_SHOWN))
         return [view_of(row) for row in rows]
 

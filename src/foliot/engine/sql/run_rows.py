@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache, lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Update, bindparam, case, func, or_, select, type_coerce, update
+from sqlalchemy import ColumnElement, Select, Update, bindparam, case, func, null, or_, select, type_coerce, update
 
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Document
@@ -20,7 +21,12 @@ NAME = select(schedules.c.name).where(schedules.c.id == runs.c.schedule_id).scal
 BRIEF = 2048
 """Characters of a response that lists show."""
 
-_COLUMNS = (*runs.c.keys(), "schedule_name")
+_STORED = {"buffered": "buffered_of", "put_off": "waiting"}
+_NAMES = tuple(one.name for one in fields(RunView) if one.name not in {"attempts", "schedule_name"})
+"""Its fields, in their order, that are stored with the run."""
+_COLUMNS = tuple(runs.c[_STORED.get(name, name)] for name in _NAMES)
+SEEN = (*_COLUMNS, NAME)
+"""What a view is made of: a list reads no other columns, because the driver decodes each value of each row."""
 _ORIGINS = {each.value: each for each in Origin}
 _STATES = {each.value: each for each in RunState}
 _SHAPES = 256
@@ -76,47 +82,14 @@ def last_run(dialect: Dialect) -> Update:
 
 def _seen(*, lock: bool = False) -> Select[Any]:
     """Runs with their schedules' names; a locking read leaves the names out, to lock no schedule."""
-    return select(runs) if lock else select(runs, NAME)
+    return select(*_COLUMNS, null()) if lock else select(*SEEN)
 
 
 def view_of(row: Any) -> RunView:
-    """A row that begins with all columns of runs; `NAME` follows where it was selected."""
-    value = dict(zip(_COLUMNS, row, strict=False))
-    return RunView(
-        id=value["id"],
-        tenant_id=value["tenant_id"],
-        user_id=value["user_id"],
-        schedule_id=value["schedule_id"],
-        version=value["version"],
-        kind=value["kind"],
-        origin=_ORIGINS[value["origin"]],
-        state=_STATES[value["state"]],
-        scheduled_for=value["scheduled_for"],
-        ready_at=value["ready_at"],
-        queue=value["queue"],
-        priority=value["priority"],
-        attempt=value["attempt"],
-        max_attempts=value["max_attempts"],
-        timeout_seconds=value["timeout_seconds"],
-        worker=value["worker"],
-        cancel_requested=value["cancel_requested"],
-        buffered=value["buffered_of"] is not None,
-        event_seq=value["event_seq"],
-        created_at=value["created_at"],
-        due_at=value["due_at"],
-        started_at=value["started_at"],
-        finished_at=value["finished_at"],
-        result=value["result"],
-        error=value["error"],
-        parent_id=value["parent_id"],
-        resolved_by=value["resolved_by"],
-        action=value["action"],
-        handle=value["handle"],
-        put_off=value["waiting"],
-        schedule_name=value.get("schedule_name"),
-        fingerprint=value["fingerprint"],
-        fills=value["fills"],
-    )
+    """A row that begins with `SEEN`."""
+    view = RunView(*row[: len(SEEN)])
+    view.origin, view.state, view.buffered = _ORIGINS[view.origin], _STATES[view.state], view.buffered is not None
+    return view
 
 
 def attempt_of(row: Any) -> AttemptView:

@@ -16,7 +16,7 @@ from foliot.db.metadata import Moment
 from foliot.engine.model.dead_letter_sort import DeadLetterSort
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.dead_letter_order import in_group_order
-from foliot.engine.sql.run_rows import NAME, view_of
+from foliot.engine.sql.run_rows import SEEN, view_of
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.dead_letters.model import AGES, DeadLetterTotals, FailureGroupView
 from foliot.features.filters.sql.runs import RunConditions
@@ -49,7 +49,7 @@ async def groups(
     pile = await _pile(conn, sieve)
     if not found:
         return [], pile
-    samples = select(runs, NAME).where(dialect.among(runs.c.id, [row.newest for row in found]))
+    samples = select(*SEEN).where(dialect.among(runs.c.id, [row.newest for row in found]))
     sample = {row.id: view_of(row) for row in await conn.execute(samples)}
     alike = dialect.among(runs.c.fingerprint, [row.fingerprint for row in found if row.fingerprint is not None])
     senders = await _schedules(conn, [*where, alike])

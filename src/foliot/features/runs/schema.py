@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NotRequired, cast
 
 from pydantic import with_config
@@ -202,8 +202,11 @@ def _lateness(one: RunView) -> float | None:
     return max(milliseconds(due, one.started_at), 0.0)
 
 
+_MILLISECOND = timedelta(milliseconds=1)
+
+
 def milliseconds(start: datetime, end: datetime) -> float:
-    return round((end - start).total_seconds() * 1000, 3)
+    return (end - start) / _MILLISECOND
 
 
 def located(one: RunView) -> dict[str, str]:

@@ -18,7 +18,7 @@ from foliot.engine.model.run_sort import RunSort
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import ScheduleSort, Urgency
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.sql.run_rows import NAME, view_of
+from foliot.engine.sql.run_rows import SEEN, view_of
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.sql.tables import runs
 from foliot.features.filters.model import BucketWindow, FilterQuery, RunColumns, StateCount, TimingCount
@@ -39,7 +39,7 @@ class SqlSearch(Statements):
         sieve = await RunConditions.of(self.conn, self.dialect, tenant_id, query, now)
         views: list[RunView] = []
         for conditions in sieve.ways():
-            wanted = select(runs, NAME).where(*conditions).order_by(runs.c.id.desc()).limit(page.limit)
+            wanted = select(*SEEN).where(*conditions).order_by(runs.c.id.desc()).limit(page.limit)
             if page.cursor is not None:
                 wanted = wanted.where(runs.c.id < page.cursor)
             views += [view_of(row) for row in await self.conn.execute(wanted)]

@@ -18,7 +18,7 @@ from foliot.db.keyset import KeysetPlace, beyond
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.run_sort import RunSort, RunSortKey
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.sql.run_rows import NAME, view_of
+from foliot.engine.sql.run_rows import SEEN, view_of
 from foliot.engine.sql.tables import runs
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.runs import RunConditions
@@ -82,7 +82,7 @@ class SqlRunOrder(Statements):
         value = literal("") if segment.by is None else segment.by
         rows: list[Any] = []
         for conditions in segment.ways:
-            wanted = select(runs, NAME, value.label("sorted_by")).where(*conditions, *after)
+            wanted = select(*SEEN, value.label("sorted_by")).where(*conditions, *after)
             rows += (await self.conn.execute(wanted.order_by(*segment.order()).limit(limit))).all()
         return segment.merged(rows)[:limit] if len(segment.ways) > 1 else rows
 

@@ -22,6 +22,7 @@ from foliot.core.ids import new_id
 from foliot.db.database import Database
 from foliot.engine.model.run import EventLine, EventType, RunState
 from foliot.engine.model.views import ClaimedRun, PageRequest
+from foliot.engine.ports import ActionContext
 from foliot.engine.sql.endings import EndingHooks
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.run_items import write_items
@@ -51,6 +52,8 @@ from foliot.features.stored_pages.bodies import LocalBodies
 from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.features.tenants.usecases import Tenants
 from foliot.features.views.usecases import SavedViews
+from foliot.features.watches.usecases.history import PageHistory
+from foliot.features.watches.usecases.watches import Watches
 from foliot.servers.http.permission import public
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
@@ -62,6 +65,7 @@ _SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing
 _CRAWL = {"spider": "matrix", "start_urls": ["https://example.com/"]}
 _CHANNEL = {"name": "Made by the matrix", "kind": "webhook", "config": {"url": "https://example.com/matrix"}}
 _MONITOR = {"name": "Made by the matrix", "type": "interval", "interval_seconds": 60}
+_WATCH = {"urls": ["https://shop.example/watched"], "schedule": {"type": "interval", "interval_seconds": 3600}}
 _RULE = {"name": "Made by the matrix", "on": ["failed"]}
 _DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
 
@@ -92,7 +96,11 @@ class Things:
     ping_id: str
     degraded_id: str
     view_id: str
+    kept_id: str
+    watch_id: str
     page_id: str
+    version_id: str
+    change_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
     task: str = "greet"
@@ -109,6 +117,7 @@ class Things:
         named = ("nowhere", "nobody", "no-node", "no-queue")
         rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
         last = (new_id("mon"), new_id("png"), new_id("run"), new_id("viw"), new_id("pag"))
+        watched = (new_id("wat"), new_id("wpg"), new_id("wve"), new_id("chg"))
         return cls(
             new_id("sch"),
             first,
@@ -120,6 +129,7 @@ class Things:
             ended,
             *rest,
             *last,
+            *watched,
             task="no_task",
         )
 
@@ -141,6 +151,8 @@ class Route:
         chosen = {"run_id": {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)}
         if "/quarantine" in self.path:
             chosen["run_id"] = things.degraded_id
+        if self.path.startswith("/api/pages"):
+            chosen["page_id"] = things.kept_id
         # The log of a job that goes on would go on too.
         chosen["job_id"] = things.job_id if self.method == "DELETE" else things.ended_job_id
         if "{article_id}" in self.path:
@@ -184,6 +196,9 @@ class Route:
             "POST /api/alerts/{alert_id}/snooze": {"for": "1h"},
             "POST /api/monitors": {**_MONITOR, "name": new_id("monitor")},
             "PATCH /api/monitors/{monitor_id}": {"grace_seconds": 60},
+            "POST /api/watches": {**_WATCH, "name": new_id("watch")},
+            "POST /api/watches/preview": _WATCH,
+            "PATCH /api/watches/{watch_id}": {"when": "changed()"},
             "POST /api/views": {"list": "runs", "name": new_id("view")[:40], "q": "state:failed"},
             "PATCH /api/views/{view_id}": {"q": "state:success"},
         }.get(str(self))
@@ -354,7 +369,8 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         ping_id=ping_id,
         degraded_id=degraded,
         view_id=await _view(world, admin),
-        page_id=await _page(world, admin),
+        kept_id=await _page(world, admin),
+        **await _watch(world, admin),
         pipeline=await _pipeline(world, tenant_id),
     )
 
@@ -365,6 +381,37 @@ async def _monitor(world: World, admin: Caller) -> tuple[str, str]:
     await world.cases[Pings].receive(made.key or "", Signal(PingKind.SUCCESS, "GET"))
     (ping,) = await world.cases[Monitors].pings(admin, made.monitor.id, PageRequest(1))
     return made.monitor.id, ping.id
+
+
+async def _watch(world: World, admin: Caller) -> dict[str, str]:
+    """A watch with a page that has changed once."""
+    made = await world.cases[Watches].create(admin, {**_WATCH, "name": f"watch of {admin.tenant_id}"})
+    (page,) = await world.cases[PageHistory].pages(admin, made.watch.id, PageRequest(1))
+    config = {"watch": made.watch.id}
+    for word in ("before", f"after, of {admin.tenant_id}"):
+        world.site.write("/watched", f"<p>{word}</p>")
+        run_id = new_id("run")
+        ctx = ActionContext(
+            run_id=run_id,
+            tenant_id=admin.tenant_id,
+            schedule_id=made.watch.schedule_id,
+            kind="watch",
+            attempt=1,
+            max_attempts=1,
+            scheduled_for=None,
+            config=config,
+            timeout=timedelta(minutes=1),
+            now=world.clock.now(),
+            log=lambda message, level="info", at=None: None,
+        )
+        assert world.watching is not None
+        await world.watching.perform(ctx)
+        world.clock.advance(60)
+    history = world.cases[PageHistory]
+    (version, _) = await history.versions(admin, made.watch.id, page.id, PageRequest(5))
+    (listed,) = await history.changes(admin, history.read_changes(""), 5)
+    found = {"watch_id": made.watch.id, "page_id": page.id}
+    return {**found, "version_id": version.id, "change_id": listed.change.id}
 
 
 async def _page(world: World, admin: Caller) -> str:

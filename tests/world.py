@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,11 +23,16 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.features.articles.config import read_config as read_articles
 from foliot.features.crawls.action.config import read_config as read_crawl
+from foliot.features.expectations.usecases import DataJudge
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.presets.model import all_presets
 from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.watches.action import WatchAction
+from foliot.features.watches.wiring import build_watches
 from foliot.features.webhooks.config import read_config
 from foliot.testing import StoppedClock, open_store
 from foliot.wakeups.feed import MemoryFeed
+from tests.scripted_site import ScriptedSite, read_here
 from tests.taskbook import catalogue, greet, run_task
 
 KEYRING = Keyring.of(["a master key that only tests know"])
@@ -103,6 +108,7 @@ class OneAction:
     """All there is: one, another for those who ask for crawls, and tasks where a test has some."""
 
     task: Action | None = None
+    watch: Action | None = None
 
     def get(self, kind: str) -> Action | None:
         known: dict[str, Action | None] = {
@@ -110,11 +116,13 @@ class OneAction:
             "crawl": Crawl(),
             "articles": Articles(),
             "task": self.task,
+            "watch": self.watch,
         }
         return known.get(kind)
 
     def kinds(self) -> Sequence[str]:
-        return sorted(["articles", "crawl", "webhook", *([] if self.task is None else ["task"])])
+        more = {"task": self.task, "watch": self.watch}
+        return sorted(["articles", "crawl", "webhook", *(kind for kind, action in more.items() if action is not None)])
 
 
 @dataclass
@@ -125,6 +133,9 @@ class World:
     clock: StoppedClock
     cases: UseCases
     feed: MemoryFeed
+    site: ScriptedSite = field(default_factory=ScriptedSite)
+    """What watched pages answer."""
+    watching: WatchAction | None = None
 
     async def schedule(self, raw: Mapping[str, Any] = EVERY_MINUTE, **changes: Any) -> Schedule:
         return await self.cases[Schedules].create(LOCAL, {**raw, **changes})
@@ -176,11 +187,29 @@ class World:
     def on(cls, store: Database) -> World:
         clock, feed = StoppedClock(), MemoryFeed()
         known = catalogue(store, clock, greet)
-        actions = OneAction(run_task(known))
-        cases = use_cases(
-            store, clock, feed, actions, pepper=KEYRING, vault=KEYRING, tasks=known, presets=all_presets()
+        site = ScriptedSite()
+        watching = build_watches(
+            store,
+            clock,
+            feed,
+            Fetcher(pages=PageFetcher(egress=site), clock=clock),
+            read_here,
+            NoEgress(),
+            DataJudge(store=store, clock=clock),
         )
-        return cls(store, clock, cases, feed)
+        actions = OneAction(run_task(known), watching.action)
+        cases = use_cases(
+            store,
+            clock,
+            feed,
+            actions,
+            pepper=KEYRING,
+            vault=KEYRING,
+            tasks=known,
+            presets=all_presets(),
+            visitor=watching.visitor,
+        )
+        return cls(store, clock, cases, feed, site, watching.action)
 
 
 @asynccontextmanager

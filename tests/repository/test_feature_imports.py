@@ -15,6 +15,7 @@ EXCEPTIONS = {
     ("live", "runs.rest"): "log lines are encoded once for SSE and WebSocket",
     ("live", "bulk.rest"): "the progress of bulk actions is encoded as in their routes",
     ("runs", "jobs.rest"): "CSV and NDJSON are written by the same code",
+    ("watches", "jobs.rest"): "CSV and NDJSON are written by the same code",
     ("schedules", "bulk.rest"): "a backfill answers with a bulk action",
 }
 

@@ -21,6 +21,8 @@ BY_HAND = {
     "AlertRuleChange": "a merge patch: it is applied to the stored rule, and the result is read as AlertRuleRequest",
     "ChannelChange": "a merge patch: it is applied to the stored channel, and the result is read as ChannelRequest",
     "MonitorChange": "a merge patch: it is applied to the stored monitor, and the result is read as MonitorRequest",
+    "WatchChange": "a merge patch: it is applied to the stored watch, and the result is read as WatchRequest",
+    "WatchPreviewRequest": "a watch whose name and time may be missing: with both it is read as WatchRequest",
     "SchedulePatch": "a merge patch: it is applied to the stored document, and the result is read as ScheduleDocument",
 }
 

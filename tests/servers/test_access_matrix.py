@@ -32,6 +32,7 @@ PUBLIC = {"GET /health", "GET /docs", "GET /api/session", "POST /api/session", "
 # Links of notifications: their signature is the credential.
 PUBLIC |= {"GET /ack/{alert_id}/{signature}", "POST /ack/{alert_id}/{signature}"}
 # Pings of jobs that run elsewhere: the key is the credential.
+PUBLIC |= {"GET /api/watches/{watch_id}/feed.atom"}
 PUBLIC |= {f"{method} /ping/{{key}}{rest}" for method in ("GET", "POST") for rest in ("", "/{signal}")}
 """What anybody may ask. The document of the API is the framework's own route."""
 ECHO = {f"{method} /api/echo/{{path}}" for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")}

@@ -65,6 +65,7 @@ from foliot.features.stored_pages.keeper import PagePruner
 from foliot.features.stored_pages.wiring import build_keeper
 from foliot.features.tasks.actor import Declarer
 from foliot.features.tasks.wiring import TaskParts, build_tasks
+from foliot.features.watches.wiring import build_watches
 from foliot.features.webhooks.action import WebhookAction
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
@@ -208,9 +209,10 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
     articles = build_articles(settings, fetching, clock) if engine else None
     alerts = build_alerts(settings, egress)
+    watching = build_watches(store, clock, feed, fetching.fetcher, pipelines.outside.apart, egress, judge)
     fetch = ArticlesAction(targets=egress)
     webhook = WebhookAction(egress=egress, secrets=wallet, polite=fetching.fetcher)
-    known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
+    known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action, watching.action)
     actions = Registry({action.kind: action for action in known})
     authentication = build_authentication(settings, store, clock, vault) if serves and not settings.local else None
     missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
@@ -251,6 +253,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         channels=alerts.sender,
         manners=fetching.manners,
         keeper=keeper,
+        visitor=watching.visitor,
     )
     fires = engine and role is not NodeRole.WORKER
     mongo = build_mongo_copy(settings, store, clock) if fires else None
@@ -263,7 +266,6 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     watchers = monitor_actors(settings, store, clock, feed, egress, knowledge) if fires else []
     sampler = QueueSampler(clock=clock, store=store) if fires else None
     pepper = None if settings.local else vault
-
     registered = [*actions.kinds(), *tasks.catalogue.names()]
 
     def report() -> Mapping[str, Any]:

@@ -17,6 +17,8 @@ from foliot.features.fetching.sql.rendered_hosts import SqlRenderedHosts
 from foliot.features.monitors.sql import SqlPings
 from foliot.features.queues.model import HISTORY_KEPT
 from foliot.features.queues.sql import SqlQueueHistory
+from foliot.features.watches.sql.changes import SqlChanges
+from foliot.features.watches.sql.pages import SqlVersions
 
 BATCH = 500
 
@@ -43,6 +45,12 @@ async def sessions(tx: Transaction, now: datetime, _retention: timedelta | None)
     await SqlKeys(tx).prune_sessions(now, BATCH)
 
 
+async def watched(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
+    """Versions and changes of watched pages, as long as each watch says."""
+    await SqlChanges(tx).prune(now, BATCH)
+    await SqlVersions(tx).prune(now, BATCH)
+
+
 async def history(tx: Transaction, now: datetime, retention: timedelta | None) -> None:
     """Articles that no job refers to any more, bulk actions, resolved alerts and pings, as long as runs are kept."""
     if retention is not None:
@@ -52,4 +60,4 @@ async def history(tx: Transaction, now: datetime, retention: timedelta | None) -
         await SqlPings(tx).prune(now - retention, BATCH)
 
 
-UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, sampled, history)
+UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, sampled, watched, history)

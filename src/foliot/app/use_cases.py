@@ -71,6 +71,10 @@ from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
 from foliot.features.views.usecases import SavedViews
+from foliot.features.watches.usecases.history import PageHistory
+from foliot.features.watches.usecases.preview import WatchPreviews
+from foliot.features.watches.usecases.watches import Watches
+from foliot.features.watches.visitor import PageVisitor
 from foliot.features.workers.usecases import Workers
 from foliot.wakeups.feed import Feed, FeedReach
 
@@ -102,6 +106,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     channels: ChannelSender | None = None,
     manners: Politeness | None = None,
     keeper: PageKeeper | None = None,
+    visitor: PageVisitor | None = None,
 ) -> UseCases:
     """The use cases, by their type."""
     catalogue = TaskCatalogue() if tasks is None else tasks
@@ -212,6 +217,18 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Reverts(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
             StoredPages(store=store, clock=clock, keeper=keeper),
+            Watches(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                schedules=schedules,
+                visitor=visitor,
+                vault=vault,
+                new_id=new_id,
+            ),
+            WatchPreviews(store=store, limiter=limiter, visitor=visitor),
+            PageHistory(store=store, clock=clock, apart=None if visitor is None else visitor.apart),
             Hosts(store=store, clock=clock, feed=feed, use=HOST_USE, manners=manners or Politeness()),
             Endpoints(
                 store=store,

@@ -66,6 +66,8 @@ class Thing(StrEnum):
     """Saved views: each user's own, and those shared in the tenant."""
     PAGE = "page"
     """Pages as they were fetched."""
+    WATCH = "watch"
+    """Watched pages and their changes."""
     INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
@@ -158,6 +160,7 @@ _SEE = frozenset(
         (Verb.READ, Thing.VIEW),
         (Verb.WRITE, Thing.VIEW),
         (Verb.READ, Thing.PAGE),
+        (Verb.READ, Thing.WATCH),
         (Verb.WRITE, Thing.TICKET),
     }
 )
@@ -177,6 +180,8 @@ _OPERATE = _SEE | {
     (Verb.WRITE, Thing.ALERT_RULE),
     (Verb.WRITE, Thing.ALERT),
     (Verb.WRITE, Thing.MONITOR),
+    (Verb.WRITE, Thing.WATCH),
+    (Verb.RUN, Thing.WATCH),
 }
 _ADMINISTER = _OPERATE | {
     (Verb.READ, Thing.KEY),

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import BigInteger, Boolean, Integer, SmallInteger, Table
+from sqlalchemy import BigInteger, Boolean, Double, Integer, SmallInteger, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -73,6 +73,8 @@ def _pg_type(table: Table, name: str) -> str:
         return "int8"
     if isinstance(kind, Integer | SmallInteger):
         return "int4"
+    if isinstance(kind, Double):
+        return "float8"
     return "bytea" if kind.__class__.__name__ == "LargeBinary" else "text"
 
 

@@ -20,6 +20,7 @@ _LISTS = {
     "key": "foliot apikey list",
     "view": "foliot view list",
     "monitor": "foliot monitor list",
+    "watch": "foliot watches list",
     "channel": "foliot channel list",
     "alert_rule": "foliot alert rules",
     "alert": "foliot alert list",

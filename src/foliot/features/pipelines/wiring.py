@@ -51,6 +51,7 @@ from foliot.features.tasks.run.call import Probation
 from foliot.net.slots import FairSlots
 from foliot.pages import article
 from foliot.pages import price as prices
+from foliot.pages.watched import read_links, read_watched
 from foliot.plugins import Found, Loader, members
 
 if TYPE_CHECKING:
@@ -221,7 +222,9 @@ def _article(one: ItemView) -> Item:
     }
 
 
-PAGES: frozenset[Callable[..., Any]] = frozenset({article.extract, prices.price_on, read_page})
+PAGES: frozenset[Callable[..., Any]] = frozenset(
+    {article.extract, prices.price_on, read_page, read_links, read_watched}
+)
 
 
 @dataclass(slots=True)

@@ -21,9 +21,11 @@ from foliot.features.filters.sql.runs import begins
 from foliot.features.monitors.tables import monitors
 from foliot.features.pipelines.tables import pipelines
 from foliot.features.views.sql import saved_views
+from foliot.features.watches.tables import watches
 
 _NAMED: dict[str, tuple[Table, str]] = {
     "monitor": (monitors, "status"),
+    "watch": (watches, "pages"),
     "channel": (channels, "kind"),
     "alert_rule": (alert_rules, "enabled"),
 }

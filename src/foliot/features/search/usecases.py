@@ -103,6 +103,7 @@ class ReferenceKind(StrEnum):
     KEY = "key"
     VIEW = "view"
     MONITOR = "monitor"
+    WATCH = "watch"
     CHANNEL = "channel"
     ALERT_RULE = "alert_rule"
     ALERT = "alert"
@@ -118,6 +119,7 @@ _THINGS = {
     ReferenceKind.SCHEDULE: Thing.SCHEDULE,
     ReferenceKind.VIEW: Thing.VIEW,
     ReferenceKind.MONITOR: Thing.MONITOR,
+    ReferenceKind.WATCH: Thing.WATCH,
     ReferenceKind.CHANNEL: Thing.CHANNEL,
     ReferenceKind.ALERT_RULE: Thing.ALERT_RULE,
     ReferenceKind.ALERT: Thing.ALERT,
@@ -181,7 +183,7 @@ class ReferenceResolver:
                 return await references.views(tenant_id, caller.user_id, text, limit)
             case ReferenceKind.ALERT:
                 return await references.alerts(tenant_id, text, limit)
-            case ReferenceKind.MONITOR | ReferenceKind.CHANNEL | ReferenceKind.ALERT_RULE:
+            case ReferenceKind.MONITOR | ReferenceKind.WATCH | ReferenceKind.CHANNEL | ReferenceKind.ALERT_RULE:
                 return await references.named(kind.value, tenant_id, text, limit)
 
     async def _newest(self, references: SqlReferences, tenant_id: str, text: str, limit: int) -> list[Completion]:

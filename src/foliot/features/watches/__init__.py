@@ -1,0 +1,1 @@
+"""Watches: pages that are visited again and again, their changes and versions."""

@@ -1,0 +1,1 @@
+"""Rules of watches, without I/O."""

@@ -1,0 +1,1 @@
+"""Routes of watches and of changes."""

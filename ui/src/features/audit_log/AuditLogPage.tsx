@@ -5,6 +5,7 @@ import { pathOf } from "@/api/client";
 import type { AuditLogEntry } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
+import { command } from "@/parts/copy/snippets";
 import { downloadText } from "@/parts/copy/download";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -57,7 +58,18 @@ export default function AuditLogPage() {
             Export these entries
           </Button>
           <CopyAs
-            call={{ method: "GET", path: pathOf("/api/audit", { query: { ...query, limit: 100 } }), cli: "audit list" }}
+            call={{
+              verb: "List audit entries",
+              method: "GET",
+              path: pathOf("/api/audit", { query: { ...query, limit: 100 } }),
+              cli: command("audit list", {
+                "--user": user,
+                "--thing": thing,
+                "--id": thingId,
+                "--verb": verb,
+                "--limit": 100,
+              }),
+            }}
           />
         </>
       }

@@ -65,7 +65,14 @@ export default function BulkPage() {
       actions={
         <>
           <Controls bulk={bulk} />
-          <CopyAs call={{ method: "GET", path: `/api/bulk/${bulk.id}`, cli: `bulk show ${bulk.id}` }} />
+          <CopyAs
+            call={{
+              verb: "Show this bulk action",
+              method: "GET",
+              path: `/api/bulk/${bulk.id}`,
+              cli: `bulk show ${bulk.id}`,
+            }}
+          />
         </>
       }
     >

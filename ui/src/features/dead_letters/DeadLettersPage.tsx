@@ -13,7 +13,7 @@ import { MuteDialog } from "@/features/mutes/MuteDialog";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/copy/CopyAs";
-import { shellQuoted } from "@/parts/copy/snippets";
+import { command } from "@/parts/copy/snippets";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Glossary } from "@/parts/Glossary";
@@ -73,9 +73,10 @@ export default function DeadLettersPage() {
           {deadLetters ? <Export q={everything} /> : null}
           <CopyAs
             call={{
+              verb: "List dead letters by cause",
               method: "GET",
               path: pathOf("/api/dead-letters/groups", { query: { q } }),
-              cli: q ? `dead-letter groups -q ${shellQuoted(q)}` : "dead-letter groups",
+              cli: command("dead-letter groups", { "--query": q }),
             }}
           />
         </>

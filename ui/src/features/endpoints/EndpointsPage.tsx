@@ -2,10 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Webhook } from "lucide-react";
 import { useMemo, useState } from "react";
 
-import { ask } from "@/api/client";
+import { ask, pathOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { EndpointPage, EndpointHealth } from "@/api/schema";
 import { CopyAs } from "@/parts/copy/CopyAs";
+import { command } from "@/parts/copy/snippets";
 import { Empty } from "@/parts/Empty";
 import { Instant } from "@/parts/Instant";
 import { Link } from "@/parts/Link";
@@ -122,7 +123,16 @@ export default function EndpointsPage() {
       title="Endpoints"
       state={failing ? "failed" : undefined}
       aside={list.data ? <span className="text-muted">{summaryOf(list.data, failing)}</span> : null}
-      actions={<CopyAs call={{ method: "GET", path: "/api/endpoints", cli: "endpoints" }} />}
+      actions={
+        <CopyAs
+          call={{
+            verb: "List endpoints",
+            method: "GET",
+            path: pathOf("/api/endpoints", { query: order ? { sort: order } : {} }),
+            cli: command("endpoints", { "--sort": order }),
+          }}
+        />
+      }
     >
       {list.data?.breakers.length ? <Breakers open={list.data.breakers} /> : null}
       <DataTable

@@ -2,13 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { toast } from "sonner";
 
-import { ask } from "@/api/client";
+import { ask, pathOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { TimelineGrouping } from "@/api/schema";
 import { SCHEDULE_FIELDS } from "@/features/filters/fields";
 import { FilterBox } from "@/features/filters/FilterBox";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
+import { type Call, command } from "@/parts/copy/snippets";
 import { cx } from "@/parts/cx";
 import { Page } from "@/parts/Page";
 import { useKeys } from "@/parts/useKeys";
@@ -66,12 +67,23 @@ export default function CalendarPage() {
     if (Number.isFinite(first)) to(first);
     else toast("Nothing is scheduled in the following year.");
   };
-  const path =
+  const { from, to: until } = query;
+  const call: Call =
     view === "month"
-      ? `/api/calendar?from=${query.from}&to=${query.to}&granularity=hour&timezone=${zone}`
-      : `/api/timeline?from=${query.from}&to=${query.to}&group_by=${by}`;
+      ? {
+          verb: "Count runs by hour",
+          method: "GET",
+          path: pathOf("/api/calendar", { query: { from, to: until, granularity: "hour", timezone: zone } }),
+          cli: command("calendar", { "--from": from, "--to": until, "--by": "hour", "--timezone": zone }),
+        }
+      : {
+          verb: "Show the timeline",
+          method: "GET",
+          path: pathOf("/api/timeline", { query: { ...query, group_by: by as TimelineGrouping } }),
+          cli: command("timeline", { "--from": from, "--to": until, "--by": by, "--query": q }),
+        };
   return (
-    <Page title="Calendar" actions={<CopyAs call={{ method: "GET", path }} />}>
+    <Page title="Calendar" actions={<CopyAs call={call} />}>
       <div className="flex flex-wrap items-center gap-2">
         <div className="flex items-center gap-1">
           <Button

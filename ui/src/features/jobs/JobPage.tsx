@@ -130,6 +130,7 @@ function JobDetail({ job }: { job: JobReport }) {
           />
           <CopyAs
             call={{
+              verb: "Show the results",
               method: "GET",
               path: `/jobs/${job.job_id}/results`,
               cli: `${articles ? "articles results" : "crawl results"} ${job.job_id}`,

@@ -5,6 +5,7 @@ import { ask, pathOf } from "@/api/client";
 import type { JobReport } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
+import { type Call, command } from "@/parts/copy/snippets";
 import { Duration } from "@/parts/Duration";
 import { Empty } from "@/parts/Empty";
 import { Id } from "@/parts/Id";
@@ -126,6 +127,18 @@ function CrawlProgress({ job }: { job: JobReport }) {
   );
 }
 
+/** The API lists both kinds at once, the CLI each by a command of its own. */
+const listing = (
+  verb: string,
+  words: string,
+  query: { kind: "articles" | "crawl"; status_filter: string; limit: number; sort?: string },
+): Call => ({
+  verb,
+  method: "GET",
+  path: pathOf("/jobs/", { query }),
+  cli: command(words, { "--status": query.status_filter, "--limit": query.limit, "--sort": query.sort }),
+});
+
 /** Jobs: crawls and batches of articles. */
 export default function JobsPage() {
   const [status, setStatus] = useUrl("status");
@@ -152,7 +165,12 @@ export default function JobsPage() {
           </span>
         ) : null
       }
-      actions={<CopyAs call={{ method: "GET", path: pathOf("/jobs/", { query }), cli: "articles list" }} />}
+      actions={
+        <CopyAs
+          call={listing("List article jobs", "articles list", { ...query, kind: "articles" })}
+          others={[listing("List crawls", "crawl list", { ...query, kind: "crawl" })]}
+        />
+      }
     >
       <SubmitForm />
       <div className="flex">

@@ -98,9 +98,10 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
           ) : null}
           <CopyAs
             call={{
+              verb: "Run this pipeline now",
               method: "POST",
               path: `/api/pipelines/${encodeURIComponent(pipeline.name)}/run`,
-              cli: `pipeline run ${shellQuoted(pipeline.file)} ${shellQuoted(pipeline.name)}`,
+              cli: `pipeline start ${shellQuoted(pipeline.name)}`,
             }}
           />
         </>

@@ -122,7 +122,12 @@ export default function PipelinesPage() {
     [act, busy, go],
   );
   return (
-    <Page title="Pipelines" actions={<CopyAs call={{ method: "GET", path: "/api/pipelines", cli: "pipeline list" }} />}>
+    <Page
+      title="Pipelines"
+      actions={
+        <CopyAs call={{ verb: "List pipelines", method: "GET", path: "/api/pipelines", cli: "pipeline list" }} />
+      }
+    >
       {faults.map(([key, fault]) => (
         <FileError key={key} error={fault} />
       ))}

@@ -51,7 +51,7 @@ export default function QueuesPage() {
   return (
     <Page
       title="Queues & workers"
-      actions={<CopyAs call={{ method: "GET", path: "/api/queues", cli: "queue list" }} />}
+      actions={<CopyAs call={{ verb: "List queues", method: "GET", path: "/api/queues", cli: "queue list" }} />}
     >
       <QueueTable
         queues={items}

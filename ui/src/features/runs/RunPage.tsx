@@ -218,7 +218,9 @@ function RunDetail({ run, gone }: { run: Run; gone: boolean }) {
               Edit & replay
             </Button>
           ) : null}
-          <CopyAs call={{ method: "GET", path: `/api/runs/${run.id}`, cli: `run show ${run.id}` }} />
+          <CopyAs
+            call={{ verb: "Show this run", method: "GET", path: `/api/runs/${run.id}`, cli: `run show ${run.id}` }}
+          />
         </>
       }
     >

@@ -18,7 +18,7 @@ import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { downloadUrl } from "@/parts/copy/download";
-import { shellQuoted } from "@/parts/copy/snippets";
+import { command } from "@/parts/copy/snippets";
 import { cx } from "@/parts/cx";
 import { Empty } from "@/parts/Empty";
 import { shortId } from "@/parts/Id";
@@ -125,9 +125,10 @@ export default function RunsPage() {
           />
           <CopyAs
             call={{
+              verb: "List runs",
               method: "GET",
-              path: pathOf("/api/runs", { query: { q, limit: 50 } }),
-              cli: q ? `run list -q ${shellQuoted(q)}` : "run list",
+              path: pathOf("/api/runs", { query: { ...query, limit: 50 } }),
+              cli: command("run list", { "--query": q, "--sort": order }),
             }}
           />
         </>

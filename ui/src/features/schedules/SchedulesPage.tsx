@@ -13,7 +13,7 @@ import { quoteValue, withKey } from "@/features/filters/grammar";
 import { SavedViews } from "@/features/filters/SavedViews";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
-import { shellQuoted } from "@/parts/copy/snippets";
+import { command } from "@/parts/copy/snippets";
 import { Empty } from "@/parts/Empty";
 import { Page } from "@/parts/Page";
 import { DataTable } from "@/parts/table/DataTable";
@@ -80,9 +80,10 @@ export default function SchedulesPage() {
         <>
           <CopyAs
             call={{
+              verb: "List schedules",
               method: "GET",
               path: pathOf("/api/schedules", { query: q ? { q, sort } : { sort } }),
-              cli: `schedule list --sort=${sort}${q ? ` --search ${shellQuoted(q)}` : ""}`,
+              cli: command("schedule list", { "--sort": sort, "--search": q }),
             }}
           />
           <Button

@@ -10,12 +10,12 @@ import { CopyButton } from "./CopyButton";
 import { type Call, snippetsOf } from "./snippets";
 
 /** A request as curl, CLI and Python code; of several requests, the first until another is chosen. */
-export function CopyAs({ call, label = "Copy as" }: { call: Call | Readonly<Record<string, Call>>; label?: string }) {
+export function CopyAs({ call, others = [] }: { call: Call; others?: readonly Call[] }) {
   const [chosen, setChosen] = useState("");
-  const calls = isCall(call) ? { "": call } : call;
-  const what = chosen in calls ? chosen : (Object.keys(calls)[0] ?? "");
   const secured = useSession()?.mode === "secured";
-  const snippets = snippetsOf(calls[what] as Call, window.location.origin, secured);
+  const calls = [call, ...others];
+  const shown = calls.find(({ verb }) => verb === chosen) ?? call;
+  const snippets = snippetsOf(shown, window.location.origin, secured);
   const ways = [
     ["curl", snippets.curl],
     ["CLI", snippets.cli],
@@ -26,7 +26,7 @@ export function CopyAs({ call, label = "Copy as" }: { call: Call | Readonly<Reco
     <Popover.Root>
       <Popover.Trigger asChild>
         <Button>
-          {label}
+          Copy as
           <ChevronDown size={14} aria-hidden />
         </Button>
       </Popover.Trigger>
@@ -37,17 +37,19 @@ export function CopyAs({ call, label = "Copy as" }: { call: Call | Readonly<Reco
           aria-label="Copy as"
           className="z-50 w-[min(560px,calc(100vw-32px))] animate-appear rounded-lg bg-raised p-3 shadow-overlay"
         >
-          {Object.keys(calls).length > 1 ? (
+          {others.length ? (
             <div className="mb-2 flex">
               <Segments
                 label="What"
-                value={what}
-                choices={Object.keys(calls).map((one) => [one, one] as const)}
+                value={shown.verb}
+                choices={calls.map(({ verb }) => [verb, verb] as const)}
                 onChange={setChosen}
               />
             </div>
-          ) : null}
-          <Radix.Root key={what} defaultValue={first}>
+          ) : (
+            <h2 className="mb-2 text-sm font-medium">{shown.verb}</h2>
+          )}
+          <Radix.Root key={shown.verb} defaultValue={first}>
             <Radix.List aria-label="Language" className="mb-2 flex items-center gap-1">
               {ways.map(([name, text]) =>
                 text ? (
@@ -82,5 +84,3 @@ export function CopyAs({ call, label = "Copy as" }: { call: Call | Readonly<Reco
     </Popover.Root>
   );
 }
-
-const isCall = (call: Call | Readonly<Record<string, Call>>): call is Call => typeof call.path === "string";

@@ -1,8 +1,13 @@
 /** A request as curl, CLI and Python code. Pure. */
-export interface Call {
+interface SentRequest {
   method: string;
   path: string;
   body?: unknown;
+}
+
+export interface Call extends SentRequest {
+  /** What it does: "List runs", "Run now". */
+  verb: string;
   /** The command of the CLI, without `foliot`. */
   cli?: string;
 }
@@ -17,15 +22,28 @@ export interface Snippets {
 export const shellQuoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
+type Flag = string | number | null | undefined;
+
+/** A command with those flags that have a value. */
+export function command(words: string, flags: Record<string, Flag>): string {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  // In one word: a value may begin with a dash.
+  return [words, ...given.map(([flag, value]) => `${flag}=${shellQuoted(String(value))}`)].join(" ");
+}
+
+/** A command that reads a document from standard input. */
+export const withDocument = (words: string, document: unknown): string =>
+  `${words} <<'EOF'\n${JSON.stringify(document, null, 2)}\nEOF`;
+
 export function snippetsOf(call: Call, origin: string, secured: boolean): Snippets {
   return {
     curl: curl(call, origin, secured),
-    cli: call.cli ? `foliot ${call.cli}` : null,
+    cli: call.cli ? `FOLIOT_URL=${shellQuoted(origin)} foliot ${call.cli}` : null,
     python: python(call, origin, secured),
   };
 }
 
-export function curl(call: Call, origin: string, secured: boolean): string {
+export function curl(call: SentRequest, origin: string, secured: boolean): string {
   const parts = ["curl -sS"];
   if (call.method !== "GET") parts.push(`-X ${call.method}`);
   if (secured) parts.push(`-H "Authorization: Bearer $FOLIOT_TOKEN"`);
@@ -37,7 +55,7 @@ export function curl(call: Call, origin: string, secured: boolean): string {
 }
 
 /** Only the standard library, so that it runs wherever it is pasted. */
-function python(call: Call, origin: string, secured: boolean): string {
+function python(call: SentRequest, origin: string, secured: boolean): string {
   const headers: string[] = [];
   if (secured) headers.push(`"Authorization": f"Bearer {os.environ['FOLIOT_TOKEN']}"`);
   if (call.body !== undefined) headers.push(`"Content-Type": "application/json"`);

@@ -20,7 +20,7 @@ from foliot.features.schedules.cli.flags import ScheduleFlags, describes_a_sched
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import Client, connect, field_lines, segment
 from foliot.terminal.group import CommandGroup, print_answer
-from foliot.terminal.options import Json, ScheduleId, Utc
+from foliot.terminal.options import Json, ScheduleId, Utc, document, usage
 from foliot.terminal.output import Exit, Failure, note
 from foliot.terminal.reference import resolve
 
@@ -49,10 +49,13 @@ def edit(
     *,
     name: Annotated[str | None, typer.Option(help="Rename it.")] = None,
     flags: ScheduleFlags,
+    file: Annotated[
+        str | None, typer.Option(help="The whole new document as JSON (- for standard input), without an editor.")
+    ] = None,
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
-    """Edit a schedule: with flags, only those fields; without, the whole document in $VISUAL or $EDITOR.
+    """Edit a schedule: by flags only those fields; without any, the whole document in $VISUAL or $EDITOR.
 
     What the server refuses is marked in the document, and the editor opens again. If the schedule was changed in the
     meantime, nothing is overwritten.
@@ -63,9 +66,17 @@ def edit(
         changes = flags.fields if name is None else flags.fields | {"name": name}
         if flags.request:
             changes["action"] = flags.request
+        if changes and file is not None:
+            raise usage("give either --file with the whole document, or flags for single fields")
+        whole = None if file is None else document("--file", file)
         path = f"/api/schedules/{segment(resolve(client, 'schedule', schedule))}"
         now = client.get(path)
-        answer = client.patch(path, changes, version=now["version"]) if changes else _Editing(client, path, now).edit()
+        if whole is not None:
+            answer = client.put(path, whole, version=now["version"])
+        elif changes:
+            answer = client.patch(path, changes, version=now["version"])
+        else:
+            answer = _Editing(client, path, now).edit()
         if answer is None:
             note(f"nothing was changed: {now['name']} stays as it is")
         else:

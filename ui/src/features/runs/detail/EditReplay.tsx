@@ -4,6 +4,7 @@ import type { Run, Schedule } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/copy/CopyAs";
+import { type Call, shellQuoted } from "@/parts/copy/snippets";
 import { useCommand } from "@/parts/useCommand";
 import { useNavigateTo } from "@/parts/useUrl";
 
@@ -50,9 +51,22 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
     as_of: run.action ? ("then" as const) : ("now" as const),
     patch: payload && mergePatchOf(shown, payload),
   };
-  const call = letter
-    ? { path: "/api/dead-letters/replay", body: { ids: [run.id], ...terms } }
-    : { path: `/api/schedules/${schedule?.id}/run-now`, body: { payload: payload ?? {} } };
+  const edited = shellQuoted(JSON.stringify(terms.patch));
+  const call: Call = letter
+    ? {
+        verb: "Replay",
+        method: "POST",
+        path: "/api/dead-letters/replay",
+        body: { ids: [run.id], ...terms },
+        cli: `dead-letter replay ${run.id} --as-of ${terms.as_of} --patch ${edited}`,
+      }
+    : {
+        verb: "Run now",
+        method: "POST",
+        path: `/api/schedules/${schedule?.id}/run-now`,
+        body: { payload: payload ?? {} },
+        cli: `schedule run-now ${schedule?.id} --payload ${shellQuoted(JSON.stringify(payload ?? {}))}`,
+      };
   const submit = async (): Promise<void> => {
     const made = letter
       ? await repeat(act, run, terms)
@@ -94,7 +108,7 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
         </p>
       ) : null}
       <div className="flex justify-end gap-2">
-        <CopyAs call={{ method: "POST", ...call }} />
+        <CopyAs call={call} />
         <Button onClick={onClose}>Cancel</Button>
         <Button acts type="submit" kind="primary" disabled={payload === null} busy={busy}>
           Replay

@@ -38,7 +38,14 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
   const [busy, setBusy] = useState(false);
   const gone = schedule.status === "deleted";
   const saved = useQueryClient().getQueryData<Call>(queryKeys.saved(schedule.id));
+  const showing: Call = {
+    verb: "Show",
+    method: "GET",
+    path: `/api/schedules/${schedule.id}`,
+    cli: `schedule show ${schedule.id}`,
+  };
   const running: Call = {
+    verb: "Run now",
     method: "POST",
     path: `/api/schedules/${schedule.id}/run-now`,
     cli: `schedule run-now ${schedule.id}`,
@@ -103,9 +110,7 @@ export function ActionButtons({ schedule }: { schedule: Schedule }) {
           Edit
         </Button>
       )}
-      <CopyAs
-        call={{ ...(saved ? { [saved.method === "POST" ? "Create" : "Change"]: saved } : {}), "Run now": running }}
-      />
+      <CopyAs call={saved ?? showing} others={saved ? [showing, running] : [running]} />
       <Menu trigger={<Button aria-label="More actions" icon={<Ellipsis size={16} />} />} items={items} />
       <PauseDialog schedule={pausing ? schedule : null} onClose={() => setPausing(false)} onPause={acts.pause} />
       <BackfillDialog schedule={schedule} open={filling} onClose={() => setFilling(false)} />

@@ -12,7 +12,7 @@ import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Confirm } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/copy/CopyAs";
-import type { Call } from "@/parts/copy/snippets";
+import { type Call, withDocument } from "@/parts/copy/snippets";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Disclosure } from "@/parts/form/Disclosure";
 import { Field, INPUT } from "@/parts/form/Field";
@@ -127,10 +127,11 @@ export function Editor({
   };
   const { body } = documentOf(form);
   const call: Call = {
+    verb: existing ? "Change" : "Create",
     method: existing ? "PUT" : "POST",
     path: existing ? `/api/schedules/${existing.id}` : "/api/schedules",
     body: JSON.parse(JSON.stringify(body)),
-    cli: existing ? undefined : commandOf(form),
+    cli: existing ? withDocument(`schedule edit ${existing.id} --file -`, body) : commandOf(form),
   };
   const keep = async (): Promise<Schedule> => {
     const kept = await save(form, existing, idempotencyKey.current);

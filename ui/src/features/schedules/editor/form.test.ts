@@ -93,6 +93,12 @@ describe("form", () => {
     expect(commandOf(form)).toContain(
       `schedule create 'it'\\''s' --cron '0 9 * * *' --timezone UTC --url http://127.0.0.1:1/e`,
     );
-    expect(commandOf(blankForm("task", "t", "", "UTC", null))).toBeUndefined();
+  });
+  it("is a command that reads the document where flags do not say all of it", () => {
+    const webhook = blankForm("webhook", "w", "", "UTC", "http://127.0.0.1:1/e");
+    const slow = { ...webhook, retry: { ...webhook.retry, delay_seconds: 99 } };
+    for (const form of [blankForm("task", "t", "", "UTC", null), slow])
+      expect(commandOf(form)).toMatch(/^schedule create --file - <<'EOF'\n\{/);
+    expect(commandOf(slow)).toContain('"delay_seconds": 99');
   });
 });

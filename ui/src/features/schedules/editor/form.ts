@@ -8,7 +8,7 @@ import type {
   ScheduleAlert,
   ScheduleRequest,
 } from "@/api/schema";
-import { shellQuoted } from "@/parts/copy/snippets";
+import { shellQuoted, withDocument } from "@/parts/copy/snippets";
 import { inputOf, instantOf } from "@/time/datetimeLocal";
 
 import { LIMITS, type LimitInputs, limitInputs } from "../limits";
@@ -171,10 +171,27 @@ export function documentOf(form: Form): Document {
   };
 }
 
-/** The same as a CLI command, for webhooks only: other kinds have no flags and are given as a file. */
-export function commandOf(form: Form): string | undefined {
-  const { action, errors } = actionOf(form.action);
-  if (action.kind !== "webhook" || Object.keys(errors).length) return undefined;
+/** Whether the flags of `foliot schedule create` say all of it; else its document is given. */
+function hasFlags(form: Form, action: ActionConfig): boolean {
+  const known = ["kind", "url", "method", "headers", "body"];
+  const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  return (
+    action.kind === "webhook" &&
+    Object.keys(action).every((key) => known.includes(key)) &&
+    same({ ...form.retry, max_retries: 0 }, { ...DEFAULT_RETRY, max_retries: 0 }) &&
+    same({ ...form.catchup, mode: "" }, { ...DEFAULT_CATCHUP, mode: "" }) &&
+    !form.limits.max_runs &&
+    !form.endAt
+  );
+}
+
+const secondsOf = (value: string): string => (value.trim() ? `${value.trim()}s` : "");
+
+/** The CLI command that creates the schedule. */
+export function commandOf(form: Form): string {
+  const { body } = documentOf(form);
+  const { action } = body;
+  if (!hasFlags(form, action)) return withDocument("schedule create --file -", body);
   const trigger = {
     cron: ["--cron", form.when.cron],
     interval: ["--every", `${form.when.seconds}s`],
@@ -185,35 +202,28 @@ export function commandOf(form: Form): string | undefined {
       ...(form.when.all ? ["--all"] : []),
     ],
   }[form.when.type];
-  const parts = [
-    "schedule",
-    "create",
-    form.name.trim() || "NAME",
-    ...trigger,
-    "--timezone",
-    form.timezone,
-    "--url",
-    String(action.url ?? ""),
-    "--method",
-    String(action.method ?? "POST"),
+  const flags: readonly (readonly [string, string | undefined])[] = [
+    ["--timezone", form.timezone],
+    ["--url", String(action.url ?? "")],
+    ["--method", String(action.method ?? "POST")],
+    ...Object.entries((action.headers ?? {}) as Record<string, string>).map(
+      ([name, value]) => ["--header", `${name}: ${value}`] as const,
+    ),
+    ["--body", action.body === undefined ? "" : JSON.stringify(action.body)],
+    ...form.tags.map((tag) => ["--tag", tag] as const),
+    ["--overlap", form.overlap],
+    ["--catchup", form.catchup.mode],
+    ["--retries", String(form.retry.max_retries)],
+    ["--queue", form.queue],
+    ["--priority", String(form.priority)],
+    ["--timeout", secondsOf(form.limits.timeout_seconds)],
+    ["--jitter", secondsOf(form.limits.jitter_seconds)],
+    ["--start-at", instantOf(form.startAt, form.timezone)],
+    ["--description", form.description.trim()],
+    ...form.alert.to.map((channel) => ["--notify", channel] as const),
+    ["--notify-after", form.alert.to.length && form.alert.after > 1 ? String(form.alert.after) : undefined],
   ];
-  for (const [name, value] of Object.entries((action.headers ?? {}) as Record<string, string>))
-    parts.push("--header", `${name}: ${value}`);
-  if (action.body !== undefined) parts.push("--body", JSON.stringify(action.body));
-  for (const tag of form.tags) parts.push("--tag", tag);
-  parts.push(
-    "--overlap",
-    form.overlap,
-    "--catchup",
-    form.catchup.mode,
-    "--retries",
-    String(form.retry.max_retries),
-    "--queue",
-    form.queue,
-    "--priority",
-    String(form.priority),
-  );
-  for (const channel of form.alert.to) parts.push("--notify", channel);
-  if (form.alert.to.length && form.alert.after > 1) parts.push("--notify-after", String(form.alert.after));
-  return parts.map(shellQuoted).join(" ");
+  const words = ["schedule", "create", form.name.trim() || "NAME", ...trigger];
+  for (const [flag, value] of flags) if (value) words.push(flag, value);
+  return words.map(shellQuoted).join(" ");
 }

@@ -8,7 +8,7 @@ import { TEMPLATES } from "../templates";
 
 /** Shown while there is no schedule: the templates to start from. */
 export function TemplateCards() {
-  const command = `foliot schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`;
+  const command = `FOLIOT_URL=${window.location.origin} foliot schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`;
   return (
     <Empty icon={CalendarClock} title="No schedules yet">
       <p>Choose a template. Everything else is filled in, and nothing runs until you save.</p>

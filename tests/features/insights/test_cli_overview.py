@@ -22,6 +22,7 @@ ITEM: dict[str, Any] = {
     "count": 3,
     "actions": [],
 }
+FOLDED = {"at": "2027-01-01T01:00:00Z", "until": "2027-01-01T03:00:00Z", "state": "success", "count": 9}
 STRIP: dict[str, Any] = {
     "now": "2027-01-01T12:00:00Z",
     "groups": [
@@ -40,7 +41,7 @@ STRIP: dict[str, Any] = {
         }
     ],
     "collisions": [{"at": "2027-01-02T09:00:00Z", "count": 14}],
-    "rest": [{"name": "#prices", "schedules": 4, "runs": 9, "planned": 8, "marks": []}],
+    "rest": [{"name": "#prices", "schedules": 4, "runs": 9, "planned": 8, "marks": [FOLDED]}],
     "dropped_groups": 5,
 }
 CELL: dict[str, Any] = {"local": "2027-01-01T00:00:00+01:00", "counts": {"success": 2, "failed": 1}, "total": 3}
@@ -86,7 +87,7 @@ def test_a_timeline_shows_what_ran_what_failed_and_what_comes_next(server: Scrip
     assert "nightly failing 2 1 2027-01-01 02:30:00Z 2 2027-01-02 02:30:00Z At 02:30 every day (UTC)" in words(
         shown.out
     )
-    assert "#prices (4 schedules) 9 8" in words(shown.out)
+    assert "#prices (4 schedules) 9 2027-01-01 03:00:00Z 8" in words(shown.out)
     assert "14 schedules start at 2027-01-02 09:00:00Z" in shown.out
     assert "5 more rows did not fit" in shown.err
 

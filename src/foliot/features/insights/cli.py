@@ -61,7 +61,8 @@ def _row(group: JsonObject, now: str) -> tuple[object, ...]:
     past = [mark for mark in group["marks"] if mark["state"] != "planned"]
     ahead = [mark["at"] for mark in group["marks"] if mark["state"] == "planned"]
     bad = sum(mark["count"] for mark in past if mark["state"] in TROUBLES)
-    last = max((mark["at"] for mark in past), default=None)
+    # Of folded marks, `at` is the first and `until` the last.
+    last = max((mark.get("until") or mark["at"] for mark in past), default=None)
     due = min((at for at in ahead if at >= now), default=min(ahead, default=None))
     times = JsonObject({"last": last, "due": due}, group.utc, brief=True)
     return (
@@ -80,7 +81,9 @@ def _row(group: JsonObject, now: str) -> tuple[object, ...]:
 def timeline(
     *,
     q: Annotated[str | None, typer.Option("--query", "-q", help="Only schedules that match this filter.")] = None,
-    group_by: Annotated[str, typer.Option("--by", help="What the rows are: schedule, tag or queue.")] = "schedule",
+    group_by: Annotated[
+        str, typer.Option("--by", help="What each row stands for: schedule, tag or queue.")
+    ] = "schedule",
     rows: Annotated[int, typer.Option(min=1, max=80, help="At most this many rows; the rest is summed up.")] = 20,
     from_: From = None,
     to: To = None,

@@ -66,7 +66,7 @@ class Scheduler:
         except SettingsError as wrong:
             raise SettingsError([_renamed(each) for each in wrong.complaints]) from None
         if self.settings.is_sqlite and self.settings.sqlite_path is None:
-            raise Invalid("db_url", "must name a file: what lives in memory is forgotten", got=db_url)
+            raise Invalid("db_url", "must name a file: a database in memory is lost at exit", got=db_url)
         self._known = [_task_of(function) for function in tasks]
         self._app: App | None = None
         self._parts = contextlib.AsyncExitStack()
@@ -76,7 +76,7 @@ class Scheduler:
     async def start(self) -> None:
         """Migrate the database to the newest revision and start the engine."""
         if self._app is not None:
-            raise Conflict("this scheduler runs already")
+            raise Conflict("this scheduler is already running")
         logs.join()
         async with contextlib.AsyncExitStack() as parts:
             path = self.settings.sqlite_path
@@ -200,9 +200,7 @@ def _task_of(function: Function) -> Task:
         called = getattr(function, "__name__", repr(function))
         raise Invalid("task", "must be a function marked with @task (from foliot import task)", got=called)
     if task.cpu and task.module == "__main__":
-        raise Invalid(
-            "task", "with cpu=True must stand in a module of its own, where its process finds it", got=task.name
-        )
+        raise Invalid("task", "with cpu=True must be defined in a module that its process can import", got=task.name)
     return task
 
 
@@ -261,7 +259,7 @@ class BlockingScheduler:
     def start(self) -> None:
         """Like `Scheduler.start`; returns when it has started, or raises why it has not."""
         if self._loop is not None:
-            raise Conflict("this scheduler runs already")
+            raise Conflict("this scheduler is already running")
         self._loop = asyncio.new_event_loop()
         # Daemonic: a program that forgets to stop still ends, and leases hand its runs on.
         self._thread = threading.Thread(target=self._loop.run_forever, name="foliot-scheduler", daemon=True)

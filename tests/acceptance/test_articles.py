@@ -331,7 +331,7 @@ def test_the_command_line_follows_a_job_to_its_end(up: House, site: Newspaper, t
     assert [one["title"] for one in read if one["error"] is None] == [f"Story n/{number}" for number in range(8)]
     assert {one["source"] for one in read} == {"Here"}
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("article_id,url,source")
-    assert "why it could not be read" in shown.stdout
+    assert "why it failed" in shown.stdout
 
 
 # --- MongoDB ----------------------------------------------------------------------------------------------------------

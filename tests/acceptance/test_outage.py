@@ -119,7 +119,7 @@ def test_each_second_is_called_once_and_a_second_foliot_is_turned_away(house: Ho
 
     assert second.returncode == 1
     assert second.stderr.count("\n") == 1
-    assert "another Foliot already runs" in second.stderr
+    assert "another Foliot is already running" in second.stderr
     instants = receiver.instants("/tick")
     assert instants == seconds_from(instants[0], int((end - instants[0]).total_seconds()))
     assert len({headers["webhook-id"] for headers in receiver.to("/tick")}) == len(instants)

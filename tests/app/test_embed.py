@@ -165,7 +165,7 @@ def test_programs_without_a_loop_ask_and_wait(program: Program) -> None:
 
 async def test_two_programs_on_one_file_are_told(program: Program) -> None:
     async with program():
-        with pytest.raises(Conflict, match=r"another Foliot already runs on .*jobs\.db"):
+        with pytest.raises(Conflict, match=r"another Foliot is already running on .*jobs\.db"):
             await program().start()
         with pytest.raises(Conflict, match="another Foliot"):
             await asyncio.to_thread(program().in_thread().start)
@@ -186,7 +186,7 @@ async def test_what_is_wrong_is_said_by_its_name(program: Program) -> None:
     with pytest.raises(Conflict, match="has not been started"):
         await scheduler.list()
     async with scheduler:
-        with pytest.raises(Conflict, match="runs already"):
+        with pytest.raises(Conflict, match="is already running"):
             await scheduler.start()
         with pytest.raises(Invalid, match="when: must have a time zone"):
             await scheduler.add(said.say, datetime(2040, 1, 1))

@@ -38,7 +38,7 @@ def test_a_seal_moved_to_another_place_does_not_open(place: tuple[str, ...]) -> 
     ring = Keyring.of([NEW])
     key_id, sealed = ring.seal(PLAIN, *PLACE)
 
-    with pytest.raises(CannotUnseal, match=r"^a sealed value cannot be opened$"):
+    with pytest.raises(CannotUnseal, match=r"^a sealed value cannot be decrypted$"):
         ring.open(key_id, sealed, *place)
 
 
@@ -159,7 +159,7 @@ def test_a_damaged_key_file_is_refused_and_not_replaced(tmp_path: Path, content:
     (tmp_path / NAME).write_bytes(content)
     (tmp_path / NAME).chmod(0o600)
 
-    with pytest.raises(BadKeyFile, match="must hold a key of at least 32 characters"):
+    with pytest.raises(BadKeyFile, match="must contain a key of at least 32 characters"):
         key_of(tmp_path)
     assert (tmp_path / NAME).read_bytes() == content
 

@@ -259,9 +259,9 @@ async def test_a_key_file_holds_pem_or_jwks(algorithm: str, form: str, tmp_path:
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (b"", "it is neither"),
-        (b"hello", "it is neither"),
-        (b"\xff\xfe", "it is neither"),
+        (b"", "it is neither PEM nor JWKS"),
+        (b"hello", "it is neither PEM nor JWKS"),
+        (b"\xff\xfe", "it is neither PEM nor JWKS"),
         (b"{", "not JSON"),
         (b'{"keys": {}}', "a list"),
         (b'{"keys": []}', "no key"),

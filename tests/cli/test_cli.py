@@ -213,7 +213,7 @@ def test_the_reference_names_no_command_that_does_not_exist() -> None:
         (["schedule", "create"], "needs a name"),
         (["schedule", "create", "x", "--url", "http://x"], "needs a trigger"),
         (["schedule", "create", "x", "--every", "1m"], "needs something to do"),
-        (["schedule", "create", "x", "--every", "1m", "--cron", "* * * * *"], "--cron and --every exclude each other"),
+        (["schedule", "create", "x", "--every", "1m", "--cron", "* * * * *"], "--cron and --every cannot be combined"),
         (["schedule", "create", "x", "--every", "soon", "--url", "http://x"], "--every: must be a duration"),
         (
             ["schedule", "create", "x", "--every", "1m", "--url", "u", "--header", "h"],
@@ -536,7 +536,7 @@ def test_a_proof_of_nothing_says_so(bare: Foliot, proof: list[str]) -> None:
 def test_the_ledger_of_a_migrated_database_is_proved(bare: Foliot, proof: list[str]) -> None:
     first, second = bare("migrate"), bare("migrate")
     assert (first.code, second.code) == (0, 0), first.err
-    assert "went from revision none to " in first.out
+    assert "was migrated from revision none to " in first.out
     assert "is at the newest revision" in second.out
 
     answered = bare(*proof)

@@ -388,7 +388,7 @@ def test_health_names_parts_and_problems(run: Foliot, server: Script) -> None:
     found = {
         "status": "degraded",
         "version": "1",
-        "problems": ["no worker takes runs from scraping"],
+        "problems": ["no worker serves scraping"],
         "database": {"status": "ok", "latency_ms": 0.4, "error": None},
         "feed": {"kind": "redis", "connected": False, "error": "ConnectionError: refused"},
         "broker": {"url": "amqp://foliot:***@mq:5672/foliot", "publishing": False, "error": "does not take runs"},
@@ -423,7 +423,7 @@ def test_health_names_parts_and_problems(run: Foliot, server: Script) -> None:
     assert answered.code == 0
     for words in (
         "degraded",
-        "no worker takes runs",
+        "no worker serves",
         "0.4 ms",
         "ConnectionError: refused",
         "does not take runs",

@@ -62,7 +62,7 @@ def test_a_copy_is_one_whole_private_file_also_while_somebody_writes(
         writer.execute("COMMIT")
 
     assert answered.code == 0, answered.err
-    assert f"at revision {NEWEST}, whole" in answered.out
+    assert f"at revision {NEWEST}; the copy is intact" in answered.out
     assert "secret.key" in answered.err
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db"]
@@ -76,7 +76,7 @@ def test_a_copy_takes_no_other_files_place(bare: Foliot, database: Path, tmp_pat
     answered = bare("backup", str(tmp_path / "precious"))
 
     assert (answered.code, (tmp_path / "precious").read_text()) == (1, "mine")
-    assert "is there already" in answered.err
+    assert "already exists" in answered.err
 
 
 def test_what_was_copied_comes_back_in_another_home_and_in_its_own(
@@ -131,8 +131,8 @@ def test_nothing_is_restored_under_a_foliot_that_runs_or_from_something_else(
     with only_one(database):
         running = bare("restore", str(copy), "--replace")
 
-    assert "another Foliot already runs" in running.err
-    assert "is no database of Foliot's" in bare("restore", str(page), "--replace").err
+    assert "another Foliot is already running" in running.err
+    assert "is not a Foliot database" in bare("restore", str(page), "--replace").err
     assert bare("restore", str(tmp_path / "nowhere"), "--replace").code == 1
 
 
@@ -165,8 +165,8 @@ def test_a_newer_database_is_told_what_to_do_about_in_one_line(
 
     assert answered.code == 1
     [line] = answered.err.splitlines()
-    assert f"at revision {NEWER}, which a newer Foliot made" in line
-    assert "start the version that made it" in line
+    assert f"at revision {NEWER}, which a newer version of Foliot created" in line
+    assert "start that version" in line
     assert "foliot restore" in line
     assert sorted(path.name for path in database.parent.glob("*.revision-*")) == []
 
@@ -178,7 +178,7 @@ def test_a_check_of_a_newer_database_says_the_same_as_an_error(bare: Foliot, dat
 
     [said] = [each for each in found if each["key"] == "DATABASE_URL"]
     assert said["level"] == "error"
-    assert "which a newer Foliot made" in said["message"]
+    assert "which a newer version of Foliot created" in said["message"]
 
 
 def test_a_copy_of_a_newer_database_is_not_restored(bare: Foliot, database: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_copy_of_a_newer_database_is_not_restored(bare: Foliot, database: Path
     answered = bare("restore", str(tmp_path / "copy"), "--home", str(tmp_path / "other"))
 
     assert (answered.code, (tmp_path / "other" / "foliot.db").exists()) == (1, False)
-    assert "which a newer Foliot made" in answered.err
+    assert "which a newer version of Foliot created" in answered.err
 
 
 def test_the_file_is_kept_as_it_was_before_it_is_migrated(bare: Foliot, database: Path) -> None:

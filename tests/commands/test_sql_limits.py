@@ -103,7 +103,7 @@ async def test_only_active_and_paused_schedules_take_a_place(store: Database) ->
     second = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
 
     await cases[Schedules].pause(OPERATOR, first.id)
-    with pytest.raises(TooMany, match="may have 2 schedules"):
+    with pytest.raises(TooMany, match="limit of 2 active"):
         await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
     await cases[Schedules].delete(OPERATOR, second.id)
     third = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)

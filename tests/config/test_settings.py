@@ -143,7 +143,7 @@ def test_databases_in_memory_and_on_servers_have_no_file() -> None:
     [
         ("oracle://u:p@h/db", "must be a database URL such as"),
         ("foliot.db", "must be a database URL such as"),
-        ("postgresql+pg8000://u:p@h/db", "names a driver Foliot does not know"),
+        ("postgresql+pg8000://u:p@h/db", "names an unsupported driver"),
         ("sqlite://foliot.db", "three slashes"),
         ("postgres://u:p@h", "must name a database"),
         ("postgres://u:p@h:port/db", "must have a port"),
@@ -302,7 +302,7 @@ def test_the_reference_names_no_setting_that_does_not_exist() -> None:
 def test_a_signing_secret_of_local_mode_is_refused_where_tenants_have_their_own() -> None:
     [said] = complaints({"FOLIOT_WEBHOOK_SECRET": SIGNING, "FOLIOT_JWT_SECRET": secrets.token_urlsafe(48)})
 
-    assert said.startswith("FOLIOT_WEBHOOK_SECRET: counts in local mode only")
+    assert said.startswith("FOLIOT_WEBHOOK_SECRET: applies in local mode only")
     assert SIGNING not in said
 
 

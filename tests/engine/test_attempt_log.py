@@ -109,7 +109,7 @@ def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: RunningAttempt
     taken = flight.take_lines()
 
     assert len(taken) == notebooks.BUFFERED_LINES + 1
-    assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were not kept")
+    assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were dropped")
 
 
 def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: RunningAttempt) -> None:
@@ -221,7 +221,7 @@ def test_a_gap_is_told_where_it_is(flight: RunningAttempt) -> None:
 
     told = [line.message for line in [*first, *flight.take_lines()]]
 
-    assert told[-2:] == ["2 more lines came too fast and were not kept", "late"]
+    assert told[-2:] == ["2 more lines came too fast and were dropped", "late"]
 
 
 async def test_lines_wait_while_the_database_is_away(flight: RunningAttempt) -> None:

@@ -210,7 +210,7 @@ async def test_a_breaker_opens_after_time_outs_and_closes_when_the_target_is_bac
     assert waits.attempt == 0
     assert waits.waiting is not None
     assert waits.waiting["code"] == "waiting_breaker"
-    assert "attempts in a row unanswered (no answer" in waits.waiting["message"]
+    assert "attempts in a row (no answer" in waits.waiting["message"]
     assert met == 0
     assert not closed
 

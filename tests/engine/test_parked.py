@@ -275,7 +275,7 @@ async def test_a_start_without_an_answer_is_looked_at(lite: Database, how: str) 
 
     assert action.started == []
     said = [event.message for event in await events_of(lite, run_id) if event.message]
-    assert said[0].startswith("It is not known yet what was started: ")
+    assert said[0].startswith("It is not yet known what was started: ")
 
 
 async def test_the_time_limit_of_a_schedule_is_not_the_limit_of_a_start(lite: Database) -> None:

@@ -298,7 +298,7 @@ async def test_looks_that_fail_come_later_and_later(store: Database) -> None:
         clock.advance(delays[-1])
 
     assert delays == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
-    assert await lines_of(store, run_id) == ["Could not be checked, and will be again: RuntimeError: boom"]
+    assert await lines_of(store, run_id) == ["The check failed and will be repeated: RuntimeError: boom"]
     assert (await run_of(store, run_id)).handle == {"job": run_id, "looked": 0}
 
     broken = False

@@ -251,7 +251,7 @@ def test_a_breaker_opens_tries_once_and_closes_with_an_answer() -> None:
     ((turned),) = bench.admit(1, target).values()
     assert turned is not None
     assert (turned.code, turned.until) == (BREAKER, bench.at + timedelta(seconds=30))
-    assert "3 attempts in a row unanswered (The target did not answer in time)" in turned.message
+    assert "did not answer 3 attempts in a row (The target did not answer in time)" in turned.message
     assert (shown.state, shown.failures, shown.next_trial_at) == (BreakerState.OPEN, 3, turned.until)
 
     bench.now += 30

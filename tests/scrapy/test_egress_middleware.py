@@ -61,9 +61,9 @@ def test_links_lead_nowhere_they_may_not(outside: Site, inside: Site, tmp_path: 
 
     assert [page["title"] for page in done.items] == ["Start"]
     assert done.stat("foliot/egress/refused") >= 6
-    assert f"Refused <GET http://{INSIDE}:{port}/>: it must lead to a public address" in done.log
+    assert f"Refused <GET http://{INSIDE}:{port}/>: it must point to a public address" in done.log
     assert "DNS lookup failed" in done.log, "a name that leads inside looks like one that nobody knows"
-    assert f"inside.test leads to {INSIDE}" in done.told, "the operator learns why"
+    assert f"inside.test resolves to {INSIDE}" in done.told, "the operator learns why"
     assert "inside.test leads" not in done.log
 
 
@@ -81,7 +81,7 @@ def test_one_bad_address_among_good_ones_spoils_the_name(outside: Site, inside: 
     done = walk(tmp_path, outside, inside, start, TWISTED_DNS_RESOLVER="scrapy.resolver.CachingHostnameResolver")
 
     assert done.items == []
-    assert f"mixed.test leads to {INSIDE}" in done.told
+    assert f"mixed.test resolves to {INSIDE}" in done.told
 
 
 def test_the_address_that_was_looked_at_is_the_one_that_is_dialled(outside: Site, inside: Site, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_dialled(outside: Site
 
     # The first answer is allowed and nobody listens there; the others are not.
     assert done.items == []
-    assert f"flips.test leads to {INSIDE}" in done.told
+    assert f"flips.test resolves to {INSIDE}" in done.told
     assert "DNS lookup failed" in done.log
 
 

@@ -94,8 +94,8 @@ def test_without_redis_the_crawl_goes_on_and_says_so_once(site: Site, tmp_path: 
     done = walk(tmp_path, site, f"redis://bot:{PASSWORD}@127.0.0.1:1/0")
 
     assert len(done.items) == 5
-    assert done.log.count("the crawl goes on without it") == 1
-    assert "The cache at 127.0.0.1:1 does not serve" in done.log
+    assert done.log.count("the crawl continues without it") == 1
+    assert "The cache at 127.0.0.1:1 is not available" in done.log
     assert PASSWORD not in done.log + done.told
     assert done.stat("log_count/ERROR") is None
 
@@ -111,7 +111,7 @@ def test_a_redis_that_is_full_is_still_read_and_damaged_entries_are_fetched_agai
     done = walk(tmp_path, site, server.url)
 
     assert sorted(page["cached"] for page in done.items) == [False, False, True, True, True]
-    assert done.log.count("the crawl goes on without it") == 1
+    assert done.log.count("the crawl continues without it") == 1
     assert done.stat("httpcache/retrieve_error") is None
 
 

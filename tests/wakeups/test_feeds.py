@@ -302,9 +302,9 @@ async def test_a_line_that_was_cut_comes_back_and_wakes_everyone(served: Place, 
         here.wake(run_topic("run_a"))
         assert await waiter.wait(SOON)
         assert there.reach().error is None
-    assert sorted(entry["event"][:16] for entry in logged if entry.get("action", "").startswith("feed_")) == sorted(
-        2 * ["the feed is away", "the feed is back"]
-    )
+    assert sorted(
+        entry["event"].partition(":")[0] for entry in logged if entry.get("action", "").startswith("feed_")
+    ) == sorted(2 * ["the wake-up connection is down", "the wake-up connection is back"])
 
 
 async def test_what_could_not_be_said_is_said_when_the_line_is_back(served: Place) -> None:

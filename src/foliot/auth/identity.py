@@ -189,7 +189,7 @@ def read_key(raw: object, caller: Caller, now: datetime, longer: timedelta = LON
         asked.expires_at = latest
     _within(asked, caller)
     if latest is not None and asked.expires_at is not None and asked.expires_at > latest:
-        raise Forbidden(f"a key may outlive the token that makes it until {rfc3339(latest)} (FOLIOT_MAX_KEY_DAYS)")
+        raise Forbidden(f"a key may outlive the token that creates it until {rfc3339(latest)} (FOLIOT_MAX_KEY_DAYS)")
     return asked
 
 
@@ -197,7 +197,7 @@ def _check_scopes(asked: ApiKeyRequest) -> None:
     allowed = scopes_of(asked.role)
     for place, one in enumerate(asked.scopes or ()):
         if one not in allowed:
-            raise Invalid(f"scopes[{place}]", f"is nothing that the role {asked.role} allows", got=one)
+            raise Invalid(f"scopes[{place}]", f"is not allowed by the role {asked.role}", got=one)
 
 
 def _check_expiry(asked: ApiKeyRequest, now: datetime) -> None:
@@ -208,10 +208,10 @@ def _check_expiry(asked: ApiKeyRequest, now: datetime) -> None:
 def _within(draft: ApiKeyRequest, caller: Caller) -> None:
     """No caller grants more than its own permissions."""
     if not grants(caller, draft.role):
-        raise Forbidden(f"the role {caller.role.value} may not hand out the role {draft.role.value}")
+        raise Forbidden(f"the role {caller.role.value} may not grant the role {draft.role.value}")
     if caller.scopes is not None and (draft.scopes is None or not caller.scopes.issuperset(draft.scopes)):
         own = ", ".join(sorted(caller.scopes))
-        raise Forbidden(f"a key with scopes may only make keys whose scopes are among its own: {own}")
+        raise Forbidden(f"a key with scopes may only create keys with scopes of its own: {own}")
     lasting = draft.expires_at is None or (caller.expires_at is not None and draft.expires_at > caller.expires_at)
     if caller.key_id is not None and caller.expires_at is not None and lasting:
-        raise Forbidden(f"a key that expires may not make one that outlives it, {rfc3339(caller.expires_at)}")
+        raise Forbidden(f"a key that expires may not create one that outlives it, {rfc3339(caller.expires_at)}")

@@ -160,7 +160,9 @@ def _read(path: Path) -> str:
         except UnicodeDecodeError:
             key = ""
     if len(key) < SHORTEST:
-        raise BadKeyFile(f"{path} must hold a key of at least {SHORTEST} characters: put the file back from a backup")
+        raise BadKeyFile(
+            f"{path} must contain a key of at least {SHORTEST} characters: put the file back from a backup"
+        )
     return key
 
 

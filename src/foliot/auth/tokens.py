@@ -55,7 +55,7 @@ def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime
     expires_at = _current(claims, expected.longest, now)
     user_id = _name(claims, "sub", LONGEST_USER)
     if user_id.startswith(RESERVED):
-        raise TokenRefused("sub is a name that only API keys and Discord's members have")
+        raise TokenRefused("sub has a form that is reserved for API keys and Discord members")
     return Caller(
         tenant_id=_name(claims, "tenant_id" if "tenant_id" in claims else "sub", LONGEST_TENANT),
         user_id=user_id,
@@ -67,9 +67,9 @@ def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime
 def _addressed(claims: Mapping[str, Any], expected: Expectations) -> None:
     # With several audiences, each of them could use the token against us.
     if claims.get("aud") not in (expected.audience, [expected.audience]):
-        raise TokenRefused("aud is missing, another, or not ours alone")
+        raise TokenRefused("aud is missing or wrong, or names other audiences too")
     if expected.issuer is not None and claims.get("iss") != expected.issuer:
-        raise TokenRefused("iss is missing or another")
+        raise TokenRefused("iss is missing or wrong")
 
 
 def _current(claims: Mapping[str, Any], longest: timedelta, now: datetime) -> datetime:
@@ -81,10 +81,10 @@ def _current(claims: Mapping[str, Any], longest: timedelta, now: datetime) -> da
         raise TokenRefused("expired")
     not_before, issued_at = _moment(claims, "nbf"), _moment(claims, "iat")
     if any(moment is not None and moment > now + LEEWAY for moment in (not_before, issued_at)):
-        raise TokenRefused("nbf or iat lies in the future")
+        raise TokenRefused("nbf or iat is in the future")
     begins = now if issued_at is None else min(now, issued_at)
     if expires_at - begins > longest + LEEWAY:
-        raise TokenRefused("lives longer than FOLIOT_JWT_MAX_HOURS")
+        raise TokenRefused("is valid for longer than FOLIOT_JWT_MAX_HOURS")
     return expires_at
 
 
@@ -109,9 +109,9 @@ def _name(claims: Mapping[str, Any], name: str, longest: int) -> str:
     """Text without trailing spaces, which some databases ignore in comparisons."""
     value = claims.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= longest:
-        raise TokenRefused(f"{name} must be a text of 1 to {longest} characters")
+        raise TokenRefused(f"{name} must be text of 1 to {longest} characters")
     if not value.isprintable() or value != value.strip():
-        raise TokenRefused(f"{name} must have no control characters, and no spaces around it")
+        raise TokenRefused(f"{name} must not contain control characters, or begin or end with a space")
     return value
 
 
@@ -160,7 +160,7 @@ class Tokens:
         try:
             return self._remembered(bearer)
         except TokenRefused as why:
-            log.debug("a caller was not let in", action="unauthenticated", reason=str(why))
+            log.debug("authentication failed", action="unauthenticated", reason=str(why))
             raise Unauthenticated from None
 
     async def still(self, caller: Caller) -> bool:
@@ -192,9 +192,9 @@ class Tokens:
         algorithm, kid = _header(token)
         key = self.keys.find(kid)
         if key is None:
-            raise TokenRefused("signed by a key that is not ours")
+            raise TokenRefused("signed by an unknown key")
         if algorithm != key.algorithm:
-            raise TokenRefused("signed by another algorithm than the key's")
+            raise TokenRefused("signed with an algorithm that its key is not for")
         try:
             claims = jwt.decode(token, key.material, algorithms=[key.algorithm], options=_UNCHECKED)
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as wrong:
@@ -210,12 +210,12 @@ def _header(token: str) -> tuple[object, str | None]:
     except (ValueError, RecursionError):
         raise TokenRefused("its header cannot be read") from None
     if not isinstance(header, dict) or _FOREIGN & header.keys():
-        raise TokenRefused("its header says what we do not follow")
+        raise TokenRefused("its header has a key or a critical extension, which is not supported")
     kind, kid = header.get("typ"), header.get("kid")
     if not (kind is None or (isinstance(kind, str) and kind.lower() in _TYPES)):
-        raise TokenRefused("another type of token")
+        raise TokenRefused("wrong type of token")
     if not (kid is None or isinstance(kid, str)):
-        raise TokenRefused("its key has no proper name")
+        raise TokenRefused("its key id (kid) is not text")
     return header.get("alg"), kid
 
 

@@ -99,17 +99,17 @@ def _read(raw: bytes) -> SingleKey | KeySet:
         return SingleKey(public_key(_pem(raw)))
     keys = key_set(raw)
     if not keys.named:
-        raise BadKeys("it holds no key that can check a signature")
+        raise BadKeys("it contains no key that can verify a signature")
     return keys
 
 
 def _pem(raw: bytes) -> object:
     if b"PRIVATE KEY" in raw:
-        raise BadKeys("it holds a private key, which only the issuer may have; give the public half")
+        raise BadKeys("it contains a private key, which only the issuer may have; give the public key")
     try:
         return load_pem_public_key(raw)
     except (ValueError, UnsupportedAlgorithm):
-        raise BadKeys("it is neither") from None
+        raise BadKeys("it is neither PEM nor JWKS") from None
 
 
 def public_key(material: object) -> VerificationKey:
@@ -209,7 +209,7 @@ class Jwks:
 
     def find(self, kid: str | None) -> VerificationKey | None:
         if self._keys is None:
-            raise Unavailable("the keys that tokens are checked by have not been fetched yet (FOLIOT_JWKS_URL)")
+            raise Unavailable("the keys that verify tokens have not been fetched yet (FOLIOT_JWKS_URL)")
         return self._keys.find(kid)
 
     def problems(self) -> list[str]:

@@ -36,7 +36,7 @@ def audit(context: typer.Context, home: Home = None, as_json: Json = False) -> N
 
 Earlier = Annotated[
     Path | None,
-    typer.Option(exists=True, dir_okay=False, help="What verify --json printed earlier, to compare with."),
+    typer.Option(exists=True, dir_okay=False, help="The output of an earlier `verify --json`, to compare with."),
 ]
 
 

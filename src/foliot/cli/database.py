@@ -87,7 +87,7 @@ def migrate(home: Home = None) -> None:
         if before == after:
             typer.echo(f"{settings.database_shown} is at the newest revision, {newest}.")
             return
-        typer.echo(f"{settings.database_shown} went from revision {before or 'none'} to {after}.")
+        typer.echo(f"{settings.database_shown} was migrated from revision {before or 'none'} to {after}.")
 
 
 TOOLS = {
@@ -112,9 +112,13 @@ def backup(file: File, home: Home = None) -> None:
         if not database.exists():
             raise Failure(f"there is no database at {database} to copy: start one with foliot up")
         backups.copy(database, file.expanduser())
-        typer.echo(f"{file}: {database} at revision {backups.revision_of(file.expanduser())}, whole.")
+        typer.echo(
+            f"Copied {database} to {file}, at revision {backups.revision_of(file.expanduser())}; the copy is intact."
+        )
         _mind_the_key(
-            settings, "Keep its master key too, and elsewhere: without it the secrets in the copy cannot be decrypted"
+            settings,
+            "Also keep a copy of its master key, in another place: without it, the secrets in the backup cannot "
+            "be decrypted",
         )
 
 
@@ -144,11 +148,12 @@ def restore(
         with only_one(database):
             kept = backups.restore(source, database, replace=replace)
         typer.echo(
-            f"{database} is {file} again, at revision {revision}." + (f" {kept} is what it was." if kept else "")
+            f"Restored {database} from {file}, at revision {revision}."
+            + (f" The previous database is now {kept}." if kept else "")
         )
         if revision != NEWEST:
-            note(f"foliot up brings it to revision {NEWEST}.")
-        _mind_the_key(settings, "Put its master key back too, then run foliot ledger verify")
+            note(f"foliot up migrates it to revision {NEWEST}.")
+        _mind_the_key(settings, "Restore its master key too, then run foliot ledger verify")
 
 
 def _database(settings: Settings, *, restoring: bool) -> Path:
@@ -161,7 +166,7 @@ def _database(settings: Settings, *, restoring: bool) -> Path:
                 f"{settings.database_shown} is a database server, which has its own tool: {tools[restoring]} "
                 "(docs/how-to/operations.md says how)"
             )
-    raise Failure(f"{settings.database_shown} lives in memory: there is not a file")
+    raise Failure(f"{settings.database_shown} is in memory: there is no file to copy")
 
 
 def _mind_the_key(settings: Settings, what: str) -> None:

@@ -156,7 +156,7 @@ def _show(definition: PipelineDefinition, outcome: Outcome, log: StderrLog, *, a
         print_json({"pipeline": definition.name, "revision": definition.revision, "state": state, **result})
         return
     what = result["error"]["message"] if "error" in result else count(result.get("items", 0), "item")
-    left = f", {result['failed']} discarded" if result.get("failed") else ""
+    left = f", {result['failed']} failed" if result.get("failed") else ""
     typer.echo(f"{definition.name}: {state}, {what}{left}")
 
 

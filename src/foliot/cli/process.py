@@ -86,7 +86,7 @@ def leave_within(seconds: float, code: int) -> None:
     def leave() -> None:
         threading.Event().wait(seconds)
         left = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
-        logging.getLogger("foliot.process").warning("ends while threads are still busy: %s", ", ".join(left))
+        logging.getLogger("foliot.process").warning("exiting although threads are still busy: %s", ", ".join(left))
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):

@@ -130,7 +130,7 @@ class Supervisor:
 
     def _serves(self, child: SupervisedProcess) -> None:
         if self._announced:
-            log.info("the process serves", action="process_ready", process=child.number, pid=child.pid)
+            log.info("the process is ready", action="process_ready", process=child.number, pid=child.pid)
             return
         if child.number == 1:
             self._first = child.said.decode()
@@ -237,7 +237,7 @@ class Supervisor:
             return
         about = {"process": child.number, "pid": child.pid, "exit_code": code}
         if code == RESTART_STATUS:
-            log.info("the process restarts, as an operator asked", action="process_restarted", **about)
+            log.info("the process restarts at an operator's request", action="process_restarted", **about)
             self._due[child.number] = time.monotonic()
             return
         now = time.monotonic()

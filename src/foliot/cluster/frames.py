@@ -65,7 +65,7 @@ def _message(text: bytes, body: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise BrokenFrame(str(error)) from None
     if not isinstance(message, dict):
-        raise BrokenFrame("a message that is no object")
+        raise BrokenFrame("a message that is not an object")
     return message | {BODY: body} if body else message
 
 

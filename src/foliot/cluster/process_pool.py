@@ -249,7 +249,7 @@ async def _hear(child: Child, tell: ProgressSink, number: int, room: BackPressur
 
 _WHY: Mapping[int, str] = {
     signal.SIGKILL: "; the operating system does that when memory runs out",
-    signal.SIGXCPU: ": it computed for longer than its time limit allows",
+    signal.SIGXCPU: ": it ran for longer than its time limit",
 }
 
 
@@ -257,14 +257,14 @@ def _death(child: Child, why: str = "") -> str:
     code = child.process.returncode
     said = "the process that ran the task"
     if code == process_tree.TOO_MUCH_MEMORY:
-        return f"{said} and what it had started used more memory than they may"
+        return f"{said} and its child processes used more memory than allowed"
     if code is not None and code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
         hint = _WHY.get(-code, "")
         return f"{said} was ended by signal {-code} ({name}){hint}"
     if why:
         return f"{said} could not be understood: {why}"
-    return f"{said} ended by itself with code {code}, before the task did"
+    return f"{said} exited with code {code} before the task had finished"
 
 
 READS_EACH = 2000

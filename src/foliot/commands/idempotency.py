@@ -127,8 +127,8 @@ class IdempotentRequest:
             raise KeyReused(self.key)
         if earlier.body is None:
             raise Conflict(
-                f"the request with the idempotency key {self.key!r} has been answered: its answer held a secret"
-                " and was shown once; repeat the request with another key"
+                f"the request with the idempotency key {self.key!r} has already been answered, with a secret"
+                " that is shown only once: repeat the request with another key"
             )
         raise AnsweredBefore(earlier.status, earlier.body, earlier.headers)
 

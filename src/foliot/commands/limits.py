@@ -140,7 +140,7 @@ class Limiter:
 
     def no_schedule_left(self, limits: TenantLimits) -> TooMany:
         """The refusal of a schedule beyond the tenant's limit, counted."""
-        message = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
+        message = f"your tenant has reached its limit of {limits.schedules} active or paused schedules"
         return self._refusal("schedules", f"{message}: delete one first, or ask for a higher limit")
 
     async def stored(self, tx: Transaction, caller: Caller, limits: TenantLimits) -> None:
@@ -149,7 +149,7 @@ class Limiter:
             return
         used = await SqlTenants(tx).stored_bytes(caller.tenant_id)
         if used > limits.stored_bytes:
-            message = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
+            message = f"your tenant may store {limits.stored_bytes:,} bytes, and this would bring it to {used:,}"
             self._refuse("stored_bytes", f"{message}: send less, delete schedules, or ask for a higher limit")
 
     def stream(self, limits: TenantLimits, is_open: int) -> None:
@@ -168,7 +168,7 @@ class Limiter:
             bucket.resize(per_minute, now)
         wait = bucket.take(now, cost)
         if wait is not None:
-            self._refuse(name, f"your tenant may ask for {per_minute} {_SAID[name]} here", retry_after=wait)
+            self._refuse(name, f"your tenant is limited to {per_minute} {_SAID[name]} here", retry_after=wait)
 
     def _refuse(self, name: str, message: str, retry_after: float | None = None) -> None:
         raise self._refusal(name, message, retry_after)
@@ -192,7 +192,7 @@ class Limiter:
                 return
             # While the database is unreachable, not every request shall wait for its timeout.
             if self._within(known.tried_at, PATIENCE):
-                raise Unavailable("the limits of the tenant could not be read just now")
+                raise Unavailable("the limits of the tenant cannot be read at the moment")
             began = known.tried_at = self.clock.monotonic()
             async with self.store.glance() as tx:
                 known.tenant = await SqlTenants(tx).get(tenant_id)

@@ -67,7 +67,7 @@ def master_keys(text: str) -> tuple[SecretValue, ...]:
 def weakness(key: str) -> str | None:
     """Why this text is no key, to be appended to the setting's name; None when no weakness is found."""
     if key.startswith(_DOCUMENTS):
-        return "must be a secret, not a key that others have too (FOLIOT_JWT_KEY_FILE takes public keys)"
+        return "must be a secret, not a public key (FOLIOT_JWT_KEY_FILE takes public keys)"
     if _repeats(key):
         return "must not repeat the same characters over and over"
     if len(set(key)) < LEAST_DISTINCT or _counts_up(key):
@@ -113,9 +113,7 @@ def _default_of(url: str) -> str | None:
     user = unquote(parts.username or query.get("user", [""])[0])
     password = unquote(parts.password or query.get("password", [""])[0])
     if not user and not password:
-        return (
-            "guest:guest, which is what a URL without a user means" if scheme.startswith(("amqp", "pyamqp")) else None
-        )
+        return "guest:guest, the default of a URL without a user" if scheme.startswith(("amqp", "pyamqp")) else None
     if not password:
         return f"the user {user} without a password" if user.lower() in _OPEN_USERS else None
     if password.lower() in _PASSWORDS or (user and password.lower() == user.lower()):
@@ -155,7 +153,7 @@ _SERVERS = (
     "MONGODB_URL",
 )
 _ONE_TENANT = (
-    "counts in local mode only, so webhooks would leave unsigned: give each tenant its secret webhook_signing "
+    "applies in local mode only, so webhooks would be sent unsigned: give each tenant its secret webhook_signing "
     "(foliot secret set webhook_signing) and unset it"
 )
 _ANY_SOURCE = f"{SOURCES['jwt_secret']} (at least 32 bytes), {SOURCES['jwks_url']} or {SOURCES['jwt_key_file']}"
@@ -168,7 +166,7 @@ class AccessSettings:
     jwt_secret: SecretValue | None = field(
         default=None,
         metadata=about(
-            "Checks and signs tokens (HS256): at least 32 random bytes. One of this, `FOLIOT_JWKS_URL` and "
+            "Verifies and signs tokens (HS256): at least 32 random bytes. One of this, `FOLIOT_JWKS_URL` and "
             "`FOLIOT_JWT_KEY_FILE` turns local mode off.",
             "FOLIOT_JWT_SECRET",
             read=strong(32, "bytes"),
@@ -178,7 +176,7 @@ class AccessSettings:
     jwks_url: str | None = field(
         default=None,
         metadata=about(
-            "Where the public keys of your identity provider are (a JWKS document), fetched at the start and every "
+            "URL of your identity provider's public keys (a JWKS document), fetched at start-up and every "
             "60 s; https, or http on this machine.",
             "FOLIOT_JWKS_URL",
             read=reading.keys_url,
@@ -187,7 +185,7 @@ class AccessSettings:
     jwt_key_file: Path | None = field(
         default=None,
         metadata=about(
-            "File with the public key that checks tokens: PEM or JWKS; its type decides RS256, ES256 or EdDSA.",
+            "File with the public key that verifies tokens: PEM or JWKS; its type decides RS256, ES256 or EdDSA.",
             "FOLIOT_JWT_KEY_FILE",
             read=reading.file,
         ),
@@ -195,22 +193,20 @@ class AccessSettings:
     local_mode: bool | None = field(
         default=None,
         metadata=about(
-            "`0` turns local mode off in a process that checks no tokens, such as a worker or a scheduler, so that it "
-            "needs none of the three; the API does not start with it. Default: on where none of the three is set.",
+            "`0` turns local mode off in a process that verifies no tokens, such as a worker or a scheduler, so that "
+            "it needs none of the three; the API does not start with it. Default: on where none of the three is set.",
             "FOLIOT_LOCAL",
             read=reading.switch,
         ),
     )
     jwt_issuer: str | None = field(
         default=None,
-        metadata=about(
-            "What `iss` of a token must be. Default: anything.", "FOLIOT_JWT_ISSUER", read=reading.plain(500)
-        ),
+        metadata=about("The `iss` that a token must have. Default: any.", "FOLIOT_JWT_ISSUER", read=reading.plain(500)),
     )
     jwt_audience: str = field(
         default="foliot",
         metadata=about(
-            "The `aud` that a token must have, and no other.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)
+            "The `aud` that a token must have, as its only one.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)
         ),
     )
     jwt_max_hours: int = field(
@@ -246,7 +242,7 @@ class AccessSettings:
     public_url: str | None = field(
         default=None,
         metadata=about(
-            "Where people find the dashboard, such as `https://foliot.example`: login links lead there, and with https "
+            "Public address of the dashboard, such as `https://foliot.example`: login links lead there, and with https "
             "its cookie is `__Host-foliot_session`. Default: links lead to the address that a request arrived at.",
             "FOLIOT_PUBLIC_URL",
             read=reading.public_url,
@@ -256,8 +252,8 @@ class AccessSettings:
         default=None,
         metadata=about(
             "An address of an outside service that expects regular pings, such as `https://hc-ping.com/…`: requested "
-            "every minute, but only while instants are fired on time and a worker takes runs. Its silence means that "
-            "Foliot stands still.",
+            "every minute, but only while instants are fired on time and a worker takes runs. When the pings stop, "
+            "Foliot has stopped working.",
             "FOLIOT_HEARTBEAT_URL",
             read=reading.heartbeat_url,
             secret=True,
@@ -274,8 +270,8 @@ class AccessSettings:
     secrets_require_hosts: bool = field(
         default=False,
         metadata=about(
-            "Whether every secret but `webhook_signing` must name the hosts it goes to: 1 or 0. One that names none is "
-            "then not sent. Default: 0.",
+            "Whether every secret except `webhook_signing` must name the hosts it may be sent to: 1 or 0. One "
+            "that names none is then not sent. Default: 0.",
             "FOLIOT_SECRETS_REQUIRE_HOSTS",
             read=reading.switch,
         ),
@@ -308,7 +304,7 @@ def complaints(
         errors.append(Invalid("FOLIOT_SECRET_KEY", "must be given with FOLIOT_LOCAL=0: there is no other master key"))
     if not sources and values["local_mode"] is False:
         errors += [
-            Invalid(key, f"must be given only to processes that check tokens, by {_ANY_SOURCE}")
+            Invalid(key, f"must be set only for processes that verify tokens, by {_ANY_SOURCE}")
             for name, key in _ONLY_WITH_SOURCE.items()
             if given(name)
         ]
@@ -321,14 +317,14 @@ def complaints(
         errors.append(Invalid(next(iter(given("host"))), f"{rule}; set {_ANY_SOURCE} to ask for one", got=host))
     for name, key in _ONLY_WITH_SOURCE.items():
         if given(name):
-            errors.append(Invalid(key, f"cannot be honoured as long as no token is required: set {_ANY_SOURCE}"))
+            errors.append(Invalid(key, f"has no effect as long as no token is required: set {_ANY_SOURCE}"))
     return errors
 
 
 def _known_defaults(environ: Mapping[str, str]) -> list[Invalid]:
     """Passwords are not shown, not even weak ones."""
     return [
-        Invalid(key, f"must not hold {what}, since that server is not on this machine: give it one of its own")
+        Invalid(key, f"must not contain {what}, because that server is not on this machine: give it one of its own")
         for key in _SERVERS
         if (what := default_credentials(environ.get(key, "")))
     ]

@@ -57,7 +57,7 @@ class ScrapydSettings:
     scrapyd_urls: tuple[SecretValue, ...] = field(
         default=(),
         metadata=about(
-            "The Scrapyd nodes on which crawls run, separated by commas: `http://host:6800`, with `user:password@` "
+            "Scrapyd nodes that run crawls, separated by commas: `http://host:6800`, with `user:password@` "
             "where they ask for it. The least loaded gets the next crawl. Default: none, and no crawl is accepted.",
             "FOLIOT_SCRAPYD_URL",
             "SCRAPYD_URL",
@@ -68,7 +68,7 @@ class ScrapydSettings:
     scrapyd_project: str = field(
         default="DiscoveryBot",
         metadata=about(
-            "The Scrapy project of crawls that name none.",
+            "The Scrapy project of crawls that do not name one.",
             "FOLIOT_SCRAPYD_PROJECT",
             "SCRAPYD_PROJECT",
             read=project,
@@ -77,7 +77,7 @@ class ScrapydSettings:
     crawl_cache_ttl: float = field(
         default=3600.0,
         metadata=about(
-            "For how many seconds an identical request for a crawl returns the existing crawl; 0: never.",
+            "Seconds during which an identical request for a crawl returns the existing crawl; 0: never.",
             "FOLIOT_CRAWL_CACHE_TTL",
             "CRAWL_CACHE_TTL",
             read=reading.seconds(0, 365 * 24 * 3600),
@@ -125,7 +125,7 @@ class ArticleSettings:
     article_cache_ttl: float = field(
         default=86_400.0,
         metadata=about(
-            "How old, in seconds, a page may be to be reused without fetching it, unless the job says otherwise.",
+            "How old, in seconds, a page may be to be reused instead of fetched, unless the job says otherwise.",
             "FOLIOT_ARTICLE_CACHE_TTL",
             "ARTICLE_CACHE_TTL",
             read=reading.seconds(0, 365 * 24 * 3600),
@@ -134,7 +134,7 @@ class ArticleSettings:
     scrape_timeout: float = field(
         default=30.0,
         metadata=about(
-            "How many seconds one fetch of an article may take, redirects included.",
+            "Time limit of one fetch of an article in seconds, including redirects.",
             "FOLIOT_SCRAPE_TIMEOUT",
             "SCRAPE_TIMEOUT",
             read=reading.seconds(1, 600),
@@ -143,7 +143,7 @@ class ArticleSettings:
     scrape_attempts: int = field(
         default=3,
         metadata=about(
-            "How often an article is tried before it counts as failed.",
+            "How often an article is attempted before it fails.",
             "FOLIOT_MAX_RETRY_ATTEMPTS",
             "MAX_RETRY_ATTEMPTS",
             read=reading.whole(1, 100),
@@ -183,7 +183,8 @@ class ArticleSettings:
     pages_url: str | None = field(
         default=None,
         metadata=about(
-            "Where stored pages of more than 256 KiB (compressed) are: s3://BUCKET/PREFIX, which needs foliot[s3]. "
+            "Where stored pages of more than 256 KiB (compressed) are kept: s3://BUCKET/PREFIX, which needs "
+            "foliot[s3]. "
             "Unset: files below FOLIOT_HOME/pages.",
             "FOLIOT_PAGES_URL",
             read=bucket,
@@ -242,7 +243,7 @@ class TaskSettings:
     processes: int | None = field(
         default=None,
         metadata=about(
-            "How many processes run tasks with `cpu=True` at once. Default: the number of processors.",
+            "How many processes run tasks with `cpu=True`. Default: the number of processors.",
             "FOLIOT_PROCESSES",
             read=reading.whole(1, 1000),
         ),
@@ -250,7 +251,7 @@ class TaskSettings:
     process_calls: int = field(
         default=50,
         metadata=about(
-            "How many tasks such a process runs before a new one replaces it.",
+            "How many tasks such a process runs before it is replaced.",
             "FOLIOT_PROCESS_CALLS",
             read=reading.whole(1, 1_000_000),
         ),
@@ -259,8 +260,8 @@ class TaskSettings:
     task_env: tuple[str, ...] = field(
         default=(),
         metadata=about(
-            "Environment variables that such a process is given, separated by commas. It starts without any other, "
-            "apart from `PATH`, `HOME`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ`, `TMPDIR` and what Python needs; a "
+            "Environment variables that such a process receives, separated by commas, besides "
+            "`PATH`, `HOME`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ`, `TMPDIR` and what Python needs; a "
             "variable whose name begins with `FOLIOT_` cannot be given.",
             "FOLIOT_TASK_ENV",
             read=variables,
@@ -308,7 +309,7 @@ class PipelineFileSettings:
         default="scheduler",
         metadata=about(
             "`scheduler`, or `legacy`: `foliot up` and `foliot scheduler` run every pipeline of the file once, one "
-            "after the other, and end.",
+            "after the other, and exit.",
             "SCHEDULER_MODE",
             read=reading.choice("scheduler", "legacy"),
         ),

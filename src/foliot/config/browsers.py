@@ -66,7 +66,8 @@ class BrowserSettings:
     browser_url: SecretValue | None = field(
         default=None,
         metadata=about(
-            "A browser that runs already, by its DevTools address: `http://host:9222`, or `wss://…` with a token. On "
+            "A browser that is already running, by its DevTools address: `http://host:9222`, or `wss://…` with a "
+            "token. On "
             "another machine it also needs FOLIOT_BROWSER_PROXY. Needs `foliot[browser]`. Default: none.",
             "FOLIOT_BROWSER_URL",
             read=browser_url,
@@ -94,8 +95,8 @@ class BrowserSettings:
     browser_memory: int = field(
         default=768,
         metadata=about(
-            "MiB that one browser with everything it has started may use; at two thirds it is replaced, and beyond it "
-            "is killed.",
+            "Memory limit of one browser and all its processes, in MiB; at two thirds it is replaced, above the limit "
+            "it is killed.",
             "FOLIOT_BROWSER_MEMORY",
             read=reading.whole(256, 65_536),
         ),
@@ -103,13 +104,15 @@ class BrowserSettings:
     browser_pages: int = field(
         default=100,
         metadata=about(
-            "Pages after which a browser is replaced.", "FOLIOT_BROWSER_PAGES", read=reading.whole(1, 100_000)
+            "How many pages a browser renders before it is replaced.",
+            "FOLIOT_BROWSER_PAGES",
+            read=reading.whole(1, 100_000),
         ),
     )
     browser_timeout: float = field(
         default=45.0,
         metadata=about(
-            "Seconds that rendering one page may take, with its steps.",
+            "Time limit of rendering one page in seconds, including its steps.",
             "FOLIOT_BROWSER_TIMEOUT",
             read=reading.seconds(1, 600),
         ),
@@ -126,7 +129,7 @@ class BrowserSettings:
     browser_remember: float = field(
         default=7 * 24 * 3600.0,
         metadata=about(
-            "For how many seconds `render: auto` asks a browser at once for the pages of a host that needed one.",
+            "Seconds during which `render: auto` uses a browser at once for a host that needed one.",
             "FOLIOT_BROWSER_REMEMBER",
             read=reading.seconds(1, 365 * 24 * 3600),
         ),

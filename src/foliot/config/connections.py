@@ -62,7 +62,7 @@ def database_url(text: str) -> str:
     if not separator or family is None:
         raise ValueError(_DATABASE_RULE)
     if driver not in family.others:
-        raise ValueError(f"names a driver Foliot does not know; write {name}://… and Foliot takes its own")
+        raise ValueError(f"names an unsupported driver; write {name}://… to use Foliot's default")
     if find_spec(family.package) is None:
         install = f"pip install 'foliot[{family.extra}]'" if family.extra else f"pip install {family.package}"
         raise ValueError(f"needs the driver {family.package}, which is not installed: {install}")
@@ -99,7 +99,7 @@ def _server_url(family: DatabaseFamily, rest: str) -> str:
         port = parts.port
     except ValueError:
         raise ValueError(
-            "must have a port from 0 to 65535, and user and password percent-encoded when they hold / : @ # or ?"
+            "must have a port from 0 to 65535, and a percent-encoded user and password if they contain / : @ # or ?"
         ) from None
     if port == 0 or not parts.path.strip("/"):
         raise ValueError("must name a database after the host: …@host:port/name")
@@ -167,7 +167,8 @@ class BrokerSettings:
     max_runs: int | None = field(
         default=None,
         metadata=about(
-            "After this many runs, `foliot worker` takes no more, finishes what it has, and restarts under the same "
+            "After this many runs, `foliot worker` takes no new ones, finishes those it has, and restarts under "
+            "the same "
             "process id. Default: never.",
             "FOLIOT_MAX_RUNS",
             read=reading.whole(1, 1_000_000_000),
@@ -223,7 +224,7 @@ class WakeupSettings:
     redis_host: str | None = field(
         default=None,
         metadata=about(
-            "The same in parts: the host of a Redis without a password.", "REDIS_HOST", read=reading.address
+            "Instead of `REDIS_URL`: the host of a Redis without a password.", "REDIS_HOST", read=reading.address
         ),
     )
     redis_port: int | None = field(
@@ -237,7 +238,7 @@ class WakeupSettings:
     redis_prefix: str | None = field(
         default=None,
         metadata=about(
-            "How Foliot's channels in Redis begin, so that two Foliots can share one. "
+            "Prefix of Foliot's channels in Redis, so that two installations can share one. "
             "Default: the name of the database.",
             "FOLIOT_REDIS_PREFIX",
             read=reading.plain(100),
@@ -260,7 +261,7 @@ def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, st
     if given("redis_url"):
         return []
     return [
-        Invalid(_PARTS[name], "must come with REDIS_HOST, or be part of REDIS_URL", got=values[name])
+        Invalid(_PARTS[name], "needs REDIS_HOST, or must be part of REDIS_URL", got=values[name])
         for name in ("redis_port", "redis_db")
         if values[name] is not None
     ]

@@ -156,7 +156,7 @@ class DiscordSettings:
     discord_roles: tuple[tuple[str, Role], ...] = field(
         default=(),
         metadata=about(
-            "Which roles of the Discord server may do what: pairs such as `123456789012345678=operator`, separated by "
+            "What the roles of the Discord server may do: pairs such as `123456789012345678=operator`, separated by "
             "commas; `viewer` looks, `operator` and `admin` also run, schedule and remove; `user:<id>=…` names one "
             "member. Of several roles the highest counts. Default: no member may do anything.",
             "FOLIOT_DISCORD_ROLES",
@@ -184,6 +184,6 @@ class DiscordSettings:
     discord_api: str = field(
         default=API,
         metadata=about(
-            "Where Discord's API is: for a proxy, or for a stand-in on this machine.", "FOLIOT_DISCORD_API", read=api
+            "Address of Discord's API, for a proxy or a test server on this machine.", "FOLIOT_DISCORD_API", read=api
         ),
     )

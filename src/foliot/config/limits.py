@@ -51,20 +51,20 @@ class LimitSettings:
     """Default limits of a tenant. None: the operator chose none."""
 
     limit_requests_per_minute: int | str | None = _declared(
-        "requests_per_minute", "Requests a minute of one tenant to one API process."
+        "requests_per_minute", "Requests per minute of one tenant to one API process."
     )
     limit_schedules: int | str | None = _declared("schedules", "Schedules of one tenant that are active or paused.")
     limit_concurrent_runs: int | str | None = _declared(
-        "concurrent_runs", "Runs of one tenant at once, over all workers; the others wait."
+        "concurrent_runs", "Concurrent runs of one tenant, over all workers; further ones wait."
     )
     limit_run_now_per_minute: int | str | None = _declared(
         "run_now_per_minute",
-        "Runs a minute that one tenant's users request (run now, retry, replay) from one API process.",
+        "Runs per minute that one tenant's users request (run now, retry, replay) from one API process.",
     )
-    limit_streams: int | str | None = _declared("streams", "Streams of one tenant that one API process keeps open.")
+    limit_streams: int | str | None = _declared("streams", "Open streams of one tenant in one API process.")
 
     limit_stored_bytes: int | str | None = _declared(
-        "stored_bytes", "Bytes of one tenant's schedules, their versions, and what its runs were given beyond them."
+        "stored_bytes", "Bytes of one tenant's schedules, their versions, and payloads given to single runs."
     )
 
     def limits(self, *, local: bool) -> TenantLimits:

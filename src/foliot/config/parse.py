@@ -293,7 +293,7 @@ SPIDERS = {
     "FOLIOT_CACHE_PREFIX": "Prefix of the cache's keys in Redis.",
     "FOLIOT_CACHE_SCOPE": "Which spiders share a cache.",
     "FOLIOT_HOST_DELAY": "Seconds between a spider's requests to a host that it gets no turns for; set by each crawl.",
-    "FOLIOT_IGNORE_CACHE": "Lets a spider fetch every page anew.",
+    "FOLIOT_IGNORE_CACHE": "Makes a spider fetch every page again.",
 }
 """Read by spiders (`foliot.scrapy`) in their own process; a server accepts them, as both may share an environment."""
 

@@ -87,8 +87,8 @@ class Settings(
     connections_per_address: int | None = field(
         default=None,
         metadata=about(
-            "Connections that one address may have open to one API process, 0 for any number; behind a proxy they all "
-            "come from the proxy. Default: 1000, or a quarter of the files that the process may open if that is less; "
+            "Open connections of one address to one API process, 0 for no limit; behind a proxy, they all come "
+            "from the proxy. Default: 1000, or a quarter of the files that the process may open if that is less; "
             "any number in local mode.",
             "FOLIOT_CONNECTIONS_PER_ADDRESS",
             read=reading.whole(0, 1_000_000),
@@ -97,13 +97,16 @@ class Settings(
     timezone: str = field(
         default="UTC",
         metadata=about(
-            "Time zone of schedules that name none.", "FOLIOT_TIMEZONE", "SCHEDULER_TIMEZONE", read=reading.timezone
+            "Time zone of schedules that do not name one.",
+            "FOLIOT_TIMEZONE",
+            "SCHEDULER_TIMEZONE",
+            read=reading.timezone,
         ),
     )
     tick_interval: float = field(
         default=1.0,
         metadata=about(
-            "Seconds that a lost wake-up can delay a run, at most; otherwise runs start at their instant.",
+            "How long a lost wake-up can delay a run, in seconds; otherwise runs start at their scheduled time.",
             "FOLIOT_TICK_INTERVAL",
             "SCHEDULER_TICK_INTERVAL",
             read=reading.seconds(0.05, 60),
@@ -121,7 +124,7 @@ class Settings(
     concurrency: int = field(
         default=100,
         metadata=about(
-            "How many runs this process has in flight at once.", "FOLIOT_CONCURRENCY", read=reading.whole(1, 10_000)
+            "How many runs this process executes at once.", "FOLIOT_CONCURRENCY", read=reading.whole(1, 10_000)
         ),
     )
     queues: tuple[str, ...] = field(
@@ -135,7 +138,7 @@ class Settings(
     lease_seconds: float = field(
         default=30.0,
         metadata=about(
-            "How long an attempt holds its run without a heartbeat before another worker may claim it.",
+            "Seconds without a heartbeat after which another worker may claim an attempt's run.",
             "FOLIOT_LEASE_SECONDS",
             read=reading.seconds(1, 3600),
         ),
@@ -143,7 +146,7 @@ class Settings(
     heartbeat_seconds: float = field(
         default=10.0,
         metadata=about(
-            "How often an attempt renews its lease; at most half of it.",
+            "Seconds between two renewals of an attempt's lease; at most half of it.",
             "FOLIOT_HEARTBEAT_SECONDS",
             read=reading.seconds(0.1, 1800),
         ),
@@ -151,7 +154,7 @@ class Settings(
     sweep_seconds: float = field(
         default=5.0,
         metadata=about(
-            "How often the janitor looks for expired leases and for buffered runs that can start.",
+            "Seconds between two checks for expired leases and for buffered runs that can start.",
             "FOLIOT_SWEEP_SECONDS",
             read=reading.seconds(0.1, 600),
         ),
@@ -168,7 +171,7 @@ class Settings(
     retention_days: int = field(
         default=30,
         metadata=about(
-            "Ended runs older than this are deleted; the ledger keeps account of their instants.",
+            "Ended runs older than this are deleted; the ledger still accounts for their scheduled times.",
             "FOLIOT_RETENTION_DAYS",
             read=reading.whole(1, 36_500),
         ),
@@ -176,7 +179,7 @@ class Settings(
     shutdown_seconds: float = field(
         default=20.0,
         metadata=about(
-            "How long a stopping process waits for its runs before it hands them back.",
+            "Seconds that a stopping process waits for its runs before it hands them back.",
             "FOLIOT_SHUTDOWN_SECONDS",
             read=reading.seconds(0, 3600),
         ),
@@ -202,7 +205,7 @@ class Settings(
     health_file: Path | None = field(
         default=None,
         metadata=about(
-            "A file that a server keeps fresh while its event loop runs, with `ready` in it while the database "
+            "A file that a server updates while its event loop runs, and that contains `ready` while the database "
             "answers; for container probes. Default: none.",
             "FOLIOT_HEALTH_FILE",
             read=reading.directory,
@@ -211,9 +214,9 @@ class Settings(
     log_dir: Path | None = field(
         default=None,
         metadata=about(
-            "Directory of rotating log files besides the terminal: `foliot.log` of `foliot up`, `api.log`, `grpc.log`, "
-            "`discord.log`, `scheduler.log`, `worker.log`; a second worker writes `worker-2.log`, and so on. "
-            "Default: none.",
+            "Directory for rotating log files, in addition to the terminal: `foliot.log` of `foliot up`, "
+            "`api.log`, `grpc.log`, `discord.log`, `scheduler.log`, `worker.log`; a second worker writes "
+            "`worker-2.log`, and so on. Default: none.",
             "FOLIOT_LOG_DIR",
             "LOG_DIR",
             read=reading.directory,
@@ -237,8 +240,7 @@ class Settings(
     egress_per_host: int = field(
         default=64,
         metadata=about(
-            "How many requests this process may have in flight to one host and port; "
-            "the others wait within their time limit.",
+            "Concurrent requests of this process to one host and port; further ones wait, within their time limit.",
             "FOLIOT_EGRESS_PER_HOST",
             read=reading.whole(1, 10_000),
         ),
@@ -246,8 +248,8 @@ class Settings(
     breaker_failures: int = field(
         default=5,
         metadata=about(
-            "How many attempts in a row a target may leave unanswered before its breaker opens: the tenant's runs to "
-            "it then wait, except for an occasional trial. 0: never.",
+            "How many attempts in a row may go unanswered before the circuit breaker of their target opens: the "
+            "tenant's runs to it then wait, except for occasional trials. 0: never.",
             "FOLIOT_BREAKER_FAILURES",
             read=reading.whole(0, 1000),
         ),
@@ -255,7 +257,7 @@ class Settings(
     breaker_seconds: float = field(
         default=30.0,
         metadata=about(
-            "How many seconds a breaker that opened waits for its first trial; each that fails doubles it, up to 300.",
+            "Seconds until the first trial of an open breaker; each failed trial doubles them, up to 300.",
             "FOLIOT_BREAKER_SECONDS",
             read=reading.seconds(0.1, 3600),
         ),
@@ -263,7 +265,7 @@ class Settings(
     webhook_secret: SecretValue | None = field(
         default=None,
         metadata=about(
-            "Signs webhooks in local mode as long as there is no secret `webhook_signing`: `whsec_` and base64. "
+            "Signs webhooks in local mode while there is no secret `webhook_signing`: `whsec_` and base64. "
             "Default: unsigned.",
             "FOLIOT_WEBHOOK_SECRET",
             read=reading.signing_secret,

@@ -165,7 +165,7 @@ def count_tags(page: bytes | str, most: int = MOST_TAGS) -> int:
     """The number of tags of a page; `TooMuch` above the limit."""
     tags = page.count(b"<" if isinstance(page, bytes) else "<")  # type: ignore[arg-type]
     if tags > most:
-        raise TooMuch(f"it has {tags:,} tags, and at most {most:,} are read")
+        raise TooMuch(f"it has {tags:,} tags; at most {most:,} are read")
     return tags
 
 
@@ -174,9 +174,9 @@ def check_selector(selector: str) -> str:
     for alternative in _QUOTED.sub("", selector).split(","):
         combinators = [one.strip() for one in _COMBINATOR.findall(alternative.strip())]
         if len(combinators) > MOST_COMBINATORS:
-            raise TooMuch(f"has {len(combinators)} combinators, and may have {MOST_COMBINATORS}")
+            raise TooMuch(f"has {len(combinators)} combinators; at most {MOST_COMBINATORS} are allowed")
         if combinators.count("~") > MOST_SIBLINGS:
-            raise TooMuch(f"has {combinators.count('~')} times ~, and may have it {MOST_SIBLINGS} times")
+            raise TooMuch(f"has {combinators.count('~')} combinators ~; at most {MOST_SIBLINGS} are allowed")
     return selector
 
 
@@ -185,13 +185,13 @@ def check_xpath(path: str) -> str:
     bare = STRING.sub("", path)
     steps = bare.replace("//", "/").count("/")
     if steps > MOST_COMBINATORS:
-        raise TooMuch(f"has {steps} steps, and may have {MOST_COMBINATORS}")
+        raise TooMuch(f"has {steps} steps; at most {MOST_COMBINATORS} are allowed")
     if (sideways := len(_SIDEWAYS.findall(bare))) > MOST_SIBLINGS:
-        raise TooMuch(f"looks {sideways} times along following or preceding nodes, and may {MOST_SIBLINGS} times")
+        raise TooMuch(f"uses following or preceding axes {sideways} times; at most {MOST_SIBLINGS} are allowed")
     depth = deepest = 0
     for sign in bare:
         depth += (sign == "[") - (sign == "]")
         deepest = max(deepest, depth)
     if deepest > MOST_NESTED:
-        raise TooMuch(f"has predicates {deepest} deep, and may have them {MOST_NESTED} deep")
+        raise TooMuch(f"nests predicates {deepest} deep; at most {MOST_NESTED} levels are allowed")
     return path

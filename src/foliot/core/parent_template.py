@@ -98,7 +98,7 @@ class _Fill:
 
     def _named(self, path: str) -> Any:
         if self.parent is None:
-            raise ParentValueMissing(f"there is no parent.{path}: this run follows no other")
+            raise ParentValueMissing(f"there is no parent.{path}: this run does not follow another")
         first, *rest = path.split(".")
         found = {"run_id": self.parent.run_id, "state": self.parent.state, "result": self.parent.result}[first]
         for at, name in enumerate(rest):

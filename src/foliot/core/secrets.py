@@ -90,12 +90,14 @@ def goes_to(hosts: Collection[str], url: str) -> bool:
 def read_value(name: str, raw: object) -> str:
     """The value of `{"value": …}`, valid in a header. Errors never repeat anything that was sent."""
     if not isinstance(raw, Mapping) or not {"value"} <= set(raw) <= {"value", "hosts"}:
-        raise Invalid("body", 'must be an object with the field "value", and "hosts" where it may go to some alone')
+        raise Invalid(
+            "body", 'must be an object with "value", and optionally "hosts", the only hosts that it may be sent to'
+        )
     value = raw["value"]
     if not isinstance(value, str):
         raise Invalid("value", "must be text")
     if _CONTROL.search(value) or value != value.strip():
-        raise Invalid("value", "must be one line, without control characters and without spaces at its ends")
+        raise Invalid("value", "must be one line, without control characters, and must not begin or end with a space")
     size = len(value.encode("utf-8", "replace"))
     if len(value) < SHORTEST or size > LONGEST:
         raise Invalid("value", f"must have {SHORTEST} characters to {LONGEST // 1024} KiB", got=f"{size} bytes")
@@ -124,14 +126,14 @@ class CannotUnseal(Exception):
     """Decryption failed: another key, another place or a changed byte. Never says which."""
 
     def __init__(self) -> None:
-        super().__init__("a sealed value cannot be opened")
+        super().__init__("a sealed value cannot be decrypted")
 
 
 class NotForHost(Exception):
     """A secret may not be sent to this host. Carries its name and the hosts that it is for."""
 
     def __init__(self, name: str, hosts: Sequence[str]) -> None:
-        super().__init__(f"the secret {name} is not for this host")
+        super().__init__(f"the secret {name} may not be sent to this host")
         self.name = name
         self.hosts = hosts
 
@@ -206,7 +208,7 @@ def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> d
         if found is None or text != HIDDEN:
             place = f"{where}.{spot.place}" if where else spot.place
             raise Invalid(
-                place, f"is {HIDDEN}, and {_why(spot, bool(known))}: write the credential itself, or a secret"
+                place, f"is {HIDDEN}, and {_why(spot, bool(known))}: enter the credential itself, or name a secret"
             )
         return found
 
@@ -215,8 +217,11 @@ def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> d
 
 def _why(spot: CredentialSpot, some: bool) -> str:  # noqa: FBT001 -- a word of the sentence
     if not some:
-        return "nothing is kept here that it could stand for"
-    return f"no credential is kept here for {spot.destination or 'this'}; one stays with the host it was written for"
+        return "there is no stored credential here"
+    return (
+        f"there is no stored credential for {spot.destination or 'this'}: a "
+        "credential is kept only for the host that it was entered for"
+    )
 
 
 def hideable(credential: str) -> list[str]:

@@ -19,7 +19,7 @@ COMPANIONS = ("-wal", "-shm", "-journal")
 def copy(source: Path, target: Path) -> None:
     """A consistent copy during concurrent writes: complete on disk, or not there at all."""
     if target.exists():
-        raise Conflict(f"{target} is there already: name a file that is not")
+        raise Conflict(f"{target} already exists: choose another file")
     partial = target.with_name(f"{target.name}.partial")
     try:
         partial.unlink(missing_ok=True)
@@ -31,7 +31,7 @@ def copy(source: Path, target: Path) -> None:
             writer.execute("PRAGMA journal_mode=DELETE")
             [(result,)] = writer.execute("PRAGMA quick_check(1)").fetchall()
             if result != "ok":
-                raise Unavailable(f"{source} is damaged, and so would be its copy: {result}")
+                raise Unavailable(f"{source} is damaged, so a copy would be too: {result}")
         _sync(partial)
         partial.replace(target)
         _sync(target.parent)
@@ -58,9 +58,9 @@ def revision_of(file: Path) -> str:
             row = reader.execute("SELECT version_num FROM alembic_version").fetchone()
             [(result,)] = reader.execute("PRAGMA quick_check(1)").fetchall()
     except sqlite3.Error as failed:
-        raise Conflict(f"{file} is no database of Foliot's: {failed}") from None
+        raise Conflict(f"{file} is not a Foliot database: {failed}") from None
     if row is None or result != "ok":
-        raise Conflict(f"{file} is not whole: {'it has no revision' if row is None else result}")
+        raise Conflict(f"{file} is incomplete: {'it has no revision' if row is None else result}")
     return str(row[0])
 
 
@@ -70,7 +70,7 @@ def restore(file: Path, database: Path, *, replace: bool) -> Path | None:
     if database.exists():
         if not replace:
             raise Conflict(
-                f"{database} is there already: --replace keeps it beside the restored one, or give another --home"
+                f"{database} already exists: give --replace, which keeps it under another name, or another --home"
             )
         kept = keep(database, "replaced")
     fresh = database.with_name(f"{database.name}.restored")

@@ -79,7 +79,7 @@ _BROKEN_CHECKS = frozenset({4025, 3819})
 _UNDONE = frozenset({"40001", "40P01", "55P03", 1205, 1213})
 """Deadlocks, serialisation failures and lock timeouts: nothing was written, and retrying is safe."""
 
-_UNDONE_FOR_ANOTHER = "the database undid this for another's sake"
+_UNDONE_FOR_ANOTHER = "the database rolled this back because of another transaction"
 
 
 @dataclass(slots=True)

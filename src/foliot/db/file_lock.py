@@ -46,7 +46,7 @@ def only_one(database: Path | None) -> Iterator[None]:
             file.seek(0)
             holder = file.read(20).strip()
             raise Conflict(
-                f"another Foliot already runs on {database}"
+                f"another Foliot is already running on {database}"
                 + (f" (process {holder})" if holder else "")
                 + ": stop it first, or give this one its own --home"
             ) from None

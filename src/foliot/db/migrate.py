@@ -58,8 +58,8 @@ def refuse_newer(found: str | None, what: str = "the database") -> None:
     """A database that a newer Foliot has migrated: only a copy leads back, so the error names the options."""
     if found is not None and found > NEWEST:
         raise Conflict(
-            f"{what} is at revision {found}, which a newer Foliot made; this one ({__version__}) knows none after "
-            f"{NEWEST}: start the version that made it or a newer one, or restore a copy from before (foliot restore)"
+            f"{what} is at revision {found}, which a newer version of Foliot created; this one ({__version__}) "
+            f"knows none after {NEWEST}: start that version or a newer one, or restore an older copy (foliot restore)"
         )
 
 
@@ -68,7 +68,7 @@ async def _keep(engine: AsyncEngine, before: str | None) -> None:
     file = engine.url.database
     if before is not None and engine.dialect.name == "sqlite" and file and file != ":memory:":
         kept = await WORK.run(backup.keep, Path(file), before)
-        log.info("kept a copy before migrating", action="copy_kept", path=str(kept), revision=before)
+        log.info("copied the database before migrating", action="copy_kept", path=str(kept), revision=before)
 
 
 async def current(url: str) -> str | None:

@@ -45,7 +45,7 @@ async def create_row_level_security(conn: AsyncConnection) -> bool:
         if not (await conn.exec_driver_sql(IS_OURS)).scalar():
             await conn.exec_driver_sql(_MAKE_ROLE)
     if not (await conn.exec_driver_sql(IS_OURS)).scalar():
-        log.warning("tenants are not kept apart by the database: this user may not make the role %s", ROLE)
+        log.warning("row-level security is not enforced: this database user may not create the role %s", ROLE)
         return False
     standing = set((await conn.exec_driver_sql(_STANDING)).scalars())
     for table in (await conn.exec_driver_sql(_TENANTS_TABLES)).scalars().all():

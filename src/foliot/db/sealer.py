@@ -41,10 +41,11 @@ class Sealer:
             if SEALED.fullmatch(text) or (patch and text == HIDDEN):
                 return text
             if text == HIDDEN:
-                raise Invalid(spot.place, f"is {HIDDEN}: write the credential itself, or name a secret")
+                raise Invalid(spot.place, f"is {HIDDEN}: enter the credential itself, or name a secret")
             if self.vault is None:
                 raise Conflict(
-                    f"{spot.place} holds a credential, which needs a master key to be kept: set FOLIOT_SECRET_KEY to at"
+                    f"{spot.place} holds a credential, which needs a master key to be stored: set "
+                    "FOLIOT_SECRET_KEY to at"
                     " least 32 random characters"
                 )
             key, made = self.vault.seal(text.encode(), tenant_id, PURPOSE, spot.destination)

@@ -149,9 +149,9 @@ class Admission:
         seconds = breaker.trial_at - self.now
         trying = breaker.trial is not None or seconds <= 0
         until = self._later(tenant, min(TRYING, self.slots.wait) if trying else seconds)
-        then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
+        then = "A trial is in progress" if trying else f"The next trial is due at {rfc3339(until)}"
         why = breaker.why.rstrip(".")
-        message = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
+        message = f"{target.name} did not answer {breaker.failures} attempts in a row ({why}). {then}."
         return PostponedRun(until, BREAKER, message)
 
     def _ask_target(self, tenant: str, target: AttemptTarget) -> None:
@@ -165,7 +165,7 @@ class Admission:
         quick = line is None or line.waited(self.now) < QUICK
         if quick and not self.slots.brought:
             raise NotAdmitted
-        message = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
+        message = f"{there} runs are already waiting for {target.name}, which is its share of a process's slots."
         raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, message))
 
     def _may_be_tried(self, target: AttemptTarget, there: int) -> bool:
@@ -186,7 +186,7 @@ class Admission:
         else:
             return
         if held >= most:
-            message = "Your other runs have your share of the slots of a process, and others wait too."
+            message = "Your other runs use your share of a process's slots, and other tenants are waiting too."
             raise NotAdmitted(
                 PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, message) if slots.brought else None
             )

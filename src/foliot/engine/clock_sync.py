@@ -133,11 +133,11 @@ class Timekeeper:
             return True
         if abs(shift) <= STEP:
             if self.doubt is not None:
-                log.warning("the clock is back where it was", action="clock_step_gone", seconds=self.doubt.seconds)
+                log.warning("the clock is correct again", action="clock_step_gone", seconds=self.doubt.seconds)
             self.doubt = None
             return True
         if slept - was > AGREE and abs(shift - (slept - was)) <= AGREE:
-            log.info("the machine has slept", action="clock_slept", seconds=round(shift, 3))
+            log.info("the machine was suspended", action="clock_slept", seconds=round(shift, 3))
             self._follow()
             return True
         return self._confirmed(shift)
@@ -147,7 +147,7 @@ class Timekeeper:
         if doubt is None or abs(doubt.seconds - shift) > AGREE:
             self.doubt = UnconfirmedStep(shift, now)
             log.critical(
-                "the clock has stepped: it is not followed until it is confirmed",
+                "the clock has jumped: the jump is ignored until it is confirmed",
                 action="clock_stepped",
                 seconds=round(shift, 3),
             )
@@ -155,7 +155,7 @@ class Timekeeper:
         self.doubt = replace(doubt, measured=doubt.measured + 1)
         if self.doubt.measured < LEAST or now - doubt.since < CONFIRMED * self.scale:
             return False
-        log.critical("the step of the clock is confirmed", action="clock_step_followed", seconds=round(shift, 3))
+        log.critical("the jump of the clock is confirmed", action="clock_step_followed", seconds=round(shift, 3))
         self._follow()
         return True
 

@@ -198,7 +198,7 @@ class Engine:
             async with self.store.begin() as tx:
                 await SqlRetention(tx).leave(self.node_id)
         except Unavailable as error:
-            log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
+            log.warning("could not report its shutdown", action="goodbye_failed", node=self.node_id, error=str(error))
 
     def _own_clock(self) -> bool:
         """While a step of the database's clock is unconfirmed, our clock decides what is due."""

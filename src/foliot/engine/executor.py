@@ -319,7 +319,9 @@ class Executor:
     async def abandon(self, flight: RunningAttempt) -> None:
         """Give up on an attempt that ignored the cancellation: its time limit is over, whatever it still does."""
         flight.halt(StopReason.LEASE)
-        problem = AttemptError("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
+        problem = AttemptError(
+            "timeout", f"did not stop when its time limit of {flight.limit:g} s had passed; abandoned"
+        )
         outcome = unanswered(flight, Failed(problem))
         self._performed(flight, outcome)
         self._land(flight)
@@ -368,6 +370,6 @@ def _limit(claimed: ClaimedRun, action: Action | None) -> float:
 
 def _fitting(action: Action, outcome: Outcome) -> Outcome:
     if isinstance(outcome, Parked) and not is_watched(action):
-        message = f"the action {action.kind!r} answered Parked, but has no look to go on with"
+        message = f"the action {action.kind!r} returned Parked, but has no look() to be checked by"
         return Failed(AttemptError("action_crashed", message), permanent=True)
     return outcome

@@ -74,7 +74,7 @@ class GroupWriter(Generic[EntryT, ResultT]):
             half = len(entries) // 2
             if half:
                 return [*await self._write(entries[:half]), *await self._write(entries[half:])]
-            log.exception("an ending could not be stored", action="unrecordable", entry=self.key(entries[0]))
+            log.exception("the end of a run could not be stored", action="unrecordable", entry=self.key(entries[0]))
         return await self._write_lesser(entries[0])
 
     async def _write_lesser(self, entry: EntryT) -> list[ResultT]:
@@ -84,6 +84,6 @@ class GroupWriter(Generic[EntryT, ResultT]):
             except Unavailable:
                 raise
             except Exception:
-                log.exception("an ending could not be stored", action="unrecordable", entry=self.key(entry))
+                log.exception("the end of a run could not be stored", action="unrecordable", entry=self.key(entry))
         # Its lease expires: the janitor that reclaims the run counts the attempt.
         return []

@@ -101,14 +101,14 @@ class Janitor:
         for ending in endings:
             state = finished.states.get(ending.fence.run_id, ending.state)
             log.warning(
-                "took a run back from a lost worker", action="run_lost", run_id=ending.fence.run_id, state=state
+                "reclaimed a run from a lost worker", action="run_lost", run_id=ending.fence.run_id, state=state
             )
             self.feed.wake(run_topic(ending.fence.run_id))
         self.alarm.set(ending.ready_at for ending in endings if ending.ready_at is not None)
         if finished.released:
             self.feed.wake(RUNS_TOPIC)
         if parked:
-            log.warning("parked runs again whose watcher is lost", action="looks_lost", runs=len(parked))
+            log.warning("parked runs again whose watcher was lost", action="looks_lost", runs=len(parked))
             self.feed.wake(PARKED_TOPIC)
         return len(expired)
 
@@ -159,5 +159,5 @@ def lost(claimed: ClaimedRun, now: datetime) -> AttemptEnding:
     if claimed.handle is None:
         return conclude(claimed, Lost(), now)
     times = claimed.lost_looks + 1
-    message = f"the process that checked it was lost, {times} times in a row; what it started may still go on"
+    message = f"the process that checked it was lost, {times} times in a row; what it started may still be running"
     return replace(conclude(claimed, Failed(AttemptError("watcher_lost", message), permanent=True), now), lost=True)

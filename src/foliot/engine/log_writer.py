@@ -82,7 +82,7 @@ class LogWriter:
             if not _refused(error):
                 _put_back(taken)
                 raise
-            log.exception("lines could not be stored together: each run's are tried alone", action="lines_refused")
+            log.exception("lines could not be stored together: retrying run by run", action="lines_refused")
             await self._write_singly(taken)
 
     async def _write_singly(self, taken: Sequence[Taken]) -> None:

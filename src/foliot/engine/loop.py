@@ -178,7 +178,7 @@ def _tell(name: str, progress: ActorStatus, error: Exception) -> None:
         return
     bug = error if progress.failures == 1 and not isinstance(error, Unavailable) else None
     log.warning(
-        "a round failed and will be repeated",
+        "a round failed and will be retried",
         action="round_failed",
         actor=name,
         error=progress.error,

@@ -38,7 +38,7 @@ from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 LOOK_LINES = 100_000
 """Log lines per check; an action that has more says so and is called again at once."""
 
-MISSING = "the action said nothing about it"
+MISSING = "the action gave no reason"
 LATE = "the check took longer than its lease"
 CLOSING = "the watcher is shutting down"
 
@@ -133,7 +133,7 @@ class ParkedCheckRunner:
         (visit,) = visits
         visit.trouble = visit.redactor.text(f"{type(error).__name__}: {error}")[:1000]
         named = {"run_id": visit.run_id, "kind": visit.claimed.kind}
-        log.warning("a look failed", action="look_failed", **named, error=visit.trouble)
+        log.warning("a check failed", action="look_failed", **named, error=visit.trouble)
         return [visit]
 
 
@@ -279,7 +279,7 @@ class ParkedRunWatcher:
             times = self._failures(visit.run_id)
             delay = backoff(times, FIRST_BACKOFF, LONGEST_BACKOFF) * self.scale
             if times == 1:
-                message = f"Could not be checked, and will be again: {visit.trouble}"
+                message = f"The check failed and will be repeated: {visit.trouble}"
                 lines = [EventLine(now, EventType.LOG, "warning", message)]
         return ParkedUpdate(
             fence=visit.claimed.fence,

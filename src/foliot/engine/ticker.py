@@ -89,7 +89,7 @@ class Ticker:
         except Unavailable:
             raise
         except Exception:
-            log.exception("a batch could not be settled; one by one now", action="tick_failed")
+            log.exception("a batch could not be settled; settling its schedules one by one", action="tick_failed")
             return await self._tick_singly(now)
 
     async def _tick(self, now: datetime) -> Ticked:
@@ -158,7 +158,7 @@ class Ticker:
             raise
         except Exception:
             # The other schedules of the batch fire all the same, one by one, until it is repaired.
-            log.exception("not even a fault can be written", action="schedule_faulty", schedule_id=schedule_id)
+            log.exception("the fault could not be recorded", action="schedule_faulty", schedule_id=schedule_id)
 
     def _tell(self, recorded: PlansRecorded) -> None:
         if recorded.runs:

@@ -109,9 +109,9 @@ class Watchdog:
         found = {one.why: one for one in self.standstills()}
         for why, one in found.items():
             if why not in self._told:
-                log.critical("the watchdog found a fault", action="standstill", reason=why.value, said=one.whole())
+                log.critical("the watchdog found a problem", action="standstill", reason=why.value, said=one.whole())
         for why in self._told - found.keys():
-            log.info("the watchdog finds it gone", action="standstill_over", reason=why.value)
+            log.info("the watchdog found the problem gone", action="standstill_over", reason=why.value)
         self._told = set(found)
         return WatchdogRound(self.period)
 
@@ -122,8 +122,8 @@ class Watchdog:
         if not stalls and (reason := self._waiting(self._waits(now))) is not None:
             stalls.append(reason)
         if not stalls and (unfired := self._unfired(now)):
-            detail = self.failed() or "its rounds do not come to an end"
-            message = "schedules are due and are not fired"
+            detail = self.failed() or "a round does not finish"
+            message = "schedules are due but do not fire"
             stalls.append(Standstill(why=StandstillReason.SCHEDULER, told=message, seconds=unfired, detail=detail))
         return stalls
 
@@ -140,7 +140,7 @@ class Watchdog:
         refused = self.refusal()
         if refused is None or (refused.cause in PASSING and refused.last - refused.since < PASSED):
             return []
-        message = f"{refused.cause.told}; nothing fires and no run begins until it does"
+        message = f"{refused.cause.told}; nothing fires and no run starts until it does"
         return [Standstill(why=StandstillReason.STORE, told=message, seconds=now - refused.since, detail=refused.error)]
 
     def _clock(self, now: float) -> list[Standstill]:
@@ -149,7 +149,7 @@ class Watchdog:
             return []
         way = "ahead" if doubt.seconds > 0 else "back"
         jump = f"the clock has jumped {abs(doubt.seconds):.0f} s {way}"
-        message = f"{jump}: the time from before is kept until the jump is confirmed"
+        message = f"{jump}: the previous time is kept until the jump is confirmed"
         return [Standstill(why=StandstillReason.CLOCK, told=message, seconds=now - doubt.since)]
 
     def _unfired(self, now: float) -> float:
@@ -171,7 +171,7 @@ class Watchdog:
         if not waits:
             return None
         if away := self.broker():
-            message = "the broker does not take runs: they wait until it does"
+            message = "the broker does not accept runs: they wait until it does"
             return Standstill(why=StandstillReason.BROKER, told=message, seconds=waits, detail=away)
         if self.takers is not None:
             return self._untaken(waits, *self.takers())
@@ -179,27 +179,29 @@ class Watchdog:
             return self._busy(waits)
         detail = self.failed() or ""
         return Standstill(
-            why=StandstillReason.UNKNOWN, told="runs wait, though slots are free", seconds=waits, detail=detail
+            why=StandstillReason.UNKNOWN, told="runs are waiting although slots are free", seconds=waits, detail=detail
         )
 
     def _untaken(self, waits: float, workers: int, free: int) -> Standstill | None:
         if not workers:
             return Standstill(
-                why=StandstillReason.NO_WORKER, told="runs wait, and no worker is there to take them", seconds=waits
+                why=StandstillReason.NO_WORKER,
+                told="runs are waiting, and no worker is running to take them",
+                seconds=waits,
             )
         if not free:
             return Standstill(
-                why=StandstillReason.SLOTS, told="runs wait, and no worker has a free slot", seconds=waits
+                why=StandstillReason.SLOTS, told="runs are waiting, and no worker has a free slot", seconds=waits
             )
         # They live and report, so their way to the database is good: what they miss is what the broker should bring.
-        message = "runs wait, though workers have free slots: the broker brings them nothing"
+        message = "runs are waiting although workers have free slots: the broker delivers nothing"
         return Standstill(why=StandstillReason.BROKER, told=message, seconds=waits)
 
     def _busy(self, waits: float) -> Standstill:
         found = list(self.held())
         most = max((one.slots for one in found), default=0)
         if self.slots and most * 2 >= self.slots:
-            told = "most slots are held by runs to one host, and other runs wait"
+            told = "most slots are held by runs to one host, and other runs are waiting"
             return Standstill(why=StandstillReason.HOST, told=told, seconds=waits, holders=found)
-        told = "all slots are busy, and runs wait"
+        told = "all slots are busy, and runs are waiting"
         return Standstill(why=StandstillReason.SLOTS, told=told, seconds=waits, holders=found)

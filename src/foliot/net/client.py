@@ -157,7 +157,7 @@ class HttpEgress:
             failure.timing = pin.timing(loop.time())
             return failure
         log.info(
-            "a request failed, and its tenant does not see why",
+            "a request failed; the details are hidden from its tenant",
             action="egress_failed",
             tenant_id=request.tenant_id,
             host=target.host,

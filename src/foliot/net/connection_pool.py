@@ -87,7 +87,7 @@ class PinnedConnections:
         transport = handler.transport
         if transport is None or not pin.matches(transport.get_extra_info("peername")):
             handler.close()
-            raise WrongPeer("the connection did not lead to the address that was checked")
+            raise WrongPeer("the connection went to another address than the one that was checked")
         pin.connected = True
         try:
             handler.begin(request.most, _BODILESS_ANSWER if request.method == "HEAD" else _ANSWER)

@@ -68,9 +68,9 @@ class EgressGuard:
         if not self.rules.allows_port(target.host, target.port):
             raise Invalid("url", f"must use an allowed port, not {target.port}", got=target.port)
         if not self.rules.allows_name(target.host, target.port):
-            raise Invalid("url", "must not lead to this machine", got=target.host)
+            raise Invalid("url", "must not point to this machine", got=target.host)
         if target.literal is not None and not self.rules.allows_address(target.host, target.port, target.literal):
-            raise Invalid("url", "must lead to a public address", got=target.host)
+            raise Invalid("url", "must point to a public address", got=target.host)
         return target
 
     def examine(self, request: OutgoingRequest) -> UrlTarget:
@@ -80,10 +80,10 @@ class EgressGuard:
             raise EgressRefused("The request's method is not allowed.")
         headers = request.headers
         if not all(map(_is_token, headers)) or _UNSAFE_VALUE.search("".join(headers.values())):
-            raise EgressRefused("A header of the request holds characters that are not allowed.")
+            raise EgressRefused("A header of the request contains characters that are not allowed.")
         if any(map(_is_ours, headers)):
             name = next(filter(_is_ours, headers))
-            raise EgressRefused(f"The header {name} is not the caller's to set.")
+            raise EgressRefused(f"The header {name} cannot be set by the caller.")
         return target
 
     def _target(self, url: str) -> UrlTarget:
@@ -132,13 +132,13 @@ class EgressGuard:
                 and limits.include(target.host, target.port, address)
             ):
                 log.warning(
-                    "a name leads to an address that is not allowed",
+                    "a name resolves to an address that is not allowed",
                     action="egress_refused",
                     tenant_id=tenant_id,
                     host=target.host,
                     address=str(address),
                 )
-                detail = f"{target.host} leads to {address}, which may not be called; see FOLIOT_EGRESS_ALLOW"
+                detail = f"{target.host} resolves to {address}, which may not be called; see FOLIOT_EGRESS_ALLOW"
                 raise Unreachable("address_refused", detail)
         if not addresses:
             raise _unknown(target.host)

@@ -70,7 +70,7 @@ class ProxyClient:
         """Count transferred bytes; ends the connection that exceeds the bound."""
         self.transfer -= size
         if self.transfer < 0:
-            log.warning("a program transferred more than it may", action="proxy_limit", tenant_id=self.tenant_id)
+            log.warning("a program transferred more than its limit", action="proxy_limit", tenant_id=self.tenant_id)
             raise ConnectionAbortedError
 
 
@@ -203,7 +203,9 @@ class EgressProxy:
                 name, _, password = base64.b64decode(token, validate=True).decode().partition(":")
         client = self._clients.get(name)
         if client is None or not hmac.compare_digest(client.password.encode(), password.encode()):
-            raise ProxyRefused("407 Proxy Authentication Required", "the proxy needs the password it was started with")
+            raise ProxyRefused(
+                "407 Proxy Authentication Required", "the proxy requires the password it was started with"
+            )
         return client
 
     async def _forward(
@@ -252,7 +254,12 @@ class EgressProxy:
             hello = None
         if hello is None or hello.is_websocket:
             client.refusals += 1
-            log.info("a tunnel was closed: no HTTPS", action="proxy_tunnel", tenant_id=client.tenant_id, host=host)
+            log.info(
+                "a tunnel was closed: it did not carry HTTPS",
+                action="proxy_tunnel",
+                tenant_id=client.tenant_id,
+                host=host,
+            )
             raise ConnectionAbortedError
         client.count(len(hello.raw))
         return hello.raw

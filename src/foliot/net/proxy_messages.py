@@ -69,12 +69,12 @@ def read_request(raw: bytes) -> RequestHead:
     if len(parts) != 3 or not _TOKEN.fullmatch(parts[0]) or _UNSAFE.search(line):
         raise _bad("the request line must be: METHOD target HTTP/1.1")
     if not parts[2].startswith("HTTP/1."):
-        raise _bad("only HTTP/1.1 is spoken here")
+        raise _bad("only HTTP/1.1 is supported")
     headers = []
     for each in lines:
         name, colon, value = each.partition(":")
         if not colon or not _TOKEN.fullmatch(name) or _UNSAFE.search(value):
-            raise _bad("a header holds characters that are not allowed")
+            raise _bad("a header contains characters that are not allowed")
         headers.append((name, value.strip()))
     return RequestHead(parts[0], parts[1], headers)
 
@@ -94,7 +94,7 @@ def plain_request(head: RequestHead) -> tuple[str, int, bytes]:
     except Invalid as fault:
         raise _bad(f"the URL {fault.message}") from None
     if target.url.scheme != "http":
-        raise _bad("https goes through CONNECT")
+        raise _bad("https needs CONNECT")
     kept = [(name, value) for name, value in head.headers if name.lower() not in {*_HOP_BY_HOP, "host"}]
     lines = [
         f"{head.method} {target.url.raw_path_qs} HTTP/1.1",

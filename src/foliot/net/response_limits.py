@@ -82,9 +82,9 @@ class BoundedResponseHandler(ResponseHandler):
         """Also fails the reader of the body, which aiohttp forgets when the parser fails after the first packet."""
         super().set_exception(exc, *([] if exc_cause is None else [exc_cause]))
         if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
-            self._payload.set_exception(ClientPayloadError("the body broke off"))
+            self._payload.set_exception(ClientPayloadError("the body ended early"))
 
     def _hang_up(self) -> None:
-        self.set_exception(HttpProcessingError(message="the target floods"))
+        self.set_exception(HttpProcessingError(message="the target sends too much"))
         if self.transport is not None:
             self.transport.abort()

@@ -64,7 +64,7 @@ async def submit(
         reason = f"The mail server answered {error.code}: {_line(error.message)}"
         raise SmtpFailed(reason, permanent=500 <= error.code < 600) from None
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-        raise SmtpFailed(f"The mail server did not take the mail: {_line(str(error))}") from None
+        raise SmtpFailed(f"The mail server did not accept the message: {_line(str(error))}") from None
     finally:
         sock.close()
     if refused:

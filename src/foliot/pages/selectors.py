@@ -148,7 +148,7 @@ def _translated(selector: str) -> Iterator[_Alternative]:
             # `::text` without an element is that of the element that is searched, not of all below it.
             yield _Alternative("self::*" if alone else path, expression.textnode, expression.attribute)
     except (SelectorError, RecursionError) as wrong:
-        raise ValueError(f"is no CSS selector: {wrong}") from None
+        raise ValueError(f"is not a CSS selector: {wrong}") from None
 
 
 def _checked_xpath(path: str) -> str:
@@ -159,11 +159,11 @@ def _checked_xpath(path: str) -> str:
     bare = STRING.sub("''", path)
     unknown = [name for name in _CALL.findall(bare) if name not in _FUNCTIONS]
     if unknown or (unknown := _PREFIX.findall(bare)):
-        raise ValueError(f"is no XPath: it has no function or prefix {unknown[0]!r}")
+        raise ValueError(f"is not an XPath expression: it has no function or prefix {unknown[0]!r}")
     try:
         _evaluated(html.Element("html"), path)
     except (etree.XPathError, ValueError) as wrong:
-        raise ValueError(f"is no XPath: {wrong}") from None
+        raise ValueError(f"is not an XPath expression: {wrong}") from None
     return path
 
 

@@ -66,7 +66,7 @@ def loader() -> Callable[[str], Any]:
         _size.small = count_tags(page, MOST_READ) <= MOST_TAGS
         tree = utils.load_html(page)
         if tree is not None and deeper(tree):
-            raise TooMuch(f"its elements stand more than {DEEPEST} deep in each other")
+            raise TooMuch(f"its elements are nested more than {DEEPEST} deep")
         return tree
 
     return load

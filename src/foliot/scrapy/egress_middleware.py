@@ -185,7 +185,7 @@ class EgressMiddleware:
         if host not in self._said and len(self._said) < _MOST_SAID:
             self._said.add(host)
             # Standard error goes to Scrapyd's own log; the crawl's log can be read by the tenant.
-            print(f"foliot.scrapy: {host} leads to {address}, which is not allowed", file=sys.stderr)  # noqa: T201
+            print(f"foliot.scrapy: {host} resolves to {address}, which is not allowed", file=sys.stderr)  # noqa: T201
         return False
 
     def _refusal(self, request: Request, reason: str) -> EgressRefusedRequest:

@@ -189,7 +189,7 @@ class RedisCacheStorage:
         try:
             response = self.packer.unpack(packed)
         except DamagedEntry:
-            logger.debug("A damaged entry is left alone: %s", request)
+            logger.debug("A damaged entry is ignored: %s", request)
             return None
         if (stored := _moment(response)) is not None:
             request.meta["cache_timestamp"] = stored
@@ -220,7 +220,8 @@ class RedisCacheStorage:
         if not self._complained:
             self._complained = True
             logger.warning(
-                "The cache at %s does not serve (%s): the crawl goes on without it, and this is not said again",
+                "The cache at %s is not available (%s): the crawl continues without it, and this warning is not "
+                "repeated",
                 self._place,
                 reason,
             )

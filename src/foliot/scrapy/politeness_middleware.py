@@ -126,7 +126,7 @@ class PolitenessMiddleware:
         except (OSError, ValueError, KeyError, TypeError) as error:
             host.answers[:0] = answers
             self._away_until = loop.time() + AGAIN
-            logger.warning("No turns from Foliot (%s): going on with %g s between requests", error, self.delay)
+            logger.warning("No turns from Foliot (%s): continuing with %g s between requests", error, self.delay)
 
     async def _report(self, name: str, host: SpiderHost) -> None:
         """Tells the API what answers said; where it cannot be reached, the next request for turns does."""

@@ -204,7 +204,7 @@ class SharedFeed:
         async with asyncio.timeout(PATIENCE):
             await self._line.open(self._heard, self._hung_up)
         if self._error is not None:
-            log.info("the feed is back", action="feed_back", feed=self._line.kind)
+            log.info("the wake-up connection is back", action="feed_back", feed=self._line.kind)
             self._error = None
         self._opened.set()
         # What was sent while we were disconnected is not sent again.
@@ -234,7 +234,7 @@ class SharedFeed:
 
     async def _try(self) -> None:
         if not self._echoed:
-            raise TransportSilent(f"nothing came back for {self._quiet:g} s")
+            raise TransportSilent(f"no response for {self._quiet:g} s")
         self._echoed = False
         async with asyncio.timeout(PATIENCE):
             await self._line.send(encode(self._sender, ()))
@@ -261,7 +261,7 @@ class SharedFeed:
         known, self._error = self._error, type(error).__name__
         if known is None:
             log.warning(
-                "the feed is away: other processes are not woken, and see changes at their next look",
+                "the wake-up connection is down: other processes see changes only when they next poll",
                 action="feed_away",
                 feed=self._line.kind,
                 error=_brief(error),

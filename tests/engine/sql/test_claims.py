@@ -144,7 +144,7 @@ async def test_a_run_whose_version_is_damaged_is_claimed_with_its_fault(store: D
     claimed = {each.schedule_id: each for each in await claim(store, NOON, *await ready(store, NOON))}
 
     assert "is not JSON" in (claimed[one.id].fault or "")
-    assert "gone" in (claimed[gone.id].fault or "")
+    assert "no longer exists" in (claimed[gone.id].fault or "")
     assert claimed[one.id].spec is None
 
 

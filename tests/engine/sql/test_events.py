@@ -238,7 +238,7 @@ async def test_a_run_has_so_many_lines_over_all_its_attempts(store: Database, mo
 
     told = words(events)
     assert told[:10] == [*(f"one {at}" for at in range(4)), "end 0", "end 1", *(f"two {at}" for at in range(4))]
-    assert [one.split(":")[0] for one in told[10:]] == ["10 more lines were not kept"]
+    assert [one.split(":")[0] for one in told[10:]] == ["10 more lines were dropped"]
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
@@ -273,7 +273,7 @@ async def test_a_runs_log_takes_so_much_room_over_all_its_attempts(
     events = await events_of(store, run_id)
 
     assert words(events)[:6] == ["line 0", "line 1", "line 2"] * 2
-    assert [one.split(":")[0] for one in words(events)[6:]] == ["4 more lines were not kept"]
+    assert [one.split(":")[0] for one in words(events)[6:]] == ["4 more lines were dropped"]
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     row = await row_of(store, run_id)
     assert (row["log_bytes"], row["log_dropped"]) == (2 * kept + 1, 0)

@@ -210,4 +210,4 @@ async def test_the_lines_of_many_looks_do_not_make_room_for_more(
     assert len(await lines_of(store, run_id)) == 10
     (claimed,) = await take(store, NOON, run_id)
     await finish(store, claimed, Succeeded(), NOON)
-    assert (await lines_of(store, run_id))[-1].startswith("2 more lines were not kept")
+    assert (await lines_of(store, run_id))[-1].startswith("2 more lines were dropped")

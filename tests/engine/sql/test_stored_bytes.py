@@ -121,7 +121,7 @@ async def test_a_tenant_at_its_limit_is_refused_with_what_it_uses_and_another_is
         cases[Schedules].create(LOCAL, {**EVERY_MINUTE, "action": action()}),
         cases[Schedules].run_now(LOCAL, made.id, {"payload": {"body": action(9)["body"]}}),
     ):
-        with pytest.raises(TooMany, match=r"255,000 bytes, and with this would have [23]\d\d,\d{3}"):
+        with pytest.raises(TooMany, match=r"255,000 bytes, and this would bring it to [23]\d\d,\d{3}"):
             await refused
     assert await used(world.store) == at, "what was refused is not counted"
     assert cases[Limiter].refused["stored_bytes"] == 4

@@ -294,7 +294,7 @@ def test_what_changed_is_shown_line_by_line(server: Script) -> None:
     server.will("GET", f"{path}/art_2", (200, {**whole, "previous": None}))
     unchanged = invoke("articles", "diff", JOB, "art_2")
     assert (unchanged.code, unchanged.out) == (0, "")
-    assert "no change is known" in unchanged.err
+    assert "no changes are known" in unchanged.err
 
 
 def test_a_page_of_results_says_that_some_have_changed(server: Script) -> None:

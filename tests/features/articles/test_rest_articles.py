@@ -70,7 +70,7 @@ async def gather(world: World, *, failing: str = "", title: str = "A title", mos
                         )
                     )
                 elif failing and failing in one.url:
-                    gone = AttemptError("http_404", "There is no such page.")
+                    gone = AttemptError("http_404", "The page does not exist (404 Not Found).")
                     endings.append(FetchEnding(fence=one.fence, host=one.host, at=now, problem=gone))
                     fetched.append(one.url)
                 else:
@@ -156,7 +156,7 @@ async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Clien
         "retry_count": 0,
     }
     assert [(one["url"], one["error"], one["code"]) for one in whole["failed_articles"]] == [
-        ("https://news.test/1", "There is no such page.", "http_404")
+        ("https://news.test/1", "The page does not exist (404 Not Found).", "http_404")
     ]
 
 
@@ -169,7 +169,7 @@ async def test_all_of_it_is_a_download(client: Client, world: World) -> None:
 
     told = [orjson.loads(line) for line in lines.text.splitlines()]
     rows = list(csv.DictReader(StringIO(table.text)))
-    assert [one["error"] for one in told] == [None, "There is no such page.", None]
+    assert [one["error"] for one in told] == [None, "The page does not exist (404 Not Found).", None]
     assert [row["url"] for row in rows] == [one["url"] for one in told]
     assert rows[0]["title"] == "'=1+1", "a spreadsheet must not compute what a web page wrote"
 

@@ -372,7 +372,7 @@ async def test_two_swapped_entries_are_named(name: str, store: Database) -> None
 
     found = await first_break(store)
     assert (found.kind, found.seq, found.entry_id) == ("reordered", 2, made[2].id)
-    assert f"entry {made[1].id} belongs at seq 2 and stands at seq 3" in found.what
+    assert f"entry {made[1].id} belongs at seq 2 and is at seq 3" in found.what
 
 
 async def test_a_forged_head_is_named(store: Database) -> None:
@@ -381,7 +381,7 @@ async def test_a_forged_head_is_named(store: Database) -> None:
         await tamper(store, f"UPDATE trail_heads SET {forged}")
         assert (await first_break(store)).kind == "head"
     await tamper(store, "DELETE FROM trail_heads")
-    assert (await first_break(store)).what == "head: it is gone; the last entry is seq 3"
+    assert (await first_break(store)).what == "head: it is missing; the last entry is seq 3"
 
 
 async def test_an_entry_before_the_first_is_named(store: Database) -> None:
@@ -391,7 +391,7 @@ async def test_an_entry_before_the_first_is_named(store: Database) -> None:
     found = await first_break(store)
     assert (found.kind, found.what) == (
         "reordered",
-        f"reordered: entry {made[1].id} stands at seq 0, which no chain has",
+        f"reordered: entry {made[1].id} is at seq 0, which no chain has",
     )
 
 

@@ -123,7 +123,7 @@ async def test_asking_again_makes_no_second_run(world: World, client: Client) ->
     assert len(found) == len(set(found)) == 10
     assert (await backfill(client, schedule_id, 200, which="all", dry_run=True))["left_out"] == {
         "under way": 7,
-        "made up for": 3,
+        "already backfilled": 3,
     }
 
 
@@ -187,7 +187,7 @@ async def test_instants_from_before_the_schedule_are_those_its_trigger_names(wor
     trial = await backfill(client, made.id, 200, dry_run=True, **{"from": "2027-01-01T00:00:00Z"})
 
     assert (trial["count"], trial["first"]) == (4, "2027-01-01T02:30:00Z")
-    assert {one["reason"] for one in trial["sample"]} == {"the schedule was not made yet"}
+    assert {one["reason"] for one in trial["sample"]} == {"the schedule did not exist yet"}
 
 
 async def test_what_is_due_and_not_settled_is_left_to_whoever_fires(world: World, client: Client) -> None:
@@ -220,7 +220,7 @@ async def test_limits_and_mistakes_are_told_by_field(world: World, client: Clien
     assert trial["warnings"][0] == "3 runs are more than the limit of 2: this would be refused"
     often = await world.schedule(EVERY_MINUTE, type="cron", interval_seconds=None, cron_expr="* * * * *")
     said = await backfill(client, often.id, 422, **{"from": "2026-01-01T00:00:00Z"})
-    assert "one backfill looks at 20000 at most" in said["errors"][0]["message"]
+    assert "one backfill covers at most 20000" in said["errors"][0]["message"]
     await client.delete(f"/api/schedules/{schedule_id}")
     assert "is deleted" in await refused(409)
     assert await fills(client) == []
@@ -232,7 +232,7 @@ async def test_overlap_is_ignored_but_told(world: World, client: Client) -> None
 
     trial = await backfill(client, made.id, 200, dry_run=True)
     assert trial["left_out"] == {"under way": 1}
-    assert any("overlap is skip" in warning for warning in trial["warnings"])
+    assert any("the overlap policy skip" in warning for warning in trial["warnings"])
     await backfill(client, made.id)
     await work(world, hauler(world))
 

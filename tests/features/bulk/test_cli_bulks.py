@@ -38,7 +38,7 @@ TRIAL: dict[str, Any] = {
     "count": 31,
     "sample": [{"id": "run_1", "name": "prices", "kind": "webhook", "state": "dead_letter", "message": "boom"}],
     "hosts": ["api.partner.io"],
-    "warnings": ["2 more have a replay that has not ended; they are left alone"],
+    "warnings": ["2 more have a replay that has not ended; they are skipped"],
 }
 
 

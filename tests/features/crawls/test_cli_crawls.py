@@ -118,7 +118,10 @@ def test_every_flag_has_its_place_in_the_request(server: Script) -> None:
         (["lsit"], "'lsit' is neither an http or https URL nor a command: cancel, deploy, list"),
         (["example.com"], "neither an http or https URL"),
         (["https://example.com", "--param", "x"], "--param: must be name=value"),
-        (["https://example.com", "--at", "2027-06-01T09:00:00Z", "--every", "4h"], "--at and --every exclude"),
+        (
+            ["https://example.com", "--at", "2027-06-01T09:00:00Z", "--every", "4h"],
+            "--at and --every cannot be combined",
+        ),
         (["https://example.com", "--every", "4h", "--follow"], "--follow: a planned crawl has not started"),
         (["deploy", "--node", "scrapyd:6800", "nowhere"], "not a Scrapy project"),
     ],
@@ -162,7 +165,7 @@ def test_a_crawl_that_ends_badly_is_exit_1(server: Script) -> None:
     followed = invoke("crawl", "https://example.com", "-f")
 
     assert followed.code == 1
-    assert "was requested before and is followed" in followed.err
+    assert "was already requested; following it" in followed.err
     assert "error: 12 pages, 3 items, 1 errors -- the spider raised\\x1b[2J" in followed.err
 
 

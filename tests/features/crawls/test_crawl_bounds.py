@@ -97,7 +97,7 @@ async def test_of_a_log_of_a_gigabyte_the_beginning_and_the_end_are_kept(faulty:
 
     assert isinstance(outcome, Succeeded)
     assert faulty.sent < 8_000_000
-    assert any("too large to be kept whole" in text for text in run.text)
+    assert any("too large to be kept in full" in text for text in run.text)
     assert 10_000 <= sum(text == "x" * 99 for text in run.text) < 40_000
 
 

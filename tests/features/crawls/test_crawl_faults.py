@@ -79,10 +79,10 @@ async def closed(_: web.Request) -> web.Response:
     ("answer", "words"),
     [
         (html, "HTML instead of JSON"),
-        (nonsense, "JSON that no Scrapyd answers"),
+        (nonsense, "JSON that does not come from a Scrapyd"),
         (wrong, "OSError: disk \ufffd[31mfull"),
         (teapot, "status 418"),
-        (closed, "our user and password"),
+        (closed, "the user and password"),
     ],
     ids=lambda given: given.__name__ if callable(given) else None,
 )
@@ -108,7 +108,7 @@ async def test_a_node_that_stops_making_sense_loses_its_crawl_after_a_while_and_
     faulty.instead["listjobs.json"] = answer
 
     assert code(await lost(run, clock)) == "node_lost"
-    assert sum("cannot be asked" in text for text in run.text) == 1, "it is said once, not at every look"
+    assert sum("did not answer about the crawl" in text for text in run.text) == 1, "it is said once, not at every look"
 
 
 async def test_a_node_that_comes_back_in_time_has_lost_nothing(

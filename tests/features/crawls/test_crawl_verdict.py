@@ -57,8 +57,8 @@ def test_one_that_has_what_it_came_for_has_succeeded(reason: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("start_error", "broke before its first page"),
-        ("cancelled", "it ended itself"),
+        ("start_error", "failed before its first page"),
+        ("cancelled", "it stopped itself"),
         ("memusage_exceeded", "MEMUSAGE_LIMIT_MB"),
         ("closespider_errorcount", "CLOSESPIDER_ERRORCOUNT"),
         ("bandwidth_gone", "the reason bandwidth_gone."),

@@ -100,7 +100,9 @@ def test_what_others_wrote_is_neither_bold_nor_a_link_nor_a_call() -> None:
 
 
 def test_surprises_and_addresses_are_not_told() -> None:
-    assert words.refusal(RuntimeError("password=hunter2")) == "✕ something went wrong here; the log of Foliot says more"
+    assert (
+        words.refusal(RuntimeError("password=hunter2")) == "✕ an internal error occurred; Foliot's log has the details"
+    )
     assert "10.0.0.1" not in words.refusal(Unavailable("10.0.0.1 is away", told="the database is away"))
 
 

@@ -159,7 +159,7 @@ async def test_a_job_is_removed(house: House) -> None:
     told = await house.discord.ask(house.discord.command("remove", job_id=made.id))
     again = await house.discord.ask(house.discord.command("remove", job_id=made.id))
 
-    assert told.data["content"] == f"✓ Removed `nightly` · `{made.id}`. It fires no more."
+    assert told.data["content"] == f"✓ Removed `nightly` · `{made.id}`. It will not run again."
     assert await house.jobs() == []
     assert again.data["content"].startswith("✕ job sch")
     assert again.private
@@ -357,7 +357,7 @@ async def test_a_schedule_is_shown_first_and_saved_on_demand(piped: House) -> No
     saved = await piped.discord.ask(pressed[0])
     await piped.discord.ask(pressed[1])
 
-    [made] = [one for one in await piped.jobs() if one.description == "Made in Discord."]
+    [made] = [one for one in await piped.jobs() if one.description == "Created in Discord."]
     assert saved.body["type"] == 7
     assert saved.data["content"].startswith("✓ Saved.")
     assert made.id in saved.data["content"]
@@ -414,7 +414,7 @@ async def test_a_name_that_is_nearly_right_is_offered(piped: House) -> None:
     assert told.data["content"].endswith("Did you mean `news`?")
     assert "`news`" in ran.data["content"]
     assert not ran.private
-    assert "/pipelines lists what there is" in far.data["content"]
+    assert "/pipelines lists them" in far.data["content"]
     assert len(await piped.app.usecases[Runs].list(LOCAL, PageRequest(10), kind="pipeline")) == 1
 
 
@@ -465,7 +465,7 @@ async def test_what_was_promised_to_all_and_failed_is_told_to_one(
     assert (promised.body["type"], promised.private) == (5, False)
     assert taken_back.method == "DELETE"
     assert told.private
-    assert "there is no pipeline" in told.data["content"]
+    assert "no pipeline" in told.data["content"]
 
 
 async def test_a_button_that_takes_long_changes_its_message_all_the_same(
@@ -522,7 +522,7 @@ async def test_a_token_that_is_refused_is_said_and_stops_nothing_else(
         await discord.until(lambda: discord.got["refused"])
         await fires(house)
 
-        assert "it refuses the token: see DISCORD_TOKEN" in await health(house)
+        assert "Discord refuses the token: correct DISCORD_TOKEN" in await health(house)
         assert discord.got == {"login": 1, "refused": 1}
     assert wrong not in capsys.readouterr().out + caplog.text
 

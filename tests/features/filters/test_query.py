@@ -109,7 +109,7 @@ def test_a_lone_minus_is_a_word() -> None:
     [
         ("sate:failed", (0, 4), "state:failed", "did you mean 'state'"),
         ("http://x", (0, 4), None, "put it in quotes"),
-        ("a -kind:crwal b", (8, 13), "a -kind:crawl b", "is no kind"),
+        ("a -kind:crwal b", (8, 13), "a -kind:crawl b", "is not a kind"),
         ("state:failed,oops", (13, 17), None, "must be one of"),
         ("since:yesterday", (6, 15), None, "30m, 24h, 7d"),
         ("since:2026-11-14T09:00", (6, 22), "since:2026-11-14T09:00Z", "with its offset"),

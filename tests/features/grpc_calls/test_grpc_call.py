@@ -319,7 +319,7 @@ async def test_all_that_is_wrong_is_said_at_once_up_to_a_limit(caller: Caller) -
     [
         ("ScrapeCompetitorPrice", "did you mean ScrapeCompetitorPrices? It has shop.v1.AuditService/Ping, "),
         ("OtherService/ScrapeCompetitorPrices", "must be a method of the service"),
-        ("Ping", "must say of which service: shop.v1.AuditService/Ping, shop.v1.ScraperService/Ping"),
+        ("Ping", "must name the service too: shop.v1.AuditService/Ping, shop.v1.ScraperService/Ping"),
         ("Upload", "must be a method that takes one message"),
         ("ServerReflectionInfo", "must be a method of the service"),
     ],
@@ -358,15 +358,15 @@ async def test_a_service_without_reflection_is_said_to_have_none() -> None:
     ("how", "code", "words"),
     [
         ("mute", "bad_descriptors", "0 answers to 1 questions"),
-        ("noise", "bad_descriptors", "is no such answer"),
+        ("noise", "bad_descriptors", "is not valid"),
         ("crowd", "bad_descriptors", "300 services"),
-        ("missing", "bad_descriptors", "does not know a file"),
+        ("missing", "bad_descriptors", "does not provide a file"),
         ("circle", "bad_descriptors", "in a circle"),
-        ("endless", "bad_descriptors", "without an end"),
+        ("endless", "bad_descriptors", "in an endless chain"),
         ("contradiction", "bad_descriptors", "contradicts itself"),
         ("flood", "answer_too_large", "4 MiB"),
-        ("garbage", "bad_descriptors", "is no file descriptor"),
-        ("liar", "bad_descriptors", "do not hold its service"),
+        ("garbage", "bad_descriptors", "is not a file descriptor"),
+        ("liar", "bad_descriptors", "do not contain its service"),
     ],
 )
 async def test_a_service_that_describes_itself_badly_fails_the_run_with_a_reason(
@@ -387,7 +387,7 @@ async def test_a_service_that_stalls_holds_up_neither_a_schedule_nor_a_run(
     monkeypatch.setattr("foliot.features.grpc_calls.action.PATIENCE", timedelta(seconds=0.2))
     monkeypatch.setattr("foliot.features.grpc_calls.service_catalogue.PATIENCE", timedelta(seconds=0.5))
     caller = caller_of(f"scraper-service=127.0.0.1:{hostile['stalled']}")
-    assert await caller.examine() == "scraper-service did not say in time what it can do"
+    assert await caller.examine() == "scraper-service did not answer reflection in time"
     outcome = await caller.call()
     await caller.egress.close()
 

@@ -48,7 +48,7 @@ def test_a_schedule_names_a_service_of_the_book_and_never_an_address(name: str) 
         caller.action.check({"target_service": name, "target_method": METHOD})
 
     assert refused.value.field == "target_service"
-    assert "must be a service of the address book (a name, never an address)" in refused.value.message
+    assert "must be the name of a service in the address book (not an address)" in refused.value.message
 
 
 async def test_a_name_is_resolved_once_per_connection_and_pinned(service: Running) -> None:

@@ -26,7 +26,7 @@ def test_the_stored_form_has_one_spelling_of_the_service_and_always_parameters()
         ({"target_service": None}, "target_service", "is required"),
         ({"target_service": 5}, "target_service", "must be the name of a service"),
         ({"target_service": "scrapper"}, "target_service", "did you mean scraper-service? Known are scraper-service"),
-        ({"target_service": "x" * 10_000}, "target_service", "must be a service of the address book"),
+        ({"target_service": "x" * 10_000}, "target_service", "must be the name of a service in the address book"),
         ({"target_service": "web"}, "target_service", "must be a gRPC service; web speaks http"),
         ({"target_method": None}, "target_method", "is required"),
         ({"target_method": ["x"]}, "target_method", "must be the name of a method"),

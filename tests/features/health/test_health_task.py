@@ -141,7 +141,7 @@ async def test_a_service_that_changes_its_state_is_told_once(store: Database) ->
     ("state", "error"),
     [
         (health_pb2.HealthCheckResponse.SERVING, None),
-        (health_pb2.HealthCheckResponse.NOT_SERVING, "says that it is not serving"),
+        (health_pb2.HealthCheckResponse.NOT_SERVING, "reports that it is not serving"),
         (None, None),
     ],
     ids=["serving", "not serving", "no health service"],

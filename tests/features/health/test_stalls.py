@@ -29,7 +29,7 @@ OTHER = Caller("acme", "ada", Role.VIEWER)
 TENANT = Caller(LOCAL.tenant_id, "bob", Role.VIEWER)
 HELD = Standstill(
     why=StandstillReason.HOST,
-    told="most slots are held by runs to one host, and other runs wait",
+    told="most slots are held by runs to one host, and other runs are waiting",
     seconds=31.0,
     holders=[SlotHolder("slow.test", "acme", 60), SlotHolder("mine.test", LOCAL.tenant_id, 4)],
 )

@@ -127,7 +127,7 @@ async def test_a_crawl_that_waits_for_another_try_says_when(world: World, client
     job_id = await crawl(client)
     (claimed,) = await world.claim(job_id)
     at = world.clock.now() + timedelta(seconds=10)
-    down = {"code": "scrapyd_away", "message": "no Scrapyd answers"}
+    down = {"code": "scrapyd_away", "message": "does not come from a Scrapyd"}
     await _finish(world, claimed, RunState.RETRYING, ready_at=at, error=down)
 
     found = await status(client, job_id)

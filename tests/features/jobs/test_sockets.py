@@ -205,7 +205,7 @@ async def test_a_reader_that_stalls_is_closed(world: World, monkeypatch: pytest.
     assert closed.value.rcvd is not None
     assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (
         sockets.TOO_SLOW,
-        "you read too slowly; come back with ?after=",
+        "you read too slowly; reconnect with ?after=",
     )
 
 

@@ -92,7 +92,7 @@ def test_the_plain_form_still_proves_the_ledger(bare: Foliot, database: Path) ->
         ("DELETE FROM trail WHERE seq = 3", "truncated: the head says seq 3, the last entry is seq 2"),
         ("UPDATE trail_heads SET digest = 'x'", "head: its digest is not that of the last entry, seq 3"),
         ("UPDATE trail SET at = 'nonsense' WHERE seq = 3", "altered: entry aud_"),
-        ("UPDATE trail SET seq = 'nonsense' WHERE seq = 3", "stands at seq 0, which no chain has"),
+        ("UPDATE trail SET seq = 'nonsense' WHERE seq = 3", "is at seq 0, which no chain has"),
         ("UPDATE trail SET became = x'ff' WHERE seq = 1", "altered: entry aud_"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_chain_made_anew_is_sound_in_itself_and_not_what_was_seen_earlier(
     assert bare("audit", "verify").code == 0
     answered = bare("audit", "verify", "--earlier", str(seen))
     assert answered.code == 1
-    assert "rewritten: seq 3 or one before it is not what it was" in answered.out
+    assert "rewritten: seq 3 or one before it was changed" in answered.out
 
     tamper(database, "DELETE FROM trail WHERE seq = 3")
     assert "it went to seq 3 before, the last entry is seq 2" in bare("audit", "verify", "--earlier", str(seen)).out

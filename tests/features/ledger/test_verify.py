@@ -141,7 +141,7 @@ async def test_a_run_shifted_into_a_pause_is_named(world: World) -> None:
         "'2027-01-04 12:05:00.000000', 'skipped', tenant_id, '2027-01-04 12:05:00.000000', 1, 1, 'overlap' "
         "FROM schedules"
     )
-    assert "for 2027-01-04T12:07:00Z lies where the schedule was not active" in await hole(world)
+    assert "for 2027-01-04T12:07:00Z is at a time when the schedule was not active" in await hole(world)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def test_a_run_shifted_into_a_pause_is_named(world: World) -> None:
         ("2027-01-04 12:04:01.000000", "is not at an instant of its trigger (every minute): it was shifted"),
         ("2027-01-04 12:05:00.000000", "the instant 2027-01-04T12:04:00Z has neither"),
         ("2027-01-04 13:04:00.000000", "60 instants from 2027-01-04T12:04:00Z to 2027-01-04T13:03:00Z have neither"),
-        ("2027-01-04 12:03:00.000000", "lies at or beyond the cursor, 2027-01-04T12:03:00Z"),
+        ("2027-01-04 12:03:00.000000", "is at or beyond the cursor, 2027-01-04T12:03:00Z"),
         ("2027-01-04 11:00:00.000000", "its cursor, 2027-01-04T11:00:00Z, is not at an instant"),
         (None, "has no cursor"),
     ],
@@ -167,14 +167,14 @@ async def test_a_cursor_before_its_span_is_named(world: World) -> None:
     await world.schedule(HOURLY)
     await world.sql("UPDATE schedules SET next_at = '2027-01-04 11:00:00.000000'")
 
-    assert "lies before its span" in await hole(world)
+    assert "is before its span" in await hole(world)
 
 
 async def test_a_count_that_is_wrong_is_named(world: World) -> None:
     await lived(world)
     await world.sql("UPDATE ledger SET count = count + 1 WHERE fate = 'missed'")
 
-    assert "but the trigger names" in await hole(world)
+    assert "but the trigger has" in await hole(world)
 
 
 async def test_an_instant_accounted_for_twice_is_named(world: World) -> None:
@@ -185,14 +185,14 @@ async def test_an_instant_accounted_for_twice_is_named(world: World) -> None:
         "FROM schedules"
     )
 
-    assert "accounted for already" in await hole(world)
+    assert "already accounted for" in await hole(world)
 
 
 async def test_a_status_its_spans_deny_is_named(world: World) -> None:
     await world.schedule()
     await world.sql("UPDATE schedules SET status = 'paused', next_at = NULL")
 
-    assert await hole(world) == "it is paused, but its spans say otherwise"
+    assert await hole(world) == "it is paused, but its spans contradict that"
 
 
 async def test_a_damaged_version_is_named(world: World) -> None:

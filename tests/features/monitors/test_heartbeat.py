@@ -81,5 +81,5 @@ async def test_its_silence_is_logged_once_without_its_address(heart: Heart, logg
     heart.receiver.statuses = [0, 0, 0, 200]
     for _ in range(4):
         await heart.beat()
-    assert [each["event"] for each in logged] == ["the heartbeat is not sent", "the heartbeat is sent again"]
+    assert [each["event"] for each in logged] == ["heartbeats are not sent", "heartbeats are sent again"]
     assert "the-key" not in repr(logged)

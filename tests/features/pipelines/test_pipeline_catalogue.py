@@ -141,12 +141,12 @@ def test_what_is_wrong_with_each_step_is_said_at_once_and_by_place() -> None:
         "is not a parameter of HttpFetcher; known are browser, concurrency, delay"
     )
     assert said["chain[0].kwargs.timeout_seconds"] == "input should be greater than 0"
-    assert "is no CSS selector" in said["chain[1].kwargs.selectors.title"]
+    assert "is not a CSS selector" in said["chain[1].kwargs.selectors.title"]
     assert said["chain[2].kwargs.selectors"] == "is required"
     assert "exactly one of equals, contains and matches" in said["chain[3].kwargs"]
-    assert "is no regular expression" in said["chain[4].kwargs.matches"]
+    assert "is not a regular expression" in said["chain[4].kwargs.matches"]
     assert "without .." in said["chain[5].kwargs.path"]
-    assert "has no place {day}" in said["chain[6].kwargs.path"]
+    assert "has an unknown placeholder {day}" in said["chain[6].kwargs.path"]
     assert "pattern" in said["chain[7].kwargs.table"]
     assert said["chain[8].kwargs.url.secret"] == "string should have at least 1 character"
     assert "chain[8].kwargs.url" not in said

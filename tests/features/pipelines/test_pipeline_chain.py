@@ -254,7 +254,7 @@ async def test_a_step_closed_before_its_end_says_so() -> None:
 
     assert len(made.items) == 1
     assert Holder.held == ["a opened", "a closed"]
-    assert any("a later step had enough" in line for line in made.log)
+    assert any("a later step stopped" in line for line in made.log)
 
 
 @pytest.mark.parametrize(("given", "word"), [("text", "a str"), (None, "None"), ([1], "a list")])

@@ -117,9 +117,9 @@ async def test_columns_choose_and_a_table_need_not_be_made(bare_database_url: st
 @pytest.mark.parametrize(
     ("kwargs", "said"),
     [
-        ({"create": False}, "table: is not there, and create is false"),
+        ({"create": False}, "table: does not exist, and create is false"),
         ({"table": "there", "key": "name"}, "needs a primary key or a unique index on exactly (name)"),
-        ({"table": "there", "columns": ["other"]}, "columns: has 'other', which is no column of there"),
+        ({"table": "there", "columns": ["other"]}, "columns: has 'other', which is not a column of there"),
     ],
 )
 async def test_a_table_that_cannot_be_used_ends_the_run_for_good(

@@ -330,7 +330,7 @@ async def test_a_limit_that_stands_in_the_way_is_a_fault_of_that_pipeline_alone(
     assert set(await house.schedules()) == {"hourly"}
     faults = {name: one.kept.fault for name, one in (await house.standing()).items()}
     assert faults["often"] is not None
-    assert "cannot be made" in faults["often"].message
+    assert "cannot be created" in faults["often"].message
     assert (faults["hourly"], faults["by_hand"]) == (None, None)
 
 

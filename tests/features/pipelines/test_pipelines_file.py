@@ -189,16 +189,16 @@ def test_next_times_are_those_of_stockholm_across_both_clock_changes(after: date
         ("    chain: [{class: JsonParser.__init__.__globals__}]\n", 3, "is not a registered transform"),
         ("    chain:\n      - class: HttpFetcher\n        kwargs:\n          urlz: [x]\n", 6, "urlz"),
         ("    chain:\n      - class: HttpFetcher\n        kwargs:\n          urls: NO\n", 6, "NO is false to some"),
-        ("    chain:\n      - class: HttpFetcher\n        kwargs:\n          urls: 1:30\n", 6, "base 60"),
+        ("    chain:\n      - class: HttpFetcher\n        kwargs:\n          urls: 1:30\n", 6, "base-60"),
         ("    on: {cron: '* * * * *'}\n    chain: [{class: JsonParser}]\n", 3, "on is true to some"),
         ("    chain: [{class: JsonParser, kwargs: {field: 0777}}]\n", 3, "different number"),
-        ("    chain: [{class: JsonParser, kwargs: {field: .inf}}]\n", 3, "no finite number"),
+        ("    chain: [{class: JsonParser, kwargs: {field: .inf}}]\n", 3, "not a finite number"),
         ("    chain: &loop [*loop]\n", 3, "would never end"),
         ("    <<: &loop {<<: *loop}\n    chain: [{class: JsonParser}]\n", 3, "would never end"),
-        ("    chain: *nothing\n", 3, "names nothing above it"),
+        ("    chain: *nothing\n", 3, "refers to nothing above it"),
         ("    chain: [{class: JsonParser}]\n    chain: [{class: JsonParser}]\n", 4, "a second time, first in line 3"),
         ("    chain: [{class: JsonParser}]\n    1: x\n", 4, "a key must be a word"),
-        ("    chain: " + "[" * 40 + "]" * 40 + "\n", 3, "nests deeper"),
+        ("    chain: " + "[" * 40 + "]" * 40 + "\n", 3, "nested deeper"),
         ("    chain: []\n", 3, "must be a list of 1 to 100 steps"),
         ("    chain: JsonParser\n", 3, "must be a list"),
         ("    schedule: {}\n    chain: [{class: JsonParser}]\n", 3, "must have cron or interval"),
@@ -234,7 +234,7 @@ def test_an_alias_bomb_costs_nothing_but_itself(last: str) -> None:
     sheet = read(f"{bomb}pipelines:\n  it:\n    chain: [{{class: JsonParser, kwargs: {{a: *{last}}}}}]\n{GOOD}")
 
     it, good = sheet.pipelines
-    assert "every alias written out" in it.faults[0].message
+    assert "every alias expanded" in it.faults[0].message
     assert (it.definition, good.definition is not None) == (None, True)
 
 
@@ -253,7 +253,7 @@ def test_what_is_merged_everywhere_is_not_copied_everywhere() -> None:
     sheet = read(f"{large}x-b:\n" + "  - <<: *a\n" * 40 + f"pipelines:\n  it:\n    <<: *a\n{GOOD}")
 
     it, good = sheet.pipelines
-    assert "every alias written out" in it.faults[0].message
+    assert "every alias expanded" in it.faults[0].message
     assert (it.faults[0].line, good.definition is not None) == (45, True)
 
 
@@ -265,20 +265,20 @@ def test_pipelines_that_repeat_the_same_long_list_come_to_an_end() -> None:
         sheet = read(f"{urls}pipelines:\n{many}{broken}")
         found = [one for one in sheet.pipelines if one.definition is not None]
         assert 45 <= len(found) < 50
-        assert "every alias written out" in sheet.pipelines[59].faults[0].message
+        assert "every alias expanded" in sheet.pipelines[59].faults[0].message
         assert sheet.pipelines[59].faults[0].line == 121
 
 
 @pytest.mark.parametrize(
     ("text", "line", "said", "hint"),
     [
-        ("pipelines:\n  a:\n    schedule:\n      cron: * * * * *\n", 4, "alias", 'quotes: "* * * * *"'),
-        ("pipelines:\n  a:\n    schedule:\n      cron: @daily\n", 4, "cannot start", 'quotes: "@daily"'),
-        ("pipelines:\n  a: {schedule: {cron: * 9 * * *, x: 1}}\n", 2, "alias", 'quotes: "* 9 * * *"'),
+        ("pipelines:\n  a:\n    schedule:\n      cron: * * * * *\n", 4, "alias", 'quote it: "* * * * *"'),
+        ("pipelines:\n  a:\n    schedule:\n      cron: @daily\n", 4, "cannot start", 'quote it: "@daily"'),
+        ("pipelines:\n  a: {schedule: {cron: * 9 * * *, x: 1}}\n", 2, "alias", 'quote it: "* 9 * * *"'),
         ("pipelines:\n\ta: {}\n", 2, "cannot start", "spaces"),
         ("pipelines:\n  a: {chain: [}\n", 2, "flow", ""),
         ("pipelines:\n  a: 'x\n", 3, "quoted", "close the quotes"),
-        ("pipelines:\n  a: b: c\n", 2, "mapping values", "quotes"),
+        ("pipelines:\n  a: b: c\n", 2, "mapping values", "quote"),
         ("pipelines: {}\n---\npipelines: {}\n", 2, "second document", ""),
         ("pipelines:\n  a: \x01\n", 2, "U+0001", ""),
         ("pipelines: {}\npipelines: {}\n", 2, "second time", ""),
@@ -473,10 +473,10 @@ def test_a_file_is_read_when_it_has_changed_and_is_quiet_again(tmp_path: Path) -
     path.unlink()
     assert (look(), look(), look()) == (None, "cannot be read (No such file or directory)", None)
     path.mkdir()
-    assert (look(), look()) == (None, "cannot be read (it is no file)")
+    assert (look(), look()) == (None, "cannot be read (it is not a file)")
 
     book.forget()
-    assert look() == "cannot be read (it is no file)"
+    assert look() == "cannot be read (it is not a file)"
 
 
 def test_a_file_that_somebody_begins_to_write_while_it_is_read_is_read_later(

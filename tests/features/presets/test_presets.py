@@ -276,7 +276,7 @@ async def test_a_declaration_that_is_wrong_is_said_and_spoils_no_other(
 
     assert [one.name for one in await schedules(cases)] == ["my_custom_task"]
     (said,) = declarer.troubles
-    assert said.startswith("task wrong: its schedule cannot be made: cron_expr: ")
+    assert said.startswith("task wrong: its schedule cannot be created: cron_expr: ")
     assert [entry["task"] for entry in logged if entry.get("action") == "declared_wrong"] == ["wrong"]
 
 

@@ -290,7 +290,7 @@ async def test_health_names_a_queue_whose_last_worker_leaves(world: World, clien
 
     await client.post("/api/workers/one/drain", **SYSTEM)
 
-    assert (await client.get("/health/detailed", **SYSTEM)).json["problems"] == ["no worker takes runs from reports"]
+    assert (await client.get("/health/detailed", **SYSTEM)).json["problems"] == ["no worker serves reports"]
 
 
 async def test_metrics_show_pauses_slots_and_what_runs(world: World, client: Client) -> None:

@@ -142,7 +142,7 @@ async def test_a_tenant_gets_no_more_schedules_than_its_limit(world: World) -> N
     answers = await create(world, many(4), atomic=False)
 
     assert [answer.outcome for answer in answers] == [CREATED] * 3 + [REFUSED]
-    assert "may have 5 schedules" in answers[3].error.message
+    assert "limit of 5 active" in answers[3].error.message
     assert await rows(world, schedules) == 5
 
 

@@ -27,7 +27,7 @@ TRIAL: dict[str, Any] = {
     "last": "2027-01-01T09:00:00Z",
     "sample": [{"at": "2027-01-01T01:00:00Z", "outcome": "missed", "reason": "catchup_none", "run_id": None}],
     "hosts": ["example.com"],
-    "warnings": ["while these runs are open, instants that come due find them open: overlap is skip"],
+    "warnings": ["while these runs are open, the overlap policy skip applies to instants that come due"],
 }
 DOCUMENT = {
     "name": "prices",
@@ -99,7 +99,7 @@ def test_a_trial_is_told_in_words(server: Script) -> None:
     assert "would create 4 runs for 10 instants" in shown.out
     assert "left out: 6 succeeded" in shown.out
     assert "catchup_none" in shown.out
-    assert "overlap is skip" in shown.err
+    assert "the overlap policy skip" in shown.err
 
 
 def test_schedules_are_written_to_a_file(server: Script, tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ async def test_a_ring_is_refused_and_named(world: World) -> None:
         await world.cases[Schedules].patch(LOCAL, b.id, {"after": {"schedule": "B"}})
 
     assert refused.value.field == "after.schedule"
-    assert "would close a ring: 'B' after 'C' after 'B'" in refused.value.message
+    assert "would create a cycle: 'B' after 'C' after 'B'" in refused.value.message
     assert (await world.cases[Schedules].get(LOCAL, b.id)).version == b.version
 
 
@@ -325,7 +325,7 @@ async def test_a_batch_with_a_ring_or_a_refused_parent_says_so(world: World) -> 
     ring = [after("Y", name="X"), after("X", name="Y")]
     with pytest.raises(Invalid) as refused:
         await world.cases[ScheduleBatches].create(LOCAL, {"schedules": ring})
-    assert "would close a ring" in str(refused.value)
+    assert "would create a cycle" in str(refused.value)
 
     bad = [after("Broken", name="Child"), {"name": "Broken", "type": "cron", "cron_expr": "x", "payload": {"url": URL}}]
     answers = await world.cases[ScheduleBatches].create(LOCAL, {"schedules": bad, "atomic": False})

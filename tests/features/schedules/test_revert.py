@@ -164,10 +164,10 @@ async def test_what_cannot_be_reverted_says_why(world: World, client: Client) ->
     revert = world.cases[Reverts].revert
 
     for entry, why in (
-        (made, "is no edit of a schedule: create of a schedule"),
-        (paused, "is no edit of a schedule: pause of a schedule"),
-        (keyed, "is no edit of a schedule: create of a key"),
-        (large, "'description' was too large for the audit log to keep"),
+        (made, "is not an edit of a schedule: create of a schedule"),
+        (paused, "is not an edit of a schedule: pause of a schedule"),
+        (keyed, "is not an edit of a schedule: create of a key"),
+        (large, "'description' was too large for the audit log"),
     ):
         with pytest.raises(Conflict, match=why):
             await revert(LOCAL, entry.id)

@@ -358,7 +358,7 @@ async def test_a_schedule_damaged_beyond_reading_can_only_be_replaced(world: Wor
     await world.sql("UPDATE versions SET spec = '{' WHERE schedule_id = :id", id=schedule.id)
     await world.pass_time(1)
 
-    with pytest.raises(Conflict, match="replace it whole"):
+    with pytest.raises(Conflict, match="replace it with PUT"):
         await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "x"})
     assert (await world.cases[Schedules].replace(LOCAL, schedule.id, EVERY_MINUTE)).status is ScheduleStatus.ACTIVE
 

@@ -82,12 +82,12 @@ async def test_an_unknown_secret_answers_404(client: Client) -> None:
 @pytest.mark.parametrize(
     ("body", "field", "rule"),
     [
-        (None, "body", "the field"),
-        ("hush-hush-hush", "body", "the field"),
-        (["hush-hush-hush"], "body", "the field"),
-        ({}, "body", "the field"),
-        ({"value": "one-value", "hush-hush-hush": 1}, "body", "the field"),
-        ({"valeu": "hush-hush-hush"}, "body", "the field"),
+        (None, "body", '"value"'),
+        ("hush-hush-hush", "body", '"value"'),
+        (["hush-hush-hush"], "body", '"value"'),
+        ({}, "body", '"value"'),
+        ({"value": "one-value", "hush-hush-hush": 1}, "body", '"value"'),
+        ({"valeu": "hush-hush-hush"}, "body", '"value"'),
         ({"value": None}, "value", "text"),
         ({"value": {"hush-hush-hush": 1}}, "value", "text"),
         ({"value": "hush-hu"}, "value", "8 characters"),
@@ -96,7 +96,7 @@ async def test_an_unknown_secret_answers_404(client: Client) -> None:
         ({"value": "å" * 4097}, "value", "8 KiB"),
         ({"value": "hush-hush\r\nX-Evil: 1"}, "value", "one line"),
         ({"value": "hush-hush\x7f"}, "value", "one line"),
-        ({"value": " hush-hush-hush"}, "value", "spaces at its ends"),
+        ({"value": " hush-hush-hush"}, "value", "begin or end with a space"),
     ],
 )
 async def test_a_wrong_value_is_refused_and_never_repeated(client: Client, body: object, field: str, rule: str) -> None:

@@ -110,7 +110,7 @@ def test_foliot_gives_the_decorator_to_whoever_asks() -> None:
         ({"tenants": []}, "tenants: must be 'all' or"),
         ({"tenants": ["acme", " "]}, "tenants: must be 'all' or"),
         ({"tenants": 5}, "tenants: must be 'all' or"),
-        ({"tenants": ["acme"], "schedule": "0 * * * *"}, "which tenants= leaves out"),
+        ({"tenants": ["acme"], "schedule": "0 * * * *"}, "which tenants= excludes"),
     ],
 )
 def test_what_a_decorator_may_not_say(said: dict[str, Any], complaint: str) -> None:
@@ -256,7 +256,7 @@ def test_what_cannot_be_given_by_name_is_no_task() -> None:
     @task
     def positional(*files: str) -> None: ...
 
-    with pytest.raises(TypeError, match="cannot be given by name"):
+    with pytest.raises(TypeError, match="cannot be passed by name"):
         known(positional)
 
 
@@ -385,9 +385,9 @@ def test_a_logger_of_its_own_writes_into_the_log_of_the_run() -> None:
 @pytest.mark.parametrize(
     ("raised", "error", "retry_after", "permanent"),
     [
-        (Retry(60), "asked to be tried again", 60.0, False),
+        (Retry(60), "requested a retry", 60.0, False),
         (Retry(timedelta(minutes=2), "later"), "later", 120.0, False),
-        (Retry(), "asked to be tried again", None, False),
+        (Retry(), "requested a retry", None, False),
         (GiveUp("never"), "never", None, True),
         (ValueError("bad"), "ValueError: bad", None, False),
         (ExceptionGroup("several", [KeyError("first"), ValueError("second")]), "KeyError: 'first'", None, False),
@@ -452,7 +452,7 @@ def test_a_result_that_is_no_json_is_a_failure_for_good() -> None:
     told = call(noted(odd), {}, context())
 
     assert told.permanent
-    assert (told.error or "").startswith("what the task returned cannot be written as JSON: ")
+    assert (told.error or "").startswith("the task's result cannot be written as JSON: ")
 
 
 def test_a_large_result_is_cut_and_says_so() -> None:

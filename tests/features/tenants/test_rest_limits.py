@@ -88,7 +88,7 @@ async def test_the_request_too_many_is_told_when_to_come_back_and_that_is_true(w
 
     detail = is_too_many(await client.get("/api/schedules", **ACME), "2")
 
-    assert detail == "your tenant may ask for 30 requests a minute here"
+    assert detail == "your tenant is limited to 30 requests a minute here"
     world.clock.advance(1.9)
     is_too_many(await client.get("/api/schedules", **ACME), "1")
     world.clock.advance(0.1)
@@ -207,7 +207,7 @@ async def test_run_now_and_retry_draw_from_one_share(world: World) -> None:
 
     detail = is_too_many(await client.post(path, **ACME), "30")
 
-    assert detail == "your tenant may ask for 2 runs a minute here"
+    assert detail == "your tenant is limited to 2 runs a minute here"
     is_too_many(await client.post(f"/api/runs/{run['id']}/retry", **ACME), "30")
     assert (await client.get("/api/runs", **ACME)).status == 200
     world.clock.advance(30)

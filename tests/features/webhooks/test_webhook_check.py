@@ -19,7 +19,7 @@ class ClosedEgress:
 
     def check(self, url: str) -> None:
         if url != URL:
-            raise Invalid("url", "must lead to a public address", got=url)
+            raise Invalid("url", "must point to a public address", got=url)
 
     async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         raise AssertionError(f"nothing may leave: {request.url}")
@@ -237,7 +237,7 @@ def test_what_looks_like_a_secret_and_is_none_is_refused(value: str) -> None:
 
 
 def test_the_signing_secret_is_never_sent() -> None:
-    with pytest.raises(Invalid, match="it signs, and is never sent"):
+    with pytest.raises(Invalid, match="which signs and is never sent"):
         check(headers={"X-Mine": "{{ secret.webhook_signing }}"})
 
 
@@ -245,7 +245,7 @@ def test_the_signing_secret_is_never_sent() -> None:
     "body", ["{{ secret.TOKEN }}", {"a": [{"b": "x {{secret.TOKEN}}"}]}, {"{{ secret.TOKEN }}": 1}, ["{{ secrets.T }}"]]
 )
 def test_a_secret_in_the_body_is_refused(body: Any) -> None:
-    with pytest.raises(Invalid, match=r"body: must not hold a secret: .* works in the values of headers only"):
+    with pytest.raises(Invalid, match=r"body: must not contain a secret: .* works in the values of headers only"):
         check(body=body)
 
 
@@ -253,5 +253,5 @@ def test_a_secret_in_the_body_is_refused(body: Any) -> None:
     "tail", ["?key={{ secret.TOKEN }}", "/{{secret.TOKEN}}", "?key=%7B%7B%20secret.TOKEN%20%7D%7D", "?k={{+secret.T+}}"]
 )
 def test_a_secret_in_the_url_is_refused(tail: str) -> None:
-    with pytest.raises(Invalid, match="url: must not hold a secret"):
+    with pytest.raises(Invalid, match="url: must not contain a secret"):
         check(url=URL + tail)

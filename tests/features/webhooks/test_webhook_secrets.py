@@ -127,7 +127,7 @@ async def test_a_secret_for_another_host_is_not_sent_and_the_run_says_so(house: 
     sent = await house.run({"X-Token": "{{ secret.MINE }}"})
 
     assert (refused.state, refused.error["code"]) == (RunState.DEAD_LETTER, "secret_not_for_host")
-    assert refused.error["message"] == "The secret BOUND does not go to 127.0.0.1: it is for api.partner.com."
+    assert refused.error["message"] == "The secret BOUND may not be sent to 127.0.0.1: it is for api.partner.com."
     assert sent.state is RunState.SUCCESS
     assert [headers["x-token"] for headers, _ in house.got] == [VALUE]
 

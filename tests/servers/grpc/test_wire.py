@@ -207,7 +207,7 @@ async def test_a_surprise_is_logged_and_not_told(
     error = await failed(ask.stub.GetScheduledJob(pb.GetScheduledJobRequest(job_id="sch_" + "0" * 32)))
 
     assert error.code() is Codes.INTERNAL
-    assert error.details() == "something went wrong here; the server's log says more"
+    assert error.details() == "an internal error occurred; the server's log has the details"
     assert "ZeroDivision" not in str(error)
     assert [(line["action"], line["method"]) for line in logged] == [("call_failed", f"{SERVICE}/GetScheduledJob")]
 

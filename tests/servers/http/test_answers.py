@@ -226,7 +226,7 @@ async def test_an_answer_with_a_secret_is_kept_nowhere_and_given_once(world: Wor
     once = IdempotentRequest("k", "body", 201, lambda _: "hush", lambda _: {"X-Key": "hush"}, secret=True)
     await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
-    with pytest.raises(Conflict, match="held a secret and was shown once"):
+    with pytest.raises(Conflict, match="with a secret that is shown only once"):
         await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
     assert len(await world.cases[Schedules].list(LOCAL, PageRequest())) == 1

@@ -22,7 +22,7 @@ async def check_browser(settings: Settings) -> list[Finding]:
     if not settings.has_browser:
         program = installed.chromium()
         has = f"{program} is installed: auto would use it" if program else f"to get one: {installed.HOW_TO_INSTALL}"
-        return [Finding("ok", key, f"off: pages made by scripts are not rendered ({has})")]
+        return [Finding("ok", key, f"off: pages that need JavaScript are not rendered ({has})")]
     if not installed.has_library():
         return [Finding("error", key, installed.LIBRARY_MISSING)]
     if settings.browser_url is not None:
@@ -32,7 +32,7 @@ async def check_browser(settings: Settings) -> list[Finding]:
         return [Finding("ok", key, masked(url).partition("?")[0])]
     program = installed.chromium(settings.browser)
     if program is None:
-        what = "found no Chromium" if settings.browser == "auto" else f"{settings.browser} is no program"
+        what = "found no Chromium" if settings.browser == "auto" else f"{settings.browser} is not a program"
         return [Finding("error", key, f"{what}; to get one: {installed.HOW_TO_INSTALL}")]
     return [Finding("ok", key, program), *_sandbox(settings)]
 

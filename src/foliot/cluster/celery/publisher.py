@@ -107,7 +107,7 @@ class RabbitConnection:
         until = monotonic() + PATIENCE
         while self._open and not self._refused:
             if (left := until - monotonic()) <= 0:
-                raise TimeoutError(f"no receipt for {len(self._open)} messages within {PATIENCE:g} s")
+                raise TimeoutError(f"no confirmation of {len(self._open)} messages within {PATIENCE:g} s")
             self._connection.drain_events(timeout=left)  # type: ignore[union-attr]
         if self._refused:
             raise ConnectionError(f"refused a message: {self._refused[0]}")

@@ -78,7 +78,7 @@ class CeleryIntake:
             self._worker.hub.call_soon(lambda: None)
         await WORK.run(thread.join, JOIN)
         if thread.is_alive():
-            log.warning("Celery's worker does not end; leaving it", action="celery_left")
+            log.warning("the Celery worker does not stop; abandoning it", action="celery_left")
 
     def report(self) -> Mapping[str, Any]:
         return {"malformed": self._malformed}
@@ -109,7 +109,7 @@ class CeleryIntake:
             if not self._closing:
                 self._worker.start()
         except Exception:
-            log.exception("Celery's worker ended", action="celery_ended")
+            log.exception("the Celery worker ended", action="celery_ended")
         finally:
             if not self._closing and self._ended is not None and self._loop is not None:
                 self._loop.call_soon_threadsafe(self._ended)
@@ -131,7 +131,7 @@ class CeleryIntake:
             parcel = opened(arguments, named)
         except MalformedMessage as wrong:
             self._malformed += 1
-            log.warning("a message that is none of ours", action="message_malformed", error=str(wrong))
+            log.warning("a message that Foliot did not send", action="message_malformed", error=str(wrong))
             return
         assert self._receive is not None and self._loop is not None  # noqa: S101, PT018 -- set before the thread began
         receiving = asyncio.run_coroutine_threadsafe(_awaited(self._receive, parcel), self._loop)

@@ -160,7 +160,7 @@ def _split(expression: object) -> list[str]:
         raise Invalid("cron_expr", f"must be at most {LIMIT} characters", got=f"{len(expression)} characters")
     text = expression.strip().upper()
     if text.startswith("@") and text not in MACROS:
-        raise _whole(expression, f"unknown macro; there are {', '.join(MACROS).lower()}", near_macro(text, MACROS))
+        raise _whole(expression, f"unknown macro; known are {', '.join(MACROS).lower()}", near_macro(text, MACROS))
     parts = MACROS.get(text, text).split()
     if len(parts) not in (5, 6):
         raise _whole(expression, "must have 5 fields, or 6 with seconds first", fitted(expression))

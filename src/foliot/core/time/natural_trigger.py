@@ -81,7 +81,7 @@ def _meant(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
     if phrase.ahead is not None or phrase.date is not None:
         return _moment(phrase, zone, now)
     if phrase.unit is None and not (phrase.times or phrase.weekdays or phrase.nth or phrase.days or phrase.months):
-        raise _NoSuchTrigger("says no time, day or rhythm", "every day at 02:30")
+        raise _NoSuchTrigger("gives no time, day or interval", "every day at 02:30")
     if phrase.unit in {"second", "minute", "hour"} and not phrase.times:
         return _often(phrase)
     if phrase.number > 1 and phrase.unit is not None:
@@ -100,7 +100,7 @@ def _possible(meant: ParsedTrigger) -> ParsedTrigger:
 
 def _moment(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
     if phrase.unit is not None or phrase.nth or phrase.days or phrase.months or phrase.between or phrase.weekdays:
-        raise _NoSuchTrigger("names one moment and a rhythm: give one of the two")
+        raise _NoSuchTrigger("gives both a single time and a repetition: give one of the two")
     if phrase.ahead is not None:
         try:
             run_at = now.replace(microsecond=0) + timedelta(seconds=phrase.ahead)
@@ -108,9 +108,9 @@ def _moment(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
         except OverflowError:
             raise _NoSuchTrigger("is too far away") from None
     if phrase.date == "now":
-        raise _NoSuchTrigger("is over before it is said", "in 10 seconds")
+        raise _NoSuchTrigger("has passed by the time it is saved", "in 10 seconds")
     if len(phrase.times) > 1:
-        raise _NoSuchTrigger("names several times, but one moment has one")
+        raise _NoSuchTrigger("gives several times, but a single run has one")
     local = now.astimezone(zone_info(zone))
     if phrase.date in {"today", "tomorrow"}:
         day = local.date() + timedelta(days=int(phrase.date == "tomorrow"))
@@ -118,7 +118,7 @@ def _moment(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
         try:
             day = date.fromisoformat(str(phrase.date))
         except ValueError:
-            raise _NoSuchTrigger(f"there is no day {phrase.date}") from None
+            raise _NoSuchTrigger(f"there is no date {phrase.date}") from None
     at = phrase.times[0] if phrase.times else MIDNIGHT
     if not 1970 <= day.year < 3000:
         raise _NoSuchTrigger("is outside the years 1970 to 2999")
@@ -133,11 +133,12 @@ def _often(phrase: PhraseClauses) -> ParsedTrigger:
     unit = phrase.unit or "hour"
     whole, narrowed = _WHOLE[unit], phrase.weekdays or phrase.days or phrase.months or phrase.nth or phrase.between
     if phrase.minute is not None and unit != "hour":
-        raise _NoSuchTrigger("names a minute, but it is due more often than hourly")
+        raise _NoSuchTrigger("gives a minute, but runs more often than hourly")
     if whole % phrase.number:
         if narrowed or phrase.minute is not None:
             raise _NoSuchTrigger(
-                f"{phrase.number} {unit}s do not divide a clock evenly: they cannot be kept to hours or days"
+                f"{phrase.number} {unit}s do not divide the clock evenly, so they cannot be limited to certain "
+                "hours or days"
             )
         return ParsedTrigger(TriggerType.INTERVAL, interval_seconds=phrase.number * UNITS[unit])
     step = "*" if phrase.number == 1 else f"*/{phrase.number}" if phrase.number < whole else "0"
@@ -170,14 +171,16 @@ def _seldom(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
         return _daily(replace(phrase, months=list(range(1, 13, phrase.number)), number=1))
     seconds = UNITS[phrase.unit or "day"]
     if not seconds:
-        raise _NoSuchTrigger(f"no trigger counts {phrase.unit}s; name them", "on the 1st of january and july at 9")
+        raise _NoSuchTrigger(
+            f"cannot be counted in {phrase.unit}s; name the dates", "on the 1st of january and july at 9"
+        )
     every = f"every {phrase.number} {phrase.unit}s"
     if phrase.days or phrase.nth or phrase.months or phrase.between or phrase.minute is not None:
-        raise _NoSuchTrigger(f"{every} is an interval: it can keep a day of the week and a time, nothing else")
+        raise _NoSuchTrigger(f"{every} is an interval, which can only be combined with a day of the week and a time")
     if len(set(phrase.weekdays)) > 1 or len(set(phrase.times)) > 1:
-        raise _NoSuchTrigger(f"{every} is an interval with one day and one time: make a schedule for each")
+        raise _NoSuchTrigger(f"{every} is an interval with one day and one time: create a schedule for each")
     if phrase.weekdays and phrase.unit != "week":
-        raise _NoSuchTrigger(f"{every} does not keep a day of the week", "every other monday at 9")
+        raise _NoSuchTrigger(f"{every} cannot be combined with a day of the week", "every other monday at 9")
     interval = ParsedTrigger(TriggerType.INTERVAL, interval_seconds=phrase.number * seconds)
     if not phrase.weekdays and not phrase.times:
         return interval
@@ -189,13 +192,13 @@ def _seldom(phrase: PhraseClauses, zone: str, now: datetime) -> ParsedTrigger:
 
 def _daily(phrase: PhraseClauses) -> ParsedTrigger:
     if phrase.between is not None:
-        raise _NoSuchTrigger("names hours to stay between, but not how often", "every hour between 9 and 17")
+        raise _NoSuchTrigger("gives a range of hours, but not how often to run", "every hour between 9 and 17")
     times = sorted(set(phrase.times or [MIDNIGHT]))
     rest = {(one.minute, one.second) for one in times}
     if len(rest) > 1:
-        raise _NoSuchTrigger("one cron expression has the same minute for all its hours: make two schedules")
+        raise _NoSuchTrigger("one cron expression has the same minute for all its hours: create two schedules")
     if phrase.minute is not None and phrase.times:
-        raise _NoSuchTrigger("names a minute twice")
+        raise _NoSuchTrigger("gives the minute twice")
     minute, second = rest.pop()
     hours = ",".join(str(one.hour) for one in times)
     if phrase.minute is not None:
@@ -217,7 +220,7 @@ def _dates(phrase: PhraseClauses) -> str:
         months = [1]
     if days and weekdays:
         raise _NoSuchTrigger(
-            f"names days of the month and {DAYS[int(weekdays[0][0])]}: cron would take either; give one"
+            f"gives days of the month and {DAYS[int(weekdays[0][0])]}: cron would run on either; give one of the two"
         )
     return f"{_listed(days)} {_listed(sorted(set(months)))} {_run_together(weekdays)}"
 

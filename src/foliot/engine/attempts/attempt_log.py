@@ -142,7 +142,7 @@ class AttemptLog:
 
     def _own_up(self) -> None:
         if self.dropped:
-            message = f"{self.dropped} more lines came too fast and were not kept"
+            message = f"{self.dropped} more lines came too fast and were dropped"
             self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", message))
             self.dropped = 0
 
@@ -229,7 +229,7 @@ class HandleWriter:
             # The write is idempotent; a second missing answer is reported to the action, before it starts anything.
             kept = await self._write(clean)
         if not kept:
-            raise StaleAttempt(f"run {notebook.run_id} is held by another attempt now: start nothing for it")
+            raise StaleAttempt(f"run {notebook.run_id} is now held by another attempt: start nothing for it")
         notebook.noted = clean
 
     async def _write(self, handle: Mapping[str, Any]) -> bool:

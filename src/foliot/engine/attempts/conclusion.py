@@ -66,7 +66,7 @@ def announce(
     if stored is RunState.DEAD_LETTER:
         error = ending.error or {}
         log.warning(
-            "gave a run up: see foliot dead-letter list",
+            "a run became a dead letter: see foliot dead-letter list",
             action="run_given_up",
             tenant_id=claimed.tenant_id,
             schedule_id=claimed.schedule_id,

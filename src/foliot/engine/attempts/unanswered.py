@@ -19,7 +19,7 @@ log = structlog.get_logger("foliot.engine")
 
 LOCKED = AttemptError(
     "secret_unavailable",
-    "A credential of this action cannot be opened: the master key of the secrets is not as it was.",
+    "A credential of this action cannot be decrypted: the master key has changed.",
 )
 
 
@@ -31,7 +31,7 @@ def hopeless(claimed: ClaimedRun) -> Failed:
     if claimed.fault is not None:
         problem = AttemptError("damaged", f"the run's configuration cannot be read: {claimed.fault}")
     else:
-        problem = AttemptError("unknown_action", f"this version has no action {claimed.kind!r}")
+        problem = AttemptError("unknown_action", f"this version does not support the action {claimed.kind!r}")
     return Failed(problem, permanent=True)
 
 
@@ -67,7 +67,13 @@ def crashed(notebook: AttemptLog, error: BaseException) -> Failed:
     fields: dict[str, Any] = {"exc_info": error}
     if notebook.redactor.forms:
         fields = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
-    log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **fields)
+    log.error(
+        "an action raised an exception",
+        action="action_crashed",
+        run_id=notebook.run_id,
+        kind=notebook.claimed.kind,
+        **fields,
+    )
     # Hidden values are removed before the text is truncated: half of one would not be recognised.
     message = notebook.redactor.text(f"{type(error).__name__}: {error}")
     return Failed(AttemptError("action_crashed", message[:1000]))
@@ -78,5 +84,5 @@ def unanswered(flight: RunningAttempt, outcome: Ended | None) -> Outcome | None:
     if outcome is None or flight.noted is None:
         return outcome
     if isinstance(outcome, Failed):
-        flight.log(f"It is not known yet what was started: {outcome.problem.message}", level="warning")
+        flight.log(f"It is not yet known what was started: {outcome.problem.message}", level="warning")
     return Parked(flight.noted, timedelta())

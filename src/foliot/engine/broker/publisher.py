@@ -248,7 +248,9 @@ class Publisher:
             async with self.store.begin() as tx:
                 await SqlOffers(tx).take_back(run_ids, parcels[0].offered_at)
         except Unavailable as error:
-            log.warning("marks will expire by themselves", action="offers_kept", runs=len(run_ids), error=str(error))
+            log.warning(
+                "marks were not removed and will expire", action="offers_kept", runs=len(run_ids), error=str(error)
+            )
 
     def takers(self) -> tuple[int, int]:
         """How many workers there are, and how many slots they have free."""

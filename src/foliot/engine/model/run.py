@@ -214,7 +214,7 @@ class Lost:
 
     problem: AttemptError = field(
         default=AttemptError(
-            "worker_lost", "the worker stopped renewing its lease; it was killed, froze or lost the database"
+            "worker_lost", "the worker stopped renewing its lease; it was killed, froze or lost its database connection"
         )
     )
 

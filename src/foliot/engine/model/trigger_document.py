@@ -106,7 +106,7 @@ def _seconds(seconds: object, fields: Fields) -> Any:
             raise Invalid("interval_seconds", "is required for type interval, or 'interval'")
         return int(seconds) if isinstance(seconds, float) and seconds.is_integer() else seconds
     if seconds is not None:
-        raise Invalid("interval", "cannot stand beside 'interval_seconds': give one of the two")
+        raise Invalid("interval", "cannot be combined with 'interval_seconds': give one of the two")
     if not isinstance(interval, Mapping):
         expected = 'must be an object such as {"hours": 4}, of days, hours, minutes, seconds; or give interval_seconds'
         raise Invalid("interval", expected, got=interval)
@@ -140,4 +140,4 @@ def _refuse_never(trigger: Trigger, now: datetime) -> None:
         raise Invalid("end_at", "is in the past", got=trigger.end_at.isoformat())
     if trigger.start_at is None and trigger.end_at is None:
         raise Invalid("cron_expr", "never fires", got=trigger.summary)
-    raise Invalid("end_at" if trigger.end_at else "start_at", "leaves no instant: the schedule would never fire")
+    raise Invalid("end_at" if trigger.end_at else "start_at", "leaves no scheduled time: the schedule would never fire")

@@ -63,7 +63,7 @@ class LoadedVersion:
     """The action, opened, if it holds no credential: what is secret is decrypted anew each time."""
 
 
-_GONE = LoadedVersion(None, {}, "its schedule's version is gone")
+_GONE = LoadedVersion(None, {}, "the version of its schedule no longer exists")
 _NONE = LoadedVersion(None, {})
 
 

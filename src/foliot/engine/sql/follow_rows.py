@@ -105,7 +105,7 @@ async def links_above(
         found = [FollowLink(*row) for row in await conn.execute(query.limit(MOST_LINKED + 1))]
         links += found
         if len(links) > MOST_LINKED:
-            raise Conflict(f"more than {MOST_LINKED} schedules precede one another here")
+            raise Conflict(f"more than {MOST_LINKED} schedules follow one another here")
         level = {link.parent_id for link in found} - seen
         seen |= level
     return links

@@ -104,7 +104,7 @@ class LogChunkWriter:
                 yield None
         dropped = row.log_dropped + len(lines) - (seq - row.event_seq)
         if dropped and ended_at is not None:
-            message = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
+            message = f"{dropped} more lines were dropped: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
             last = [EventLine(ended_at, EventType.LOG, "warning", message)]
             yield LogPosition(self._add(row, seq, last, pack(last)), size, 0)
             return

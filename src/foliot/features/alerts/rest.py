@@ -27,7 +27,7 @@ from foliot.servers.http.schema import CONFLICT, UNKNOWN, body, problem
 router = APIRouter(tags=["Alerts"])
 
 _ID = re.compile(r"[a-z]{3}_[0-9a-f]{32}")
-_TOO_MANY = problem(429, "There are as many as a tenant may have")
+_TOO_MANY = problem(429, "The tenant has reached its limit")
 
 
 def _checked(kind: str, prefix: str, text: str) -> str:
@@ -267,7 +267,7 @@ async def list_alerts(
     state: Annotated[AlertState | None, Query(description="Only alerts in this state.")] = None,
     schedule_id: Annotated[str | None, Query(max_length=64, description="Only about this schedule.")] = None,
     sort: Annotated[
-        str | None, Query(max_length=40, description=f"{', '.join(ALERT_SORTS)}; else newest first.")
+        str | None, Query(max_length=40, description=f"{', '.join(ALERT_SORTS)}; by default newest first.")
     ] = None,
 ) -> Response:
     order = read_alert_sort(sort)
@@ -349,7 +349,7 @@ async def ask_to_acknowledge(cases: Cases, alert_id: AlertId, signature: str) ->
     alert = await cases[Alerts].by_link(alert_id, signature)
     form = '<form method="post"><button type="submit">Acknowledge</button></form>'
     if alert.state is not AlertState.OPEN:
-        form = f"<p>It is {alert.state.value} already.</p>"
+        form = f"<p>It is already {alert.state.value}.</p>"
     return _page(alert.summary, f"<p>{escape(alert.reason)}</p>{form}")
 
 

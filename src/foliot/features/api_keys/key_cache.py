@@ -149,4 +149,6 @@ class KeyCache:
             async with self.store.begin() as tx:
                 await SqlKeys(tx).reprint(key.id, old, new)
         except Unavailable as away:
-            log.warning("a key keeps its old pepper", action="reprint_failed", key_id=key.id, error=str(away))
+            log.warning(
+                "a key is still hashed with an old pepper", action="reprint_failed", key_id=key.id, error=str(away)
+            )

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
     status_code=201,
     response_model=schema.NewApiKey,
     openapi_extra=body(ApiKeyRequest),
-    responses={**CONFLICT, **problem(429, "There are 100 keys already")},
+    responses={**CONFLICT, **problem(429, "The tenant already has 100 keys")},
     summary="Create an API key",
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:

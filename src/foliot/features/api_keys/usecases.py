@@ -56,7 +56,7 @@ class ApiKeys:
         tx = await ctx.begin()
         draft = read_key(raw, ctx.caller, ctx.now, self.longer)
         if await SqlKeys(tx).lock_live(ctx.tenant_id, ctx.now) >= MOST:
-            raise TooMany(f"there are {MOST} API keys that count, which is the most there may be: revoke one first")
+            raise TooMany(f"there are {MOST} active API keys, the maximum: revoke one first")
         key_id = self.new_id(KEY)
         text, hint = spell(key_id, secrets.token_urlsafe(32))
         key = KeyRecord(
@@ -107,5 +107,5 @@ def _portrait(key: KeyRecord) -> dict[str, Any]:
 def needed(pepper: Pepper | None) -> Pepper:
     """The pepper of digests; `Conflict` on a server that was started without one."""
     if pepper is None:
-        raise Conflict("this server has no master key to keep keys and tickets by: set FOLIOT_SECRET_KEY")
+        raise Conflict("this server has no master key for keys and tickets: set FOLIOT_SECRET_KEY")
     return pepper

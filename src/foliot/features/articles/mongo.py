@@ -164,7 +164,7 @@ class MongoJobs:
             await self._jobs.create_index([(name, 1) for name in SAME])
             await self._items.create_index([("job_id", 1), ("number", 1)])
         except OperationFailure as refused:
-            log.warning("MongoDB makes no index", action="sink_index", error=str(refused)[:300])
+            log.warning("MongoDB could not create an index", action="sink_index", error=str(refused)[:300])
         except PyMongoError as error:
             self._indexed = False
             raise _away(error) from None
@@ -242,17 +242,17 @@ def _fits(one: Mapping[str, Any]) -> bool:
         _refuse(one, f"{type(error).__name__}: {error}"[:300])
         return False
     if size > LARGEST:
-        _refuse(one, f"it has {size:,} bytes; {LARGEST:,} are the most")
+        _refuse(one, f"it is {size:,} bytes; at most {LARGEST:,} are allowed")
     return size <= LARGEST
 
 
 def _refuse(one: Mapping[str, Any], why: str) -> None:
-    log.warning("MongoDB cannot hold a document", action="sink_refused", document_id=one["_id"], error=why)
+    log.warning("MongoDB cannot store a document", action="sink_refused", document_id=one["_id"], error=why)
 
 
 def _away(error: PyMongoError) -> SinkUnavailable:
     """An error without addresses: the driver's message names every server it tried."""
     if isinstance(error, OperationFailure):
         named = (error.details or {}).get("codeName") or error.code
-        return SinkUnavailable(f"MongoDB refuses to take documents ({named})")
+        return SinkUnavailable(f"MongoDB refuses documents ({named})")
     return SinkUnavailable(f"MongoDB does not answer ({type(error).__name__})")

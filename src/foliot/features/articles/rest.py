@@ -23,7 +23,7 @@ router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=FastRoute)
     status_code=201,
     response_model=schema.ArticleJob,
     openapi_extra=body(ArticleJobRequest),
-    summary="Have articles scraped",
+    summary="Fetch articles",
 )
 async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
     """Up to 10,000 pages, the most urgent first; a page that several jobs want at the same time is fetched once.

@@ -41,11 +41,11 @@ class ArticleResult:
     """Whether a browser rendered the page."""
     scraped_at: datetime | None
     cached: bool
-    reference_count: Annotated[int, Field(description="How many jobs have wanted the page.")]
-    retry_count: Annotated[int, Field(description="How often it was tried again, for whichever job.")]
+    reference_count: Annotated[int, Field(description="How many jobs have requested the page.")]
+    retry_count: Annotated[int, Field(description="How often it was retried, for any job.")]
     previous_scraped_at: Annotated[
         datetime | None,
-        Field(description="When the version before the last change was last read; null when no change is known."),
+        Field(description="When the version before the last change was last fetched; null when no change is known."),
     ]
 
 

@@ -52,7 +52,7 @@ class AuditChainer:
             while (await self.run_once()).entries == self.batch:
                 pass
         except Unavailable as error:
-            log.warning("could not chain the last entries", action="chain_failed", error=str(error))
+            log.warning("could not chain the newest entries", action="chain_failed", error=str(error))
 
 
 class AuditChaining(EngineExtension):

@@ -145,30 +145,30 @@ class _ChainWalk:
             )
         if link.seq < expected:
             raise _ChainBroken(
-                "reordered", f"reordered: entry {link.entry_id} stands at seq {link.seq}, which no chain has", link.seq
+                "reordered", f"reordered: entry {link.entry_id} is at seq {link.seq}, which no chain has", link.seq
             )
         if link.digest == seal(self.digest, expected, link.content):
             return
         named = (expected, link.entry_id)
         for other in links[place + 1 :]:
             if seal(self.digest, expected, other.content) in {link.digest, other.digest}:
-                moved = f"entry {other.entry_id} belongs at seq {expected} and stands at seq {other.seq}"
+                moved = f"entry {other.entry_id} belongs at seq {expected} and is at seq {other.seq}"
                 raise _ChainBroken("reordered", f"reordered: {moved}; in its place stands {link.entry_id}", *named)
         raise _ChainBroken(
-            "altered", f"altered: entry {link.entry_id} (seq {expected}) is not as it was chained", *named
+            "altered", f"altered: entry {link.entry_id} (seq {expected}) differs from what was chained", *named
         )
 
     def _compare(self) -> None:
         """A chain that was rewritten as a whole is consistent in itself; only an earlier head shows it."""
         if self.known is not None and self.seq == self.known.seq and self.digest != self.known.digest:
-            raise _ChainBroken("rewritten", f"rewritten: seq {self.seq} or one before it is not what it was", self.seq)
+            raise _ChainBroken("rewritten", f"rewritten: seq {self.seq} or one before it was changed", self.seq)
 
     def _check_head(self, head: ChainHead | None) -> None:
         if self.known is not None and self.seq < self.known.seq:
             raise _ChainBroken("truncated", _gone(self.known, self.seq), self.seq + 1)
         if head is None:
             if self.seq:
-                raise _ChainBroken("head", f"head: it is gone; the last entry is seq {self.seq}")
+                raise _ChainBroken("head", f"head: it is missing; the last entry is seq {self.seq}")
         elif head.seq > self.seq:
             raise _ChainBroken("truncated", f"truncated: the head says seq {head.seq}, {_last(self.seq)}", self.seq + 1)
         elif head.seq < self.seq:

@@ -40,8 +40,8 @@ class AuditPeriod:
 
 
 async def _stretch(
-    from_: Annotated[str | None, Query(alias="from", max_length=64, description="The earliest moment.")] = None,
-    to: Annotated[str | None, Query(max_length=64, description="Up to this moment, not included.")] = None,
+    from_: Annotated[str | None, Query(alias="from", max_length=64, description="The start of the time range.")] = None,
+    to: Annotated[str | None, Query(max_length=64, description="The end of the time range, exclusive.")] = None,
 ) -> AuditPeriod:
     start = moment("from", from_) if from_ else None
     end = moment("to", to) if to else None
@@ -96,7 +96,7 @@ async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `a
     dependencies=[permits(Reverts.revert)],
     response_model=schedules_schema.Schedule,
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
-    summary="Take an edit of a schedule back",
+    summary="Revert an edit of a schedule",
 )
 async def revert(cases: Cases, caller: Who, entry_id: Annotated[str, Depends(_entry_id)], asked: Body) -> Response:
     """Restores what was there before it, as a new version; headers with their values. Also needs the permission to

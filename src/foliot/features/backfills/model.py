@@ -39,7 +39,7 @@ class InstantSelection(StrEnum):
 class NewBackfill:
     """A request for a backfill: which instants, and at what rate."""
 
-    from_: Annotated[datetime, Missing("is required: the first moment to make up for, such as 2027-01-01T00:00:00Z")]
+    from_: Annotated[datetime, Missing("is required: the start of the time range, such as 2027-01-01T00:00:00Z")]
     to: datetime | None = None
     """Exclusive, and not in the future; without it, now."""
     which: InstantSelection = InstantSelection.MISSING
@@ -97,7 +97,7 @@ def objection(
         if run.state in GOOD and which is InstantSelection.MISSING:
             return "succeeded", run
         if run.state in GOOD and filled and run.origin is not Origin.INSTANT:
-            return "made up for", run
+            return "already backfilled", run
     if which is InstantSelection.MISSING and look is not None:
         if look.outcome == LedgerKind.PRUNED:
             return "pruned", None

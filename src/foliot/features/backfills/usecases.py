@@ -134,7 +134,7 @@ class Backfills:
         schedule, now = await find_schedule(tx, caller, schedule_id), self.clock.now()
         _usable(schedule)
         if request.to is not None and request.to > now:
-            raise Invalid("to", "must not lie in the future: what lies ahead fires by itself", got=rfc3339(request.to))
+            raise Invalid("to", "must not be in the future: later instants fire by themselves", got=rfc3339(request.to))
         # What is due and not settled yet is about to get its run.
         end = request.to or now + TICK
         end = min(end, schedule.next_at or end)
@@ -194,7 +194,9 @@ def _look(
             low, high = max(start, span.start + TICK), end if span.end is None else min(end, span.end + TICK)
             count += spec.trigger.count(low, high) if low < high else 0
     if count > MOST_NAMED:
-        wrong = f"names {count} instants up to 'to'; one backfill looks at {MOST_NAMED} at most: take a shorter stretch"
+        wrong = (
+            f"names {count} instants up to 'to'; one backfill covers at most {MOST_NAMED}: choose a shorter time range"
+        )
         raise Invalid("from", wrong, got=rfc3339(start))
     return list(named(spans, specs, start, end))
 
@@ -212,7 +214,7 @@ async def _made(
 
 def _bounded(count: int, request: NewBackfill) -> None:
     if count > request.limit:
-        wrong = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
+        wrong = f"is less than the {count} runs that this would create: choose a shorter time range, or raise it"
         raise Invalid("limit", f"{wrong} (to {MOST_RUNS} at most)", got=request.limit)
     if request.expect is not None and request.expect != count:
         raise Conflict(f"it would create {count} runs now, not {request.expect}: check again before you backfill")
@@ -233,12 +235,14 @@ def _warnings(gap: _MissingInstants, request: NewBackfill) -> Sequence[str]:
         warnings.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
     if count and gap.schedule.status is ScheduleStatus.ACTIVE and gap.schedule.spec.overlap is not Overlap.ALLOW_ALL:
         policy = gap.schedule.spec.overlap.value
-        warnings.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
+        warnings.append(f"while these runs are open, the overlap policy {policy} applies to instants that come due")
     if count > 1:
         lasts = timedelta(seconds=count // request.rate)
-        warnings += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
+        warnings += [f"at {request.rate} per second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
     if gap.left_out["pruned"]:
-        warnings.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
+        warnings.append(
+            f"{gap.left_out['pruned']} ran long ago, and their outcome is no longer known: `all` includes them"
+        )
     if skipped := gap.left_out["skipped on purpose"]:
         warnings.append(f"{skipped} skipped on purpose: `all` includes them")
     return warnings

@@ -316,4 +316,4 @@ def _check_tags(asked: NewBulkAction) -> None:
     if not asked.add_tags and not asked.remove_tags:
         raise Invalid("add_tags", "or 'remove_tags' must name a tag")
     if both := sorted(set(asked.add_tags) & set(asked.remove_tags)):
-        raise Invalid("remove_tags", "must not name a tag that is added too", got=both[0])
+        raise Invalid("remove_tags", "must not name a tag that is also added", got=both[0])

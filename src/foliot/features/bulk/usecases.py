@@ -242,7 +242,7 @@ class Bulks:
             counted = await SqlSearch(tx).count(caller.tenant_id, every, self.clock.now())
             waits = sum(counted.values()) - await self._count(tx, caller, request, query)
             if waits:
-                found.append(f"{waits} more have a replay that has not ended; they are left alone")
+                found.append(f"{waits} more have a replay that has not ended; they are skipped")
         return found
 
 
@@ -366,7 +366,7 @@ class BulkItemAction:
         schedules = self.actions.schedules
         match self.bulk.act:
             case BulkOperation.PAUSE:
-                await schedules.pause_one(ctx, schedule_id, f"paused with others by {self.bulk.id}")
+                await schedules.pause_one(ctx, schedule_id, f"paused by bulk action {self.bulk.id}")
             case BulkOperation.RESUME:
                 await schedules.resume_one(ctx, schedule_id)
             case BulkOperation.RUN:

@@ -90,7 +90,7 @@ def _trigger(asked: NewCrawl) -> dict[str, Any] | None:
     """`interval` is a cron expression; a duration ("4h"), a number of seconds or an object such as {"hours": 4} too."""
     at, interval = asked.schedule_at, asked.interval
     if at is not None and interval is not None:
-        raise Invalid("interval", "cannot stand beside 'schedule_at': give one of the two")
+        raise Invalid("interval", "cannot be combined with 'schedule_at': give one of the two")
     zone = {"timezone": asked.timezone}
     if at is not None:
         return {"type": "oneoff", "run_at": rfc3339(at), **zone}

@@ -19,7 +19,7 @@ from foliot.servers.http.schema import body
 
 router = APIRouter(tags=["Crawls"], route_class=FastRoute)
 
-IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new crawl in any case.")]
+IgnoreCache = Annotated[bool, Query(description="As in the body: always start a new crawl.")]
 
 
 @router.post(
@@ -29,7 +29,10 @@ IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new 
     openapi_extra=body(NewCrawl),
     responses={
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-        202: {"model": schema.PlannedCrawl, "description": "It is planned: `schedule_at` or `interval` was given"},
+        202: {
+            "model": schema.PlannedCrawl,
+            "description": "The crawl is planned, because `schedule_at` or `interval` was given",
+        },
     },
     operation_id="crawls.create",
     summary="Crawl",

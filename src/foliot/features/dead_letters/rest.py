@@ -24,7 +24,7 @@ from foliot.servers.http.schema import CONFLICT, UNKNOWN, body
 router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 
 SortParameter = Annotated[
-    str | None, Query(max_length=40, description=f"{', '.join(DEAD_LETTER_SORTS)}; else the newest first.")
+    str | None, Query(max_length=40, description=f"{', '.join(DEAD_LETTER_SORTS)}; by default the newest first.")
 ]
 
 
@@ -76,7 +76,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 
 
 async def _fingerprint(
-    fingerprint: Annotated[str, Path(description="A group's, as the list of groups names it.")],
+    fingerprint: Annotated[str, Path(description="A group's fingerprint, as in the list of groups.")],
 ) -> str:
     if not _FINGERPRINT.fullmatch(fingerprint):
         raise NotFound("group of dead letters", fingerprint[:64])

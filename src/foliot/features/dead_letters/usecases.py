@@ -105,7 +105,7 @@ class DeadLetters:
         sent = await SqlRuns(ctx.tx).replays(ids)
         for letter in letters:
             if sent.get(letter.id, 0) >= MOST_REPLAYS:
-                refused = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
+                refused = f"dead letter {letter.id} was replayed {sent[letter.id]} times without success"
                 raise Conflict(f"{refused}: fix its target, or discard it")
         self.limiter.run(ctx.caller, ctx.limits, len(letters))
         repeating = await ReplayPlanner.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
@@ -212,7 +212,7 @@ async def rehearse(
     seen: set[bytes] = set()
     for letter in letters:
         if estimate.replays.get(letter.id, 0) >= MOST_REPLAYS:
-            estimate.refuse(letter, f"was replayed {MOST_REPLAYS} times, and never with success")
+            estimate.refuse(letter, f"was replayed {MOST_REPLAYS} times without success")
             continue
         try:
             course = repeating.course(letter)

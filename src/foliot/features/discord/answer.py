@@ -249,7 +249,7 @@ async def _settled(asked: Coroutine[Any, Any, DiscordReply]) -> DiscordReply:
 def _lost(interaction: Interaction, lost: Exception) -> None:
     """Logs an answer that could not be delivered: another process has answered already, or it came too late."""
     log.warning(
-        "an answer did not arrive",
+        "an answer could not be delivered",
         action="discord_answer_lost",
         interaction=interaction.id,
         error=f"{type(lost).__name__}: {lost}"[:300],

@@ -96,7 +96,7 @@ def commands(desk: DiscordRequests, answering: DiscordReplies) -> Sequence[app_c
     async def pipelines(asked: Asked) -> None:
         await answering.give(asked, desk.pipelines(asked))
 
-    @app_commands.command(description="How Foliot is, or a job, or a run")
+    @app_commands.command(description="Show the status of Foliot, of a job or of a run")
     @app_commands.describe(job_id=f"{JOB}, or a run's id")
     @app_commands.autocomplete(job_id=jobs_named)
     async def status(asked: Asked, job_id: NAME | None = None) -> None:
@@ -132,7 +132,7 @@ class CommandTree(app_commands.CommandTree[Any]):
 
     async def on_error(self, interaction: Interaction, error: app_commands.AppCommandError, /) -> None:
         """For a command that was removed or changed: Discord still has an old list of them."""
-        log.warning("a command was not understood", action="discord_not_understood", error=str(error)[:300])
+        log.warning("a command could not be read", action="discord_not_understood", error=str(error)[:300])
         if not interaction.response.is_done():
             text = "✕ Foliot does not know this command any more: press Ctrl-R and try again"
             await interaction.response.send_message(text, ephemeral=True)
@@ -179,7 +179,7 @@ class Bot(discord.Client):
         log.info("connected again", action="discord_resumed")
 
     async def on_disconnect(self) -> None:
-        log.info("the connection is gone", action="discord_gone")
+        log.info("the connection was lost", action="discord_gone")
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
         log.error(
@@ -294,7 +294,7 @@ class DiscordConnection:
 
     def _failed(self, failed: BaseException, lasted: float) -> MessagesUpdated:
         if _refused(failed):
-            self.trouble = "it refuses the token: see DISCORD_TOKEN, and start again with the right one"
+            self.trouble = "Discord refuses the token: correct DISCORD_TOKEN and restart"
             log.error(self.trouble, action="discord_refused")
             return MessagesUpdated(REFUSED_REST)
         self._failures = 1 if lasted > STEADY else self._failures + 1

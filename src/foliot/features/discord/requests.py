@@ -142,7 +142,7 @@ class DiscordRequests:
         raw = {
             **draft.when(),
             "name": draft.pipeline,
-            "description": "Made in Discord.",
+            "description": "Created in Discord.",
             "action": {"kind": PIPELINE, "pipeline": draft.pipeline},
         }
         once = _once(of, "schedule", repr(raw), _id)
@@ -160,7 +160,7 @@ class DiscordRequests:
         caller = await self.admit(interaction)
         schedules = await self._jobs(caller)
         if not schedules:
-            return DiscordReply(text="There are no scheduled jobs. /schedule makes one.")
+            return DiscordReply(text="There are no scheduled jobs. /schedule creates one.")
         schedules = sorted(schedules, key=lambda one: (one.next_run_at is None, one.next_run_at))
         lines = [words.job_line(one) for one in schedules[:SHOWN]]
         more = len(schedules) - len(lines)
@@ -173,9 +173,11 @@ class DiscordRequests:
         _sound("schedule", job_id)
         schedule = await self.cases[Schedules].get(caller, job_id)
         if schedule.status is ScheduleStatus.DELETED:
-            raise Conflict(f"job {job_id} is removed already")
+            raise Conflict(f"job {job_id} is already removed")
         await self.cases[Schedules].delete(caller, job_id)
-        return DiscordReply(text=f"✓ Removed {words.code(schedule.name)} · {words.code(job_id)}. It fires no more.")
+        return DiscordReply(
+            text=f"✓ Removed {words.code(schedule.name)} · {words.code(job_id)}. It will not run again."
+        )
 
     async def pipelines(self, interaction: Interaction) -> DiscordReply:
         caller = await self.admit(interaction)
@@ -250,7 +252,7 @@ class DiscordRequests:
         near = difflib.get_close_matches(draft.pipeline, names, n=1, cutoff=0.5)
         said = words.refusal(unknown)
         if not near:
-            return DiscordReply(text=f"{said}. /pipelines lists what there is.", failed=True)
+            return DiscordReply(text=f"{said}. /pipelines lists them.", failed=True)
         text = f"{said}. Did you mean {words.code(near[0])}?"
         return _offer(text, draft.of(near[0]), press, of)
 
@@ -294,7 +296,7 @@ def draft_of(interaction: Interaction) -> ScheduleDraftMessage:
     """The draft in the message of a pressed button."""
     draft = None if interaction.message is None else ScheduleDraftMessage.read(interaction.message.embeds)
     if draft is None:
-        raise Conflict("this message no longer says what it is about: give the command again")
+        raise Conflict("this message is too old: give the command again")
     return draft
 
 

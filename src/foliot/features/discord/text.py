@@ -30,12 +30,12 @@ _SIGNS = {
     RunState.CANCELLED: "■",
 }
 _STATES = {
-    RunState.QUEUED: "waits for a worker",
+    RunState.QUEUED: "is waiting for a worker",
     RunState.RUNNING: "is running",
-    RunState.RETRYING: "failed and will be tried again",
+    RunState.RETRYING: "failed and will be retried",
     RunState.SUCCESS: "succeeded",
-    RunState.PARTIAL: "finished, with items that failed",
-    RunState.DEGRADED: "finished, and its data broke an expectation",
+    RunState.PARTIAL: "finished, but some items failed",
+    RunState.DEGRADED: "finished, but its data broke an expectation",
     RunState.FAILED: "failed",
     RunState.DEAD_LETTER: "failed for good",
     RunState.CANCELLED: "was cancelled",
@@ -153,7 +153,7 @@ def is_surprise(error: Exception) -> bool:
 def _said(error: Exception) -> str:
     match error:
         case Unavailable():
-            message = f"{error.told}; nothing has happened, try again in a moment"
+            message = f"{error.told}; nothing was changed, try again in a moment"
         case NotFound():
             message = f"there is no {'job' if error.kind == 'schedule' else error.kind} {error.key!r}"
         case InvalidMany():
@@ -165,7 +165,7 @@ def _said(error: Exception) -> str:
         case FoliotError():
             message = str(error)
         case TimeoutError():
-            message = "no answer in time; /jobs and /status say whether it happened"
+            message = "no answer in time; /jobs and /status show whether it was done"
         case _:
-            message = "something went wrong here; the log of Foliot says more"
+            message = "an internal error occurred; Foliot's log has the details"
     return message

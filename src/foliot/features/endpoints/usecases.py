@@ -54,7 +54,7 @@ MOST_CALLERS = 500
 """Schedules searched for one whose settings a test can use; the newest."""
 LONGEST_URL = 8192
 SETTING = "FOLIOT_WEBHOOK_SECRET"
-TARGET_RULE = "must be the address of a target, as GET /api/endpoints has it"
+TARGET_RULE = "must be the address of a target, as in GET /api/endpoints"
 
 
 @declared

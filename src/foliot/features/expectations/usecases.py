@@ -142,7 +142,7 @@ class DataQuality:
 
 def _degraded(held: Quarantine | None) -> Quarantine:
     if held is None:
-        raise Conflict("the run is not degraded: no data of it are withheld")
+        raise Conflict("the run is not degraded: none of its data is withheld")
     return held
 
 

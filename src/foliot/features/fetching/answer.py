@@ -25,11 +25,11 @@ _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 """Byte order marks of UTF-16 and UTF-32."""
 _AGAIN = frozenset({408, 425, 429})
 _CROWDED = frozenset({429, 503})
-_GONE = {404: "There is no such page.", 410: "The page was taken away."}
+_GONE = {404: "The page does not exist (404 Not Found).", 410: "The page no longer exists (410 Gone)."}
 _CLOSED = {
-    401: "The page asks for a sign-in.",
-    402: "The page asks for money.",
-    403: "The host does not let us see the page.",
+    401: "The page requires a sign-in.",
+    402: "The page requires a payment (402).",
+    403: "The host refuses access to the page (403 Forbidden).",
     451: "The page is withheld for legal reasons.",
 }
 
@@ -80,16 +80,16 @@ def _unreadable(reply: Answer) -> FetchFailure | None:
     if reply.truncated and len(reply.body) >= MOST_PAGE:
         return never("too_large", f"The page is larger than {MOST_PAGE // 2**20} MiB.")
     if reply.truncated:
-        return never("damaged", "The page arrived damaged, or packed in a way that cannot be undone.")
+        return never("damaged", "The page is damaged, or compressed in a way that is not supported.")
     content_type = header(reply.headers, "content-type").lower()
     kind = content_type.partition(";")[0].strip()
     if kind not in READABLE:
-        return never("not_html", f"The page is no HTML but {kind[:100]}.")
+        return never("not_html", f"The page is not HTML but {kind[:100]}.")
     if not reply.body.strip():
         return never("empty_page", "The page is empty.")
     start = reply.body[:1024]
     if start.count(0) * 500 > len(start) and not _wide(start, content_type):
-        return never("not_html", "The page is no text.")
+        return never("not_html", "The page is not text.")
     return None
 
 

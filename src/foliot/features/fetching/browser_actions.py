@@ -51,7 +51,7 @@ def _wait(path: str, raw: Any) -> int | str:
 
 def _plain(path: str, value: Any) -> None:
     if not str(value).isprintable():
-        raise Invalid(path, "must not hold control characters", got=str(value)[:100])
+        raise Invalid(path, "must not contain control characters", got=str(value)[:100])
 
 
 @declared(frozen=True)
@@ -75,7 +75,7 @@ def _steps(path: str, raw: Any) -> tuple[BrowserStep, ...]:
         if step.do is StepKind.PRESS and not step.key:
             raise Invalid(f"{path}.{at}.key", "is required for press")
         if SIGNING in TEMPLATE.findall(step.value):
-            raise Invalid(f"{path}.{at}.value", f"must not hold the secret {SIGNING}: it signs, and is never sent")
+            raise Invalid(f"{path}.{at}.value", f"must not contain the secret {SIGNING}, which signs and is never sent")
         if "{{" in TEMPLATE.sub("", step.value):
             raise Invalid(f"{path}.{at}.value", "must name a secret as {{ secret.NAME }}")
     return steps

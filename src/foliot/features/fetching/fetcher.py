@@ -44,18 +44,18 @@ MOST_ROBOTS = 2
 """Turns that one request spends on robots.txt."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PERMANENT = frozenset({"tls_failed"})
-NOWHERE = never("bad_redirect", "The page leads to something that is no URL.")
-TOO_MANY = never("too_many_redirects", f"The page was moved more than {MOST_REDIRECTS} times.")
+NOWHERE = never("bad_redirect", "The page redirects to something that is not a URL.")
+TOO_MANY = never("too_many_redirects", f"The page redirected more than {MOST_REDIRECTS} times.")
 DISALLOWED = never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
 NO_BROWSER = never(
-    "no_browser", "The page is to be rendered in a browser, and this process has none: see FOLIOT_BROWSER."
+    "no_browser", "The page must be rendered in a browser, and this process has none: see FOLIOT_BROWSER."
 )
 MISSED = FetchFailure(
     problem=AttemptError("turn_missed", "This process was too slow for the turn that the page had at its host.")
 )
 UNHEARD = FetchFailure(
     problem=AttemptError(
-        "robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."
+        "robots_unavailable", "The host's robots.txt could not be read, so nothing was fetched from it."
     ),
     retry_after=NO_WORD_KEPT,
 )
@@ -322,7 +322,7 @@ def _target(url: str, location: str) -> PageMoved | FetchFailure:
     try:
         return PageMoved(redirect_url(urljoin(url, location)))
     except BadUrl as wrong:
-        return never("bad_redirect", f"The page leads elsewhere, and that {wrong}.")
+        return never("bad_redirect", f"The page redirects to a URL that {wrong}.")
     except ValueError:
         return NOWHERE
 

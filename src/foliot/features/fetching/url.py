@@ -49,7 +49,7 @@ def redirect_url(text: object) -> str:
 
 def _read(text: object, quoted: Callable[[str], str]) -> SplitResult:
     if not isinstance(text, str) or not text.strip():
-        raise BadUrl("must be the URL of a page, as in https://example.com/news/1")
+        raise BadUrl("must be the URL of a page, such as https://example.com/news/1")
     stripped = text.strip()
     if len(stripped) > MOST_URL:
         raise BadUrl(f"must be at most {MOST_URL} characters")
@@ -57,11 +57,11 @@ def _read(text: object, quoted: Callable[[str], str]) -> SplitResult:
         parts = urlsplit(quoted(stripped))
         host, port = parts.hostname, parts.port
     except (ValueError, UnicodeError):
-        raise BadUrl("must be a URL that can be read, as in https://example.com/news/1") from None
+        raise BadUrl("must be a valid URL, such as https://example.com/news/1") from None
     if parts.scheme not in _DEFAULT_PORTS or not host:
         raise BadUrl("must begin with http:// or https:// and name a host")
     if parts.username is not None or parts.password is not None:
-        raise BadUrl("must not hold a user or a password")
+        raise BadUrl("must not contain a user or a password")
     name = f"[{host}]" if ":" in host else host.rstrip(".")
     netloc = name if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{name}:{port}"
     return SplitResult(parts.scheme, netloc, parts.path or "/", parts.query, "")

@@ -252,7 +252,7 @@ def _own_interval(settings: HostSettings, before: HostView) -> timedelta:
         return timedelta()
     most = 1 / before.interval.total_seconds() if before.interval else None
     if not settings.rate or (most is not None and settings.rate > most):
-        bound = "above 0" if most is None else f"above 0 and at most {most:g}, that of the host"
+        bound = "above 0" if most is None else f"above 0 and at most {most:g}, the rate of the host"
         raise Invalid("rate", f"must be {bound}", got=settings.rate)
     return timedelta(seconds=1 / settings.rate)
 

@@ -201,7 +201,7 @@ def _value(whole: str, key: str, value: QueryToken, words: Collection[str] | Non
         return str(same)
     close = difflib.get_close_matches(given.lower(), sorted(words), n=1)
     listed = ", ".join(sorted(words)) if len(words) <= 12 else "those that /api/suggest lists"
-    raise value.wrong(whole, f"is no {key}; must be one of {listed}", close[0] if close else None)
+    raise value.wrong(whole, f"is not a {key}; must be one of {listed}", close[0] if close else None)
 
 
 def _bound(whole: str, key: str, raw: RawTerm, now: datetime) -> FilterTerm:
@@ -223,7 +223,7 @@ def _moment(whole: str, value: QueryToken, now: datetime) -> datetime:
             return moment("q", datetime.fromisoformat(value.text).replace(tzinfo=UTC))
         return moment("q", value.text.upper())
     except (Invalid, ValueError):
-        rule = "must be so long ago (30m, 24h, 7d), a date (2026-11-14) or a time with its offset (2026-11-14T09:00Z)"
+        rule = "must be an age (30m, 24h, 7d), a date (2026-11-14) or a time with its offset (2026-11-14T09:00Z)"
         better = f"{value.text}Z" if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d)?", value.text) else None
         raise value.wrong(whole, rule, better) from None
 
@@ -246,7 +246,7 @@ def _zone(whole: str, value: QueryToken) -> str:
     if found := find_zone(value.text):
         return found
     near = search_zones(value.text, 1)
-    raise value.wrong(whole, "is no time zone, such as Europe/Stockholm", near[0][0] if near else None)
+    raise value.wrong(whole, "is not a time zone, such as Europe/Stockholm", near[0][0] if near else None)
 
 
 def _target(whole: str, value: QueryToken) -> str:
@@ -261,7 +261,7 @@ def _took(whole: str, value: QueryToken) -> str:
     """In milliseconds."""
     match = _DURATION.fullmatch(value.text.lower())
     if match is None:
-        raise value.wrong(whole, "must be how long it took at least: 840ms, 4.2s, 5m or 1h")
+        raise value.wrong(whole, "must be a minimum duration: 840ms, 4.2s, 5m or 1h")
     return str(round(float(match[1]) * _MILLISECONDS[match[2]]))
 
 

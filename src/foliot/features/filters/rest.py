@@ -114,7 +114,7 @@ async def points(
     q: Filter = None,
     start: Annotated[Moment, Query(alias="from")] = None,
     end: Annotated[Moment, Query(alias="to")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST_POINTS, description="About so many of them.")] = MOST_POINTS,
+    limit: Annotated[int, Query(ge=1, le=MOST_POINTS, description="About this many.")] = MOST_POINTS,
 ) -> Response:
     """By creation time; without bounds, the last 24 hours. Beyond the limit, rare states are
     complete and common ones sampled: `counts` and `shown` have the number of runs, and of those returned, per state."""
@@ -137,7 +137,7 @@ async def letters(
     page: Paged,
     q: Filter = None,
     sort: Annotated[
-        str | None, Query(max_length=40, description=f"{', '.join(DEAD_LETTER_SORTS)}; else the newest first.")
+        str | None, Query(max_length=40, description=f"{', '.join(DEAD_LETTER_SORTS)}; by default the newest first.")
     ] = None,
 ) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses form one group, by host."""

@@ -20,7 +20,7 @@ Filter = Annotated[
     Query(
         max_length=MOST_CHARACTERS,
         description='A filter such as `state:failed schedule:nightly since:24h -kind:crawl "refused"`; '
-        "all conditions must hold, `,` separates alternatives, `-` says not. See the how-to about filters.",
+        "all conditions must hold, `,` separates alternatives, and `-` negates. See the how-to about filters.",
     ),
 ]
 

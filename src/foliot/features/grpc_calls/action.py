@@ -82,7 +82,7 @@ PATIENCE = timedelta(seconds=2)
 SILENT = frozenset({"grpc_unavailable", "grpc_deadline_exceeded", "timeout"})
 """Error codes of calls that got no answer."""
 _TOLD = 5
-TOO_LARGE = "at most 4 MiB are sent and read"
+TOO_LARGE = "at most 4 MiB are sent or received"
 
 
 class GrpcCall:
@@ -116,9 +116,11 @@ class GrpcCall:
                 return f"no service is known here yet. {refused}"
             raise Invalid("target_service", f"must be a service that may be called. {refused}", got=service) from None
         except ServiceError as trouble:
-            raise Invalid("target_service", f"must be a service that can be asked; it {trouble}", got=service) from None
+            raise Invalid(
+                "target_service", f"must be a service that can be reached; it {trouble}", got=service
+            ) from None
         except TimeoutError:
-            return f"{service} did not say in time what it can do"
+            return f"{service} did not answer reflection in time"
         except CallFailed as failed:
             return sentence(service, failed)
         return None
@@ -146,7 +148,7 @@ class GrpcCall:
         except ServiceError as trouble:
             failed = _never(trouble.code, f"{service} {trouble}.")
         except AnswerTooLarge:
-            failed = _never("answer_too_large", f"The call of {service} carries too much: {TOO_LARGE}.")
+            failed = _never("answer_too_large", f"The message for {service} is too large: {TOO_LARGE}.")
         except CallFailed as ended:
             failed = judge(service, ended, timedelta(seconds=loop.time() - began))
             log.info("a call failed", action="call_failed", service=service, status=ended.status.value, said=ended.said)

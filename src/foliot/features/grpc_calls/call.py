@@ -47,15 +47,15 @@ _EXACT = 2**53
 def decode(method: ServiceMethod, answers: Sequence[bytes]) -> Any:
     """The result: one object, or a list of them where the method streams."""
     if not method.streams and len(answers) != 1:
-        raise BadAnswer(f"{len(answers)} messages came where one was due")
+        raise BadAnswer(f"{len(answers)} messages were received; expected one")
     try:
         read = [_read(method, answer) for answer in answers]
     except (DecodeError, SerializeToJsonError, TypeError, ValueError, RecursionError):
-        raise BadAnswer("the bytes that came are no such message") from None
+        raise BadAnswer("the response is not a valid message") from None
     result = read if method.streams else read[0]
     size = len(orjson.dumps(result))
     if size > MOST_RESULT:
-        raise ServiceAnswerTooLarge(f"its answer has {size} bytes as JSON; at most {MOST_RESULT} are kept")
+        raise ServiceAnswerTooLarge(f"its answer is {size} bytes as JSON; at most {MOST_RESULT} are kept")
     return result
 
 
@@ -141,7 +141,7 @@ _KNOWN_TYPES = {
     "google.protobuf.BytesValue": "must be text in base64",
     "google.protobuf.DoubleValue": "must be a number",
     "google.protobuf.Duration": "must be a duration in seconds, such as '3.5s'",
-    "google.protobuf.FieldMask": "must be names of fields, separated by commas",
+    "google.protobuf.FieldMask": "must be field names, separated by commas",
     "google.protobuf.FloatValue": "must be a number",
     "google.protobuf.Int32Value": "must be a whole number of 32 bits",
     "google.protobuf.Int64Value": "must be a whole number of 64 bits",

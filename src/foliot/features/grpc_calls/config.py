@@ -81,13 +81,15 @@ def _unknown(got: str, book: AddressBook) -> str:
     names = sorted(name for name, entry in book.entries.items() if entry.scheme.speaks_grpc)
     if not names:
         return (
-            "must be a gRPC service of the address book, which has none for this tenant: the operator fills it with "
+            "must be a gRPC service in the address book, which has none for this tenant: the operator fills it with "
             "FOLIOT_SERVICES or variables such as SCRAPER_SERVICE_URL"
         )
     near = book.nearest(got)
     hint = f"did you mean {near}? Known are" if near else "known are"
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"must be a service of the address book (a name, never an address); {hint} {', '.join(names[:_NAMED])}{more}"
+    return (
+        f"must be the name of a service in the address book (not an address); {hint} {', '.join(names[:_NAMED])}{more}"
+    )
 
 
 def _method(fields: Fields, of: ServiceAddress | None) -> str:

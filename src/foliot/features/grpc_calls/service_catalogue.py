@@ -48,7 +48,7 @@ class NoReflection(ServiceError):
     code = "no_reflection"
 
     def __init__(self) -> None:
-        super().__init__("has no server reflection, by which its methods and messages are found; switch it on there")
+        super().__init__("has no server reflection, which is needed to find its methods and messages; enable it there")
 
 
 class BadDescriptors(ServiceError):
@@ -75,7 +75,7 @@ class ServiceAnswerTooLarge(ServiceError):
     code = "answer_too_large"
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"answered too much: {what}")
+        super().__init__(f"sent too much: {what}")
 
 
 # The two versions have the same messages; older servers know only the first, newer ones may know only the second.
@@ -124,7 +124,7 @@ class ReflectionClient:
             if not missing:
                 return ServiceDescription(names, self.files)
             self._keep(await self._ask([ServerReflectionRequest(file_by_filename=name) for name in missing]))
-        raise BadDescriptors("its files import each other without an end")
+        raise BadDescriptors("its files import each other in an endless chain")
 
     async def _ask(self, questions: Sequence[ServerReflectionRequest]) -> list[ServerReflectionResponse]:
         if not questions:
@@ -133,7 +133,7 @@ class ReflectionClient:
         try:
             read = [ServerReflectionResponse.FromString(answer) for answer in answers.messages]
         except DecodeError:
-            raise BadDescriptors("its answer to a question by reflection is no such answer") from None
+            raise BadDescriptors("its answer to a reflection request is not valid") from None
         if len(read) != len(questions):
             raise BadDescriptors(f"it gave {len(read)} answers to {len(questions)} questions")
         self.line = answers.line
@@ -158,7 +158,7 @@ class ReflectionClient:
     def _keep(self, answers: Iterable[ServerReflectionResponse]) -> None:
         for answer in answers:
             if answer.HasField("error_response"):
-                raise BadDescriptors("it does not know a file or a service that it named itself")
+                raise BadDescriptors("it does not provide a file or a service that it listed itself")
             for raw in answer.file_descriptor_response.file_descriptor_proto:
                 self._keep_file(raw)
 
@@ -166,7 +166,7 @@ class ReflectionClient:
         try:
             file = FileDescriptorProto.FromString(raw)
         except DecodeError:
-            raise BadDescriptors("one of its files is no file descriptor") from None
+            raise BadDescriptors("one of its files is not a file descriptor") from None
         if file.name in self.files:
             return
         self.files[file.name] = raw
@@ -220,7 +220,7 @@ class ServiceCatalogue:
             try:
                 descriptor = pool.FindServiceByName(service)
             except KeyError:
-                raise BadDescriptors(f"its files do not hold its service {service[:100]!r}") from None
+                raise BadDescriptors(f"its files do not contain its service {service[:100]!r}") from None
             methods.update({(service, method.name): method for method in descriptor.methods})
         return cls(described, pool, methods)
 
@@ -250,12 +250,12 @@ class ServiceCatalogue:
                 raise Invalid("target_method", self._unknown(wanted), got=_text(wanted))
             case several:
                 known = ", ".join(f"{service}/{name}" for service, name in sorted(several)[:_NAMED])
-                raise Invalid("target_method", f"must say of which service: {known}", got=_text(wanted))
+                raise Invalid("target_method", f"must name the service too: {known}", got=_text(wanted))
 
     def _method(self, service: str, name: str) -> ServiceMethod:
         descriptor = self.methods[service, name]
         if descriptor.client_streaming:
-            rule = "must be a method that takes one message; this one takes a stream of them"
+            rule = "must be a method that takes one message; this one takes a stream"
             raise Invalid("target_method", rule, got=f"{service}/{name}")
         return ServiceMethod(
             path=f"/{service}/{name}",

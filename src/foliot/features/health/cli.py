@@ -41,7 +41,7 @@ def _show(health: JsonObject) -> None:
     ]
     rows += [(f"schedule {each['schedule_id']}", "damaged", each["fault"]) for each in health.each("damaged")]
     rows += [
-        (f"schedule {each['schedule_id']}", "ahead", "a wrong clock moved it ahead: foliot schedule realign")
+        (f"schedule {each['schedule_id']}", "ahead", "moved ahead by a wrong clock: foliot schedule realign")
         for each in health.each("ahead")
     ]
     table(("part", "status", "detail"), rows, empty="")

@@ -142,4 +142,4 @@ class GrpcProbe:
         except CallFailed as failed:
             return None if failed.status in THERE else f"{failed.status}: {failed.message}"
         well = answers.messages and answers.messages[0] == SERVING
-        return None if well else "says that it is not serving"
+        return None if well else "reports that it is not serving"

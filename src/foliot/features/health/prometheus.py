@@ -43,7 +43,7 @@ class _StandstillCollector(Collector):
     seconds: Mapping[str, float]
 
     def collect(self) -> Iterator[Metric]:
-        text = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
+        text = "Seconds for which due work has not started, by the reason that a process sees; 0 once it starts."
         family = GaugeMetricFamily("foliot_standstill_seconds", text, labels=["reason"])
         for why in StandstillReason:
             family.add_metric([why.value], self.seconds.get(why.value, 0.0))
@@ -62,20 +62,22 @@ class _SnapshotCollector(Collector):
         yield from self._runs()
         yield from self._queues()
         numbers = self.numbers
-        yield _histogram("foliot_run_duration_seconds", "How long attempts took.", numbers.duration)
-        yield _histogram("foliot_fire_lateness_seconds", "From an instant to its run row.", numbers.lateness)
+        yield _histogram("foliot_run_duration_seconds", "Duration of attempts.", numbers.duration)
+        yield _histogram(
+            "foliot_fire_lateness_seconds", "Seconds from a scheduled time to the row of its run.", numbers.lateness
+        )
         yield CounterMetricFamily(
             "foliot_stale_writes", "Writes refused because their attempt was no longer current.", numbers.stale_writes
         )
         pages = CounterMetricFamily(
-            "foliot_pages_rendered", "Pages that a browser was asked for, by outcome.", labels=["outcome"]
+            "foliot_pages_rendered", "Pages rendered by a browser, by outcome.", labels=["outcome"]
         )
         for outcome, name in (("rendered", "pages_rendered"), ("failed", "pages_not_rendered")):
             pages.add_metric([outcome], numbers.browsers.get(name, 0))
         yield pages
         yield CounterMetricFamily(
             "foliot_page_requests_refused",
-            "Connections of pages in a browser that the egress proxy refused.",
+            "Connections of rendered pages that the egress proxy refused.",
             numbers.browsers.get("page_requests_refused", 0),
         )
         yield from self._alerts()
@@ -83,16 +85,22 @@ class _SnapshotCollector(Collector):
         for name, count in self.refused.items():
             limited.add_metric([name], count)
         yield limited
-        yield GaugeMetricFamily("foliot_workers", "Processes that take runs, seen in the last 30 s.", numbers.workers)
-        yield GaugeMetricFamily("foliot_worker_slots", "How many runs these execute at once.", numbers.slots)
-        yield GaugeMetricFamily("foliot_worker_free", "How many more runs these could take.", numbers.free)
+        yield GaugeMetricFamily(
+            "foliot_workers", "Processes that execute runs, seen in the last 30 s.", numbers.workers
+        )
+        yield GaugeMetricFamily(
+            "foliot_worker_slots", "How many runs these processes can execute at once.", numbers.slots
+        )
+        yield GaugeMetricFamily("foliot_worker_free", "How many more runs these processes could take.", numbers.free)
         yield GaugeMetricFamily(
             "foliot_attempts_outside", "Attempts that wait for an answer and hold no slot.", numbers.outside
         )
         yield GaugeMetricFamily(
             "foliot_breakers_open", "Circuit breakers that are not closed, over all tenants.", numbers.breakers
         )
-        yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
+        yield GaugeMetricFamily(
+            "foliot_schedulers", "Processes that fire schedules, seen in the last 30 s.", numbers.schedulers
+        )
         yield from _StandstillCollector(numbers.standstills).collect()
 
     def _schedules(self) -> Iterator[Metric]:
@@ -101,22 +109,22 @@ class _SnapshotCollector(Collector):
             schedules.add_metric([status.value], self.numbers.schedules.get(status, 0))
         yield schedules
         total = sum(self.numbers.schedules.values())
-        yield GaugeMetricFamily("foliot_schedule_count", "All schedules, deleted ones too.", total)
+        yield GaugeMetricFamily("foliot_schedule_count", "All schedules, including deleted ones.", total)
 
     def _runs(self) -> Iterator[Metric]:
         counts = self.numbers.runs
-        runs = GaugeMetricFamily("foliot_runs", "Runs kept, by state.", labels=["state"])
+        runs = GaugeMetricFamily("foliot_runs", "Stored runs, by state.", labels=["state"])
         for state in RunState:
             runs.add_metric([state.value], counts.get(state, 0))
         yield runs
-        yield GaugeMetricFamily("foliot_run_count", "All runs kept.", sum(counts.values()))
-        yield GaugeMetricFamily("foliot_parked", "Runs whose effect goes on elsewhere.", self.numbers.parked)
+        yield GaugeMetricFamily("foliot_run_count", "All stored runs.", sum(counts.values()))
+        yield GaugeMetricFamily("foliot_parked", "Parked runs, whose work continues elsewhere.", self.numbers.parked)
         good = counts.get(RunState.SUCCESS, 0) + counts.get(RunState.PARTIAL, 0)
         bad = (RunState.DEGRADED, RunState.FAILED, RunState.DEAD_LETTER)
         judged = good + sum(counts.get(state, 0) for state in bad)
         yield GaugeMetricFamily(
             "foliot_run_success_ratio",
-            "Of the ended runs kept that were not cancelled.",
+            "Share of successes among the stored runs that ended and were not cancelled.",
             good / judged if judged else 1.0,
         )
         duration = self.numbers.duration
@@ -146,11 +154,11 @@ class _SnapshotCollector(Collector):
         )
 
     def _queues(self) -> Iterator[Metric]:
-        depth = GaugeMetricFamily("foliot_queue_depth", "Runs that wait, by queue.", labels=["queue"])
+        depth = GaugeMetricFamily("foliot_queue_depth", "Waiting runs, by queue.", labels=["queue"])
         oldest = GaugeMetricFamily(
-            "foliot_queue_oldest_seconds", "How long the oldest has been ready, by queue.", labels=["queue"]
+            "foliot_queue_oldest_seconds", "How long the oldest waiting run has been ready, by queue.", labels=["queue"]
         )
-        running = GaugeMetricFamily("foliot_runs_in_flight", "Runs that run now, by queue.", labels=["queue"])
+        running = GaugeMetricFamily("foliot_runs_in_flight", "Running runs, by queue.", labels=["queue"])
         paused = GaugeMetricFamily("foliot_queue_paused", "1 for a queue that is paused.", labels=["queue"])
         for name, queue in _named(self.numbers).items():
             waited = 0.0 if queue["oldest"] is None else (self.numbers.now - queue["oldest"]).total_seconds()

@@ -43,8 +43,8 @@ async def health() -> Response:
     "/health/detailed",
     dependencies=[permits(HealthChecks.detailed)],
     response_model=schema.HealthReport,
-    responses={503: {"model": schema.HealthReport, "description": "The database is gone"}},
-    summary="Every dependency, with latency",
+    responses={503: {"model": schema.HealthReport, "description": "The database does not answer"}},
+    summary="Every dependency, with its latency",
 )
 async def detailed(cases: Cases, caller: Who) -> Response:
     """`degraded` when something is missing though the database answers; 503 only when it does not."""

@@ -100,7 +100,7 @@ class HealthCheck:
             said = f": {one['error']}" if one["error"] else ""
             ctx.logger.warning("%s was %s and is %s%s", one["service"], one["was"], one["is"], said)
             ctx.progress(**one)
-            log.warning("a service changed its state", action="service_changed", **one)
+            log.warning("the state of a service changed", action="service_changed", **one)
 
 
 def _named(down: Sequence[str]) -> str:

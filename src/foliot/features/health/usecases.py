@@ -320,7 +320,7 @@ def _ahead(found: Sequence[tuple[str, str]]) -> list[str]:
     count = f"at least {MAX_FAULTS}" if len(found) == MAX_FAULTS else str(len(found))
     what = "schedules have" if len(found) > 1 else "schedule has"
     named = ", ".join(schedule_id for _, schedule_id in found[:3])
-    return [f"{count} {what} a next instant that a wrong clock led ahead ({named}): run foliot schedule realign"]
+    return [f"{count} {what} a next instant that a wrong clock moved ahead ({named}): run foliot schedule realign"]
 
 
 def _missing(nodes: Sequence[NodeReport], queues: Mapping[str, Any]) -> list[str]:
@@ -333,7 +333,7 @@ def _missing(nodes: Sequence[NodeReport], queues: Mapping[str, Any]) -> list[str
     consumed = frozenset[str]().union(*(taken for taken in workers if taken is not None))
     lonely = sorted(set(queues) - consumed)
     if lonely:
-        missing.append(f"no worker takes runs from {', '.join(lonely)}")
+        missing.append(f"no worker serves {', '.join(lonely)}")
     return missing
 
 
@@ -354,20 +354,21 @@ def _broker(nodes: Sequence[NodeReport]) -> BrokerReport | None:
 def _stuck(broker: BrokerReport | None) -> list[str]:
     if broker is None or broker.publishing:
         return []
-    return ["the broker does not take runs: they wait, and are handed over when it is back"]
+    return ["the broker does not accept runs: they wait, and are passed on when it is back"]
 
 
 def _unsunk(nodes: Sequence[NodeReport]) -> list[str]:
     """A sink that is down loses nothing, but its readers wait."""
     reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
     errors = {str(report["error"]) for report in reports if report.get("error")}
-    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(errors)]
+    return [f"{why}: they are written there when it does; jobs are not affected" for why in sorted(errors)]
 
 
 def _away(feed: FeedReach | None) -> list[str]:
     if feed is None or feed.connected:
         return []
-    return [f"the feed ({feed.kind}) is away: this process and the others see each other's changes up to 1 s late"]
+    effect = "this process and the others see each other's changes up to 1 s late"
+    return [f"the wake-up connection ({feed.kind}) is down: {effect}"]
 
 
 def _overdue(parked: Mapping[str, Any], now: datetime) -> list[str]:
@@ -382,4 +383,4 @@ def _damage(damaged: Sequence[tuple[str, str]]) -> list[str]:
     if not damaged:
         return []
     count = f"at least {MAX_FAULTS}" if len(damaged) == MAX_FAULTS else str(len(damaged))
-    return [f"{count} damaged schedule{'s' if len(damaged) > 1 else ''} will not fire until mended"]
+    return [f"{count} damaged schedule{'s' if len(damaged) > 1 else ''} will not fire until repaired"]

@@ -116,7 +116,7 @@ class _ScheduleVerifier:
 
     async def prove(self) -> None:
         if self.schedule.fault is not None:
-            raise _GapFound(f"it is damaged and silent: {self.schedule.fault}")
+            raise _GapFound(f"it is damaged and does not fire: {self.schedule.fault}")
         specs = await SqlSchedules(self.tx).specs(self.schedule.id)
         spans = await SqlSchedules(self.tx).spans(self.schedule.id)
         self._check_spans(spans)
@@ -177,7 +177,7 @@ class _ScheduleVerifier:
         open_span = spans[-1] if spans and spans[-1].end is None else None
         says = None if open_span is None else open_span.active
         if says is not _OPEN_SPAN[self.schedule.status]:
-            raise _GapFound(f"it is {self.schedule.status.value}, but its spans say otherwise")
+            raise _GapFound(f"it is {self.schedule.status.value}, but its spans contradict that")
         if open_span is not None and open_span.version != self.schedule.version:
             raise _GapFound(f"its version is {self.schedule.version}, but its open span follows {open_span.version}")
 
@@ -190,19 +190,19 @@ class _ScheduleVerifier:
         ):
             if first >= until:
                 raise _GapFound(
-                    f"{what} lies at or beyond the cursor, {_at(until)}: the cursor was moved back or the run forward"
+                    f"{what} is at or beyond the cursor, {_at(until)}: the cursor was moved back, or the run forward"
                 )
             if trigger.next_after(first - TICK) != first:
                 raise _GapFound(
                     f"{what} is not at an instant of its trigger ({trigger.summary}); {_expecting(expected, until)}"
                 )
             if expected is None or first < expected:
-                raise _GapFound(f"{what} accounts for an instant that is accounted for already")
+                raise _GapFound(f"{what} accounts for an instant that is already accounted for")
             if first > expected:
                 raise _GapFound(_missing(trigger, expected, first))
             named = trigger.count(first, last + TICK)
             if named != count:
-                raise _GapFound(f"{what} counts {count}, but the trigger names {named} instants there")
+                raise _GapFound(f"{what} counts {count}, but the trigger has {named} instants there")
             self.instants += count
             expected = trigger.next_after(last)
         if expected is not None and expected < until:
@@ -220,7 +220,7 @@ class _ScheduleVerifier:
                 f"its cursor, {_at(cursor)}, is not at an instant of its trigger ({trigger.summary}): it was shifted"
             )
         if cursor <= span.start:
-            raise _GapFound(f"its cursor, {_at(cursor)}, lies before its span, which began {_at(span.start)}")
+            raise _GapFound(f"its cursor, {_at(cursor)}, is before its span, which began {_at(span.start)}")
         return cursor
 
     async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[tuple[datetime, datetime, int, str]]:
@@ -242,7 +242,7 @@ class _ScheduleVerifier:
         if start >= end:
             return
         async for _, _, _, what in self._accounts(start + TICK, min(end + TICK, LAST)):
-            raise _GapFound(f"{what} lies where the schedule was not active")
+            raise _GapFound(f"{what} is at a time when the schedule was not active")
 
 
 def _line(entry: LedgerEntry) -> str:

@@ -55,6 +55,6 @@ class MonitorChecker:
             judged = await judge(tx, [finding for _, finding in moved], now)
         for monitor, finding in moved:
             event = finding.events[0].value
-            log.info("a monitor got no ping in time", action="monitor_overdue", monitor=monitor.id, found=event)
+            log.info("a monitor received no ping in time", action="monitor_overdue", monitor=monitor.id, found=event)
         self.feed.wake(MONITORS_TOPIC, *([ALERTS_TOPIC] if judged else []))
         return SilenceChecked(len(moved), 0.0)

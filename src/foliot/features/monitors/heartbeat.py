@@ -53,12 +53,12 @@ class HeartbeatSender:
             reason = await self._ping()
         if reason is None:
             if self._silent >= TOLD:
-                log.info("the heartbeat is sent again", action="heartbeat_sent")
+                log.info("heartbeats are sent again", action="heartbeat_sent")
             self._silent = 0
         else:
             self._silent += 1
             if self._silent == TOLD:
-                log.warning("the heartbeat is not sent", action="heartbeat_silent", reason=reason)
+                log.warning("heartbeats are not sent", action="heartbeat_silent", reason=reason)
         return HeartbeatRound(reason is None, EVERY if reason is None else AGAIN)
 
     async def _standstill(self) -> str | None:
@@ -73,7 +73,7 @@ class HeartbeatSender:
         if stalls:
             return stalls[0].told
         if not any(node.takes_runs for node in nodes):
-            return "no worker takes runs"
+            return "no worker executes runs"
         return None
 
     async def _ping(self) -> str | None:

@@ -22,7 +22,7 @@ from foliot.servers.http.schema import CONFLICT, UNKNOWN, body, problem
 router = APIRouter(tags=["Monitors"])
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_TOO_MANY = problem(429, "There are as many as a tenant may have")
+_TOO_MANY = problem(429, "The tenant has reached its limit")
 PING_METHODS = ["GET", "POST", "HEAD"]
 MOST_RID = 64
 MOST_AGENT = 200

@@ -74,7 +74,7 @@ class Monitors:
     @command(Verb.WRITE, Thing.MONITOR)
     async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> MonitorView:
         if self.vault is None:
-            raise Conflict("this server has no master key to derive ping keys with: set FOLIOT_SECRET_KEY")
+            raise Conflict("this server has no master key to derive ping keys from: set FOLIOT_SECRET_KEY")
         monitor_id, now = self.new_id(MONITOR), self.clock.now()
         settings = read_monitor(raw, monitor_id, now, self.default_zone)
         tx = await ctx.begin()
@@ -283,4 +283,4 @@ async def _find(tx: Transaction, tenant_id: str, monitor_id: str, *, lock: bool 
 
 async def _refuse_taken(tx: Transaction, tenant_id: str, name: str) -> None:
     if await SqlMonitors(tx).has_name(tenant_id, name):
-        raise Conflict(f"there is a monitor named {name} already")
+        raise Conflict(f"a monitor named {name} already exists")

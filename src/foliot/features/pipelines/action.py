@@ -84,7 +84,7 @@ class PipelineAction:
         if name in names:
             return None
         if not names:
-            raise Invalid("pipeline", "is not defined: no pipeline is, see PIPELINES_CONFIG", got=name)
+            raise Invalid("pipeline", "is not defined: there are no pipelines, see PIPELINES_CONFIG", got=name)
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]!r}? Known are" if close else "known are"
         listed = ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")
@@ -99,7 +99,7 @@ class PipelineAction:
         name = str(ctx.config.get("pipeline"))
         definition = await self._definitions.find(ctx.tenant_id, name)
         if definition is None:
-            said = f"there is no pipeline {name!r} any more: its file does not define it"
+            said = f"the pipeline {name!r} no longer exists: its file does not define it"
             return Failed(AttemptError("unknown_pipeline", said), permanent=True)
         return await self.perform_definition(ctx, definition)
 
@@ -116,7 +116,7 @@ class PipelineAction:
             # Not permanent: another worker may have the transforms, where this one lacks a module or has a broken one.
             listed = "; ".join(str(one) for one in wrong.errors)[:LONGEST]
             return Failed(
-                AttemptError("bad_pipeline", f"this worker cannot make the steps of {definition.name}: {listed}")
+                AttemptError("bad_pipeline", f"this worker cannot create the steps of {definition.name}: {listed}")
             )
         run = _PipelineRun(
             ctx=ctx,
@@ -254,7 +254,7 @@ def _success(
 ) -> Succeeded:
     failed = sum(tally.failed for tally in tallies)
     for tally in tallies:
-        left_out = f", {tally.failed:,} left out" if tally.failed else ""
+        left_out = f", {tally.failed:,} failed" if tally.failed else ""
         ctx.log(f"{tally.name}: {tally.taken:,} in, {tally.given:,} out{left_out}, {tally.seconds:.2f} s")
     result = {
         "pipeline": definition.name,

@@ -42,7 +42,7 @@ class LocalFiles:
         if len(Path(path).name.encode("utf-8", "replace")) > LONGEST_NAME:
             raise Invalid("path", f"must have a name of at most {LONGEST_NAME} bytes", got=path[:200])
         if not self.roots:
-            raise Invalid("path", "cannot be written: no directory is meant for files", got=path[:200])
+            raise Invalid("path", "cannot be written: no directory for files is configured", got=path[:200])
         target = self.roots[0] / path
         if not any(target.is_relative_to(root) for root in self.roots):
             listed = ", ".join(str(root) for root in self.roots)
@@ -53,7 +53,7 @@ class LocalFiles:
         self.roots[0].mkdir(parents=True, exist_ok=True)
         there = next(parent for parent in target.parents if parent.exists())
         if not any(there.resolve().is_relative_to(root.resolve()) for root in self.roots if root.exists()):
-            raise Invalid("path", "leads out of its directory, by a link in it", got=path[:200])
+            raise Invalid("path", "leaves its directory through a link", got=path[:200])
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise Invalid("path", "is a directory", got=path[:200])

@@ -68,9 +68,9 @@ class MongoRowWriter:
                 refused[at] = f"it has no {missing[0]!r}, which is part of the key"
             elif odd := [name for name in self._key if isinstance(item[name], Mapping | list | tuple)]:
                 # In a filter such a value would be a query operator, and match other documents.
-                refused[at] = f"its {odd[0]!r} is part of the key, and no single value"
+                refused[at] = f"its {odd[0]!r} is part of the key, and not a single value"
             elif odd := [str(name) for name in item if str(name).startswith("$")]:
-                refused[at] = f"its field {odd[0][:100]!r} begins with $, which MongoDB keeps to itself"
+                refused[at] = f"its field {odd[0][:100]!r} begins with $, which MongoDB reserves"
             else:
                 writes.append((at, self._write(dict(item))))
         if writes:
@@ -114,5 +114,5 @@ def _away(error: PyMongoError) -> Unavailable:
     """An error without addresses: the driver's message names every server it tried."""
     if isinstance(error, OperationFailure):
         named = (error.details or {}).get("codeName") or error.code
-        return Unavailable(f"MongoDB refuses to take items ({named})")
+        return Unavailable(f"MongoDB refuses items ({named})")
     return Unavailable(f"MongoDB does not answer ({type(error).__name__})")

@@ -265,7 +265,7 @@ class PooledCall:
             raise Unreadable(f"it takes longer than {patience.total_seconds():g} s") from None
         except ProcessDied:
             self.probation.begin(tenant_id)
-            raise Unreadable("it brought its reader down") from None
+            raise Unreadable("it crashed its reader") from None
 
 
 class LazyMongo:

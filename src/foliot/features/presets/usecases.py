@@ -141,7 +141,7 @@ def _settings(preset: PresetDefinition, raw: object) -> Mapping[str, Any]:
     settings.finish()
     for name, value in settings.raw.items():
         if value is None:
-            raise Invalid(f"settings.{name}", "must not be null: leave it out to keep what stands")
+            raise Invalid(f"settings.{name}", "must not be null: leave it out to keep the current value")
     check_plain("settings", settings.raw)
     return settings.raw
 

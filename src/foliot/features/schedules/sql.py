@@ -36,7 +36,7 @@ class SqlDeclarations(Statements):
         stored = (await self.conn.execute(self.dialect.lock(query))).first()
         if stored is None:
             # Another transaction deleted the row after our insert met it: nothing is written yet; the retry inserts it.
-            raise Contended(f"the declaration of {name} was dropped", told="another request changed it meanwhile")
+            raise Contended(f"the declaration of {name} was dropped", told="another request changed it in the meantime")
         return None if stored.schedule_id is None else _declared(stored)
 
     async def put(self, one: DeclaredSchedule) -> None:

@@ -20,13 +20,13 @@ router = APIRouter(prefix="/api", tags=["Runs"])
     dependencies=[permits(Suggester.suggest)],
     response_model=schema.SuggestionList,
     operation_id="filters.suggest",
-    summary="Values that a filter could have",
+    summary="Suggest values for a filter",
 )
 async def suggest(
     cases: Cases,
     caller: Who,
     field: Annotated[SuggestField, Query(description="`any`: everything that has a page.")] = SuggestField.ANY,
-    prefix: Annotated[str, Query(max_length=200, description="What was typed so far.")] = "",
+    prefix: Annotated[str, Query(max_length=200, description="What has been typed so far.")] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
 ) -> Response:
     """Time zones match by city, abbreviation (`PT`, `CET`) and offset (`+05:30`, `UTC+5:30`) too."""
@@ -57,7 +57,7 @@ async def suggest(
 async def resolve(
     cases: Cases,
     caller: Who,
-    kind: Annotated[ReferenceKind, Query(description="What is referred to.")],
+    kind: Annotated[ReferenceKind, Query(description="The kind of object.")],
     ref: Annotated[str, Query(min_length=1, max_length=200, description="A name, an id, or the beginning of an id.")],
 ) -> Response:
     """Schedules and API keys have names; a schedule's name also stands for its newest run.

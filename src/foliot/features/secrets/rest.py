@@ -26,7 +26,7 @@ Name = Annotated[str, Path(description="Letters, digits and underscores; at most
     dependencies=[permits(Secrets.put)],
     status_code=204,
     openapi_extra=body(schema.SecretRequest),
-    responses={**CONFLICT, **problem(429, "There are 100 secrets already")},
+    responses={**CONFLICT, **problem(429, "The tenant already has 100 secrets")},
     summary="Set a secret",
 )
 async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Response:

@@ -77,11 +77,13 @@ class Secrets:
         """A new value keeps the hosts of the one before, unless others are given."""
         if name == SIGNING:
             if given:
-                raise Invalid("hosts", f"cannot be named for {SIGNING}: it signs every webhook, and is never sent")
+                raise Invalid("hosts", f"cannot be set for {SIGNING}: it signs every webhook and is never sent")
             return ()
         hosts = tuple(newest.hosts or ()) if given is None and newest is not None else given or ()
         if self.require_hosts and not hosts:
-            raise Invalid("hosts", "must name the hosts that it goes to: FOLIOT_SECRETS_REQUIRE_HOSTS demands it")
+            raise Invalid(
+                "hosts", "must name the hosts that it may be sent to, because of FOLIOT_SECRETS_REQUIRE_HOSTS"
+            )
         return hosts
 
     @query(Verb.READ, Thing.SECRET)
@@ -152,7 +154,7 @@ async def _reseal_actions(store: Database) -> tuple[int, Sequence[str]]:
 
 async def _refuse_too_many(tx: Transaction, caller: Caller) -> None:
     if await SqlSecrets(tx).count(caller.tenant_id) >= MOST:
-        raise TooMany(f"there are {MOST} secrets, which is the most there may be: delete one first")
+        raise TooMany(f"there are {MOST} secrets, the maximum: delete one first")
 
 
 def _told(sealed: SealedSecret) -> dict[str, object]:

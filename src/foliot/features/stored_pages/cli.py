@@ -10,13 +10,13 @@ import typer
 from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, Table
 
-group = CommandGroup("Show pages that were kept as they came.")
+group = CommandGroup("Show stored pages.")
 
 Page = Annotated[str, typer.Argument(help="The page's id (pag_…).", metavar="PAGE")]
 
 PAGES = Table(
     "id, fetched: @fetched_at, status, bytes, stored: stored_bytes, url",
-    empty="No pages are kept. Give a fetcher `keep_pages: 30d`.",
+    empty="No pages are stored. Give a fetcher `keep_pages: 30d`.",
 )
 PAGE = Facts(
     "id, url, fetched: @fetched_at, status, type: content_type, bytes, stored: stored_bytes, rendered, run: run_id,"
@@ -31,14 +31,15 @@ def list_(q: Annotated[str, typer.Option("--query", "-q", help="As in host:shop.
 
 @group.get("/api/pages/{page}", PAGE)
 def show(page: Page) -> None:
-    """Show one stored page: where it came from, and how large it is."""
+    """Show a stored page: where it came from, and how large it is."""
 
 
 @group.command()
 def body(
-    page: Page, rendered: Annotated[bool, typer.Option("--rendered", help="The rendered document instead.")] = False
+    page: Page,
+    rendered: Annotated[bool, typer.Option("--rendered", help="The rendered document instead of the body.")] = False,
 ) -> None:
-    """Write the body of a stored page to standard output, as it came."""
+    """Write the body of a stored page to standard output, as received."""
     asked = {"rendered": "true"} if rendered else {}
     with connect() as client:
         for piece in client.download(f"/api/pages/{segment(page)}/body", "application/octet-stream", **asked):

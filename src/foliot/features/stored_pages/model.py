@@ -82,7 +82,7 @@ class PageFilter:
                 )
                 raise Invalid(where, rule, got=term[:100])
             if name in found:
-                raise Invalid(where, f"has {name} twice", got=term[:100])
+                raise Invalid(where, f"gives {name} twice", got=term[:100])
             if name in ("since", "until"):
                 if value[:4].isdigit() and "-" in value:
                     found[name] = moment(where, value)
@@ -90,7 +90,7 @@ class PageFilter:
                     found[name] = now - _PERIOD(where, value)
             elif name == "status":
                 if not (value.isascii() and value.isdecimal() and len(value) == 3):
-                    raise Invalid(where, "has a status of three digits", got=value[:20])
+                    raise Invalid(where, "must give a status of three digits", got=value[:20])
                 found[name] = int(value)
             else:
                 found[name] = value[:500].lower() if name == "host" else value[:500]

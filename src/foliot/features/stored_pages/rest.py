@@ -74,7 +74,7 @@ async def get_body(
     caller: Who,
     page_id: PageId,
     *,
-    rendered: Annotated[bool, Query(description="The rendered document instead.")] = False,
+    rendered: Annotated[bool, Query(description="The rendered document instead of the body.")] = False,
 ) -> Response:
     """As it came: a stranger's page, so it is sent as a download that no browser opens.
 

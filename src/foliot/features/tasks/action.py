@@ -36,7 +36,7 @@ WAITING = 100
 LOOK = 1.0
 """Seconds after which a blocked thread checks whether the attempt still takes lines."""
 
-STUBBORN = "It does not stop, and its thread is left to itself: a loop should look at ctx.cancelled."
+STUBBORN = "It does not stop, and its thread is abandoned: a loop should check ctx.cancelled."
 
 
 @dataclass(slots=True)

@@ -63,13 +63,13 @@ class Declarer:
             declared = await self._make(CODE, name, wanted)
         except (Invalid, TooMany) as wrong:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
-            message = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            message = f"task {name}: its schedule cannot be created: {'; '.join(map(str, each))}"
             self.troubles.append(message)
             log.error(message, action="declared_wrong", task=name)  # noqa: TRY400 -- the message suffices, no stack trace
             return
         if declared.fate is DeclarationOutcome.KEPT:
             log.warning(
-                "the code declares another schedule, but this one was edited: it stays",
+                "the code declares another schedule, but this one was edited: it is kept",
                 action="declared_kept",
                 task=name,
                 schedule_id=declared.schedule.id,

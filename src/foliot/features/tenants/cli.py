@@ -84,7 +84,7 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
-    """Change the named limits and keep the others. Takes effect in every process within 5 s."""
+    """Change the given limits and keep the others. Takes effect in every process within 5 s."""
     given = {
         "requests_per_minute": requests_per_minute,
         "schedules": schedules,

@@ -83,7 +83,7 @@ async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document
     dependencies=[permits(Tenants.use)],
     response_model=schema.LimitUsage,
     operation_id="limits.show",
-    summary="Your tenant's limits, and how much of them is used",
+    summary="Get your tenant's limits, and how much of them is used",
 )
 async def limits(request: Request, cases: Cases, caller: Who) -> Response:
     use = await cases[Tenants].use(caller)

@@ -37,7 +37,7 @@ ViewId = Annotated[str, Depends(_view_id)]
     status_code=201,
     response_model=schema.SavedView,
     openapi_extra=body(NewSavedView),
-    responses={**CONFLICT, **problem(429, "There are as many as a user may have, or a tenant may share")},
+    responses={**CONFLICT, **problem(429, "The user or the tenant has reached its limit")},
     summary="Save a view",
     operation_id="views.create",
 )

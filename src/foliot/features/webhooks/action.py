@@ -139,7 +139,7 @@ class WebhookAction:
         except TimeoutError:
             raise EgressFailed(
                 "target_timeout",
-                "The host's turn did not come, or its answer did not, within the time limit.",
+                "There was no turn at the host, or no answer, within the time limit.",
                 cause="no_turn",
             ) from None
 
@@ -202,10 +202,10 @@ class UnfitRequest(Exception):
 
 UNAVAILABLE = AttemptError(
     "secret_unavailable",
-    "A secret that this webhook needs cannot be opened: the store or the master key of the secrets is not as it was.",
+    "A secret that this webhook needs cannot be decrypted: the stored secret or the master key has changed.",
 )
 TOO_LARGE = AttemptError(
-    "headers_too_large", "With their secrets in place, the headers have more than 16 KiB in total."
+    "headers_too_large", "With their secrets filled in, the headers are more than 16 KiB in total."
 )
 BAD_KEY = AttemptError(
     "signing_key_invalid",
@@ -215,8 +215,12 @@ BAD_KEY = AttemptError(
 
 def _elsewhere(bound: NotForHost, url: str) -> AttemptError:
     host = _host(url)
-    where = f"it is for {', '.join(bound.hosts)}" if bound.hosts else "it names no hosts, and here it must"
-    return AttemptError("secret_not_for_host", f"The secret {bound.name} does not go to {host}: {where}.")
+    where = (
+        f"it is for {', '.join(bound.hosts)}"
+        if bound.hosts
+        else "it names no hosts, which FOLIOT_SECRETS_REQUIRE_HOSTS requires"
+    )
+    return AttemptError("secret_not_for_host", f"The secret {bound.name} may not be sent to {host}: {where}.")
 
 
 def _missing(missing: Sequence[str]) -> AttemptError:

@@ -22,7 +22,7 @@ def filled(value: str, secrets: Mapping[str, str]) -> str:
 def check_header(where: str, value: str) -> None:
     """`Invalid` for a malformed secret template. The message does not repeat the value."""
     if SIGNING in TEMPLATE.findall(value):
-        raise Invalid(where, f"must not hold the secret {SIGNING}: it signs, and is never sent")
+        raise Invalid(where, f"must not contain the secret {SIGNING}, which signs and is never sent")
     if _MEANT.search(TEMPLATE.sub("", value)):
         rule = "must name a secret as {{ secret.NAME }}, with a name of letters, digits and underscores"
         raise Invalid(where, rule)
@@ -31,4 +31,4 @@ def check_header(where: str, value: str) -> None:
 def refuse_secret(where: str, text: str) -> None:
     """Secrets are not allowed in URLs and bodies, which are stored and shown."""
     if _ENCODED.search(text):
-        raise Invalid(where, "must not hold a secret: {{ secret.NAME }} works in the values of headers only")
+        raise Invalid(where, "must not contain a secret: {{ secret.NAME }} works in the values of headers only")

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/workers", tags=["Workers"])
 MAX_ID = 200
 
 
-async def _id(node_id: Annotated[str, Path(description="A process's id, as the list names it.")]) -> str:
+async def _id(node_id: Annotated[str, Path(description="A process's id, as in the list.")]) -> str:
     # The form of generated node ids; no process can have another.
     if not 0 < len(node_id) <= MAX_ID or not node_id.isprintable():
         raise NotFound("worker", node_id[:64])

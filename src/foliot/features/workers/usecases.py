@@ -85,7 +85,7 @@ class Workers:
             raise NotFound("worker", node_id[:200])
         (was,) = workers
         if was.state is NodeState.STALE:
-            raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
+            raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not receive this")
         if was.wish is not wish:
             await SqlRetention(tx).wish(node_id, wish)
             before = {"wish": was.wish.value if was.wish else None}

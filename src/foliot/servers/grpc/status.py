@@ -60,7 +60,7 @@ async def abort(context: Any, error: Exception, method: str) -> None:
     if known is None:
         # A bug of ours: the log has the traceback, the answer does not.
         log.error("a call failed", action="call_failed", method=method, exc_info=error)
-        await context.abort(Codes.INTERNAL, "something went wrong here; the server's log says more")
+        await context.abort(Codes.INTERNAL, "an internal error occurred; the server's log has the details")
     code, reason = known or (Codes.INTERNAL, "INTERNAL")
     message = _message(error)
     status = Status(code=code.value[0], message=message)
@@ -76,7 +76,7 @@ def _message(error: Exception) -> str:
         # The same message for every resource, so that it does not reveal which one is missing.
         return brief(f"no job {error.key!r}")
     if isinstance(error, TimeoutError):
-        return "no answer in time; ask again, with the same idempotency-key where there was one"
+        return "no answer in time; repeat the call, with the same idempotency-key if it had one"
     if isinstance(error, Unauthenticated):
         return "a valid token or API key is required, as in the metadata authorization: Bearer …"
     return brief(str(error))

@@ -41,7 +41,7 @@ from foliot.servers.http.schema import ALWAYS, Problem, RequestBody
 from foliot.servers.http.session_cookie import LOOPBACK, LoopbackGuard, NoSniff, Unambiguous
 from foliot.servers.http.sse import OpenStreams, SharedReaders
 
-ABOUT = """Fires web work at the right instant, exactly once, and shows what happened and why.
+ABOUT = """Runs web work at its scheduled time, exactly once, and shows what happened and why.
 
 Times are RFC 3339 in UTC. Errors are problem documents (RFC 9457) with a `code`. Every POST takes an `Idempotency-Key`.
 Lists answer `{"items": […], "next_cursor": …}`."""

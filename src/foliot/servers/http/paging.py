@@ -25,7 +25,7 @@ async def cursors_of(request: Request, caller: Who) -> Cursors:
 
 
 OfThisList = Annotated[Cursors, Depends(cursors_of)]
-Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the previous page.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class PageTurn:
 
 async def _turn(
     cursors: OfThisList,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The largest number of items to return.")] = 50,
     cursor: Cursor = None,
 ) -> PageTurn:
     return PageTurn(PageRequest(limit, None if cursor is None else cursors.open(cursor)), cursors)
@@ -85,7 +85,7 @@ def _digest(key: str) -> str:
 
 async def _part(
     cursors: OfThisList,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The largest number of items to return.")] = MAX_LIMIT,
     cursor: Cursor = None,
 ) -> ListPart:
     return ListPart(limit, cursor, cursors)

@@ -62,7 +62,7 @@ async def identify_follower(
     request: Request,
     ticket: Annotated[
         str | None,
-        Query(description="Of a stream only, and instead of `Authorization`: what `POST /api/stream-tickets` gave."),
+        Query(description="For streams only, instead of `Authorization`: a ticket from `POST /api/stream-tickets`."),
     ] = None,
 ) -> Caller:
     """The caller of a route that can answer with a stream; a ticket is accepted for the stream only."""

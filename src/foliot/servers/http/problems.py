@@ -36,25 +36,25 @@ SHOWN = 200
 
 TITLES = {
     "malformed": (400, "The body is not JSON"),
-    "bad_request": (400, "The request is ambiguous"),
-    "unauthenticated": (401, "Say who you are"),
-    "session_over": (401, "You are signed out"),
-    "forbidden": (403, "You may not do this"),
-    "forged": (403, "Only our own page may do this with your session"),
-    "foreign_host": (403, "This address is not ours"),
-    "foreign_origin": (403, "Another site may not do this"),
-    "not_found": (404, "There is no such thing"),
-    "no_such_route": (404, "There is no such route"),
-    "method_not_allowed": (405, "The route does not know this method"),
-    "timeout": (408, "The request took too long to arrive"),
-    "conflict": (409, "Its state does not allow this"),
+    "bad_request": (400, "Ambiguous request"),
+    "unauthenticated": (401, "Authentication required"),
+    "session_over": (401, "Session ended"),
+    "forbidden": (403, "Permission denied"),
+    "forged": (403, "Cross-site request refused"),
+    "foreign_host": (403, "Unknown host name"),
+    "foreign_origin": (403, "Cross-origin request refused"),
+    "not_found": (404, "Not found"),
+    "no_such_route": (404, "Route not found"),
+    "method_not_allowed": (405, "Method not allowed"),
+    "timeout": (408, "Request timeout"),
+    "conflict": (409, "Not possible in its current state"),
     "version_mismatch": (412, "Changed in the meantime"),
-    "too_large": (413, "The body is too large"),
-    "invalid": (422, "The request is invalid"),
-    "key_reused": (422, "The idempotency key belongs to another request"),
-    "too_many": (429, "Too much at once"),
-    "internal": (500, "Something went wrong here"),
-    "unavailable": (503, "Something Foliot depends on is unavailable"),
+    "too_large": (413, "Request body too large"),
+    "invalid": (422, "Invalid request"),
+    "key_reused": (422, "Idempotency key already used"),
+    "too_many": (429, "Too many requests"),
+    "internal": (500, "Internal error"),
+    "unavailable": (503, "Service unavailable"),
 }
 """Every code a problem may carry, with its status and title."""
 
@@ -205,7 +205,7 @@ _RULES = {
 
 def _rule(error: Mapping[str, Any]) -> str:
     context = {name: str(value).replace("'", "") for name, value in (error.get("ctx") or {}).items()}
-    return _RULES.get(str(error.get("type")), "is not what this parameter takes").format(**context)
+    return _RULES.get(str(error.get("type")), "is not valid for this parameter").format(**context)
 
 
 async def _framework(request: Request, error: Exception) -> Response:
@@ -215,7 +215,7 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             return problem("no_such_route", f"there is no route {path}; /docs lists them")
         case 405:
-            return problem("method_not_allowed", f"{path} does not know {request.method}", headers=error.headers)
+            return problem("method_not_allowed", f"{path} does not support {request.method}", headers=error.headers)
         case status:
             return problem("malformed" if status < 500 else "internal", str(error.detail), status=status)
 
@@ -223,7 +223,7 @@ async def _framework(request: Request, error: Exception) -> Response:
 async def _surprise(request: Request, error: Exception) -> Response:
     """A bug of ours: the log has the traceback, the answer does not."""
     log.error("a request failed", action="request_failed", path=request.url.path, exc_info=error)
-    return problem("internal", "the server's log says more")
+    return problem("internal", "the server's log has the details")
 
 
 def shown(got: object) -> object:

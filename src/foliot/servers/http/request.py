@@ -68,7 +68,7 @@ class RequestBodyRead:
 async def _read(request: Request, most: int = MAX_BODY) -> bytes:
     """The body, refused as soon as it is known to be too large."""
     declared = request.headers.get("content-length", "")
-    refusal = BadBody("too_large", f"a request body may have {most // MAX_BODY} MiB")
+    refusal = BadBody("too_large", f"a request body may be at most {most // MAX_BODY} MiB")
     if declared.isdecimal() and len(declared) < 20 and int(declared) > most:
         raise refusal
     body = bytearray()
@@ -83,7 +83,10 @@ Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="Repeating a request with the same key and body has one effect and the same answer, for 24 h.",
+        description=(
+            "A request that is repeated with the same key and body takes effect "
+            "once and gets the same answer, for 24 hours."
+        ),
     ),
 ]
 

@@ -21,7 +21,7 @@ from foliot.engine.model.run import Event, RunState
 from foliot.engine.model.views import RunView
 from foliot.wakeups.feed import Feed, run_topic
 
-_State = Annotated[str | None, Query(max_length=200, description="One state, or several with commas.")]
+_State = Annotated[str | None, Query(max_length=200, description="One state, or several separated by commas.")]
 _Status = Annotated[str | None, Query(max_length=200, description="The older name of `state`.", deprecated=True)]
 
 
@@ -153,7 +153,7 @@ class Broadcast:
             self.failed = "the run is gone"
         except Exception:
             log.exception("events could not be read", action="broadcast_failed", run_id=self.run_id)
-            self.failed = "the events could not be read; come back with Last-Event-ID"
+            self.failed = "the events could not be read; reconnect with Last-Event-ID"
         self.ring()
 
     async def _read_once(self) -> float:

@@ -83,16 +83,16 @@ def problem(status: int, description: str) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": description, "content": {"application/problem+json": {"schema": schema}}}}
 
 
-UNKNOWN = problem(404, "There is no such thing, or not for you")
-CONFLICT = problem(409, "Its state does not allow this")
+UNKNOWN = problem(404, "It does not exist, or you may not see it")
+CONFLICT = problem(409, "Not possible in its current state")
 MISMATCH = problem(412, "Changed in the meantime")
 ALWAYS = {
     **problem(400, "The body is not JSON"),
-    **problem(401, "No valid token or API key was shown"),
-    **problem(403, "You may not do this"),
-    **problem(413, "The body is too large"),
-    **problem(422, "The request is invalid"),
-    **problem(429, "Your tenant has had its share; `Retry-After` says when to come back"),
+    **problem(401, "No valid token or API key was sent"),
+    **problem(403, "Permission denied"),
+    **problem(413, "Request body too large"),
+    **problem(422, "Invalid request"),
+    **problem(429, "Your tenant has sent too many requests; `Retry-After` says when to try again"),
     **problem(503, "The database, or the keys that verify tokens, are unavailable"),
 }
 

@@ -278,7 +278,7 @@ class SharedReader:
             self._ring()
             return
         except Exception:
-            log.exception("a sight could not be read", action="sight_failed", sight=self.sight.name[-1])
+            log.exception("an event source could not be read", action="sight_failed", sight=self.sight.name[-1])
             return
         if self.seen is None or seen.mark != self.seen.mark:
             self.seq += 1

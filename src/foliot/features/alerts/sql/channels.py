@@ -113,7 +113,7 @@ def _sealed(channel: Channel, vault: Vault | None) -> Mapping[str, Any]:
         return {"sealed_with": None, "sealed": None}
     if vault is None:
         raise Conflict(
-            "config holds a credential, which needs a master key to be kept: set FOLIOT_SECRET_KEY to at least 32"
+            "config holds a credential, which needs a master key to be stored: set FOLIOT_SECRET_KEY to at least 32"
             " random characters"
         )
     key, sealed = vault.seal(orjson.dumps(channel.secrets), channel.tenant_id, PURPOSE, channel.id)

@@ -126,7 +126,7 @@ class Alerts:
         tx = await ctx.begin()
         alert = await _alert(tx, ctx.tenant_id, alert_id, lock=True)
         if alert.state is not AlertState.OPEN:
-            raise Conflict(f"alert {alert_id} is {alert.state.value} already")
+            raise Conflict(f"alert {alert_id} is already {alert.state.value}")
         return await _acknowledge(ctx, alert, "the link of a notification")
 
 

@@ -165,7 +165,7 @@ class Channels:
 
 async def _refuse_taken(tx: Transaction, tenant_id: str, name: str) -> None:
     if name in await SqlChannels(tx).named(tenant_id, [name]):
-        raise Conflict(f"there is a channel named {name} already")
+        raise Conflict(f"a channel named {name} already exists")
 
 
 def _rule_name(rule: AlertRuleRecord) -> str:

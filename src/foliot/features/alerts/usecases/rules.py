@@ -151,7 +151,7 @@ class AlertRules:
     @staticmethod
     async def _refuse_taken(tx: Transaction, tenant_id: str, name: str) -> None:
         if any(rule.settings.name == name for rule in await SqlAlertRules(tx).of_tenant(tenant_id)):
-            raise Conflict(f"there is an alert rule named {name} already")
+            raise Conflict(f"an alert rule named {name} already exists")
 
 
 async def _resolved(tx: Transaction, tenant_id: str, settings: RuleSettings) -> RuleSettings:

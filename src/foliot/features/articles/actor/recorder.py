@@ -157,7 +157,7 @@ class ArticleRecorder:
         except Unavailable:
             raise
         except Exception:
-            log.exception("articles could not be taken back", action="articles_kept")
+            log.exception("articles could not be reclaimed", action="articles_kept")
             return 0
 
     async def _take_back(self) -> int:
@@ -176,7 +176,7 @@ class ArticleRecorder:
             if orphans := await SqlArticles(tx).orphans(ORPHANS):
                 await SqlArticles(tx).release(orphans, now)
         if effect is not None:
-            log.warning("took articles back from a lost worker", action="articles_lost", count=len(endings))
+            log.warning("reclaimed articles from a lost worker", action="articles_lost", count=len(endings))
             self._publish(effect)
         return len(endings)
 

@@ -174,7 +174,7 @@ def show_changes(client: Client, job: str, wanted: str | None, *, as_json: bool,
         for line in _lines(article, utc=utc):
             typer.echo(printable(line))
     if not changed:
-        note("no change is known: each page is as it was when it was last read, if it was")
+        note("no changes are known: every page is as it was when it was last fetched")
 
 
 def _ids(client: Client, path: str, wanted: str | None) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _ids(client: Client, path: str, wanted: str | None) -> Iterator[str]:
         skip += len(page["results"])
         total = page["successful"] if page["results"] else 0
     if wanted is not None:
-        raise Failure(f"the job has read no article {wanted!r}", Exit.NOT_FOUND)
+        raise Failure(f"the job has no article {wanted!r}", Exit.NOT_FOUND)
 
 
 def _lines(article: dict[str, Any], *, utc: bool | None) -> Iterator[str]:
@@ -242,10 +242,10 @@ _RESULTS = Table(
         "words": lambda article: len((article["content"] or "").split()),
         "cached": lambda article: "yes" if article["cached"] else "",
     },
-    empty=lambda answer: "No more of them." if answer["successful"] else "No article has been read.",
+    empty=lambda answer: "No more articles." if answer["successful"] else "No articles have been fetched.",
     items="results",
 )
-_FAILURES = Table("url, why it could not be read: error, tried: @attempted_at", items="failed_articles")
+_FAILURES = Table("url, why it failed: error, tried: @attempted_at", items="failed_articles")
 
 
 @group.command()
@@ -302,14 +302,14 @@ def status(job: JobId) -> None:
 def results(
     job: JobId,
     form: Annotated[
-        ArticleFormat, typer.Option("--format", help="Everything as JSON lines or CSV, or one page as a table.")
+        ArticleFormat, typer.Option("--format", help="All results as JSON lines or CSV, or one page as a table.")
     ] = ArticleFormat.JSONL,
     output: Output = None,
     limit: Limit = 50,
     skip: Skip = 0,
     utc: Utc = None,
 ) -> None:
-    """Print the articles that have been read so far. --limit and --skip choose the page of a table."""
+    """Print the articles that have been fetched so far. --limit and --skip choose the page of a table."""
     with connect() as client:
         path = f"/jobs/{segment(resolve(client, 'job', job))}/results"
         if form is not ArticleFormat.TABLE:
@@ -330,7 +330,7 @@ def diff(
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
-    """Show what changed in pages since they were last read: removed lines begin with -, added lines with +."""
+    """Show what changed in pages since they were last fetched: removed lines begin with -, added lines with +."""
     with connect() as client:
         show_changes(client, resolve(client, "job", job), article, as_json=as_json, utc=utc)
 

@@ -81,7 +81,7 @@ class ExtractorPool:
     async def read(self, page: FetchedPage) -> dict[str, Any]:
         """The extracted article. Raises `UnreadablePage`, or `ProcessDied`, which another page may have caused."""
         if self._closed:
-            raise ProcessDied("nothing is read any more: this process is shutting down")
+            raise ProcessDied("no more pages are read: this process is shutting down")
         one = _WaitingPage(page, asyncio.get_running_loop().create_future())
         self._lines.setdefault(page.tenant_id, deque()).append(one)
         self._call_a_reader()

@@ -29,11 +29,11 @@ MOST_VALIDATOR = 1000
 _SCRIPTED = frozenset({"no_text", "empty_page"})
 """What a page that is made by a script looks like without one."""
 UNRENDERED = never(
-    "no_text", "Nothing on the page reads like an article; it may want a browser, and none is set: see FOLIOT_BROWSER."
+    "no_text", "No article was found on the page; it may need a browser, and none is configured: see FOLIOT_BROWSER."
 )
 MISSING = {
-    NO_TEXT: never("no_text", "Nothing on the page reads like an article; it may want a browser."),
-    SIGN_IN: never("sign_in", "The page asks for a sign-in."),
+    NO_TEXT: never("no_text", "No article was found on the page; it may need a browser."),
+    SIGN_IN: never("sign_in", "The page requires a sign-in."),
 }
 
 
@@ -72,7 +72,7 @@ class PageScraper:
     ) -> ExtractedPage | PageUnchanged | FetchFailure:
         judged = judge(page, self.clock.now())
         if isinstance(judged, PageUnchanged) and not _known(taken):
-            return never("http_304", "The host says that the page is as it was, and was not asked that.")
+            return never("http_304", "The host answered 304 Not Modified to a request that was not conditional.")
         return judged or await self._read(page, request.tenant_id)
 
     async def _keep(self, page: Page, request: FetchRequest) -> None:
@@ -116,7 +116,7 @@ class PageScraper:
             return replace(missed, pause=LONGEST_PAUSE) if isinstance(why, TookTooLong) else missed
         except ProcessDied:
             # Another page may have used up the memory: the next try shows whether it was this one.
-            return FetchFailure(problem=AttemptError("unreadable", "The page brought its reader down."))
+            return FetchFailure(problem=AttemptError("unreadable", "The page crashed its reader."))
         if "missing" in extracted:
             missing = extracted["missing"]
             return UNRENDERED if missing == NO_TEXT and self.fetcher.renderer is None else MISSING[missing]

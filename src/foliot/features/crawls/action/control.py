@@ -115,7 +115,7 @@ class CrawlStarter:
             raise
         except NodeFailed as failure:
             self.nodes.failed(scrapyd.node.url)
-            said = f"{handle.name} was asked to start the crawl. {failure} Looking whether it did"
+            said = f"{handle.name} was asked to start the crawl. {failure} Checking whether it did"
             ctx.log(said, level="warning")
             return Parked(handle.as_dict(), self.poll)
         self.nodes.sent(handle.node)
@@ -146,7 +146,7 @@ class CrawlStarter:
                     handle = self._handle(ctx, scrapyd, jobid)
                     handle.log.known = FROM_HERE if jobs[jobid].state == "running" else 0
                     await ctx.note(handle.as_dict())
-                    ctx.log(f"The crawl {jobid} of an earlier attempt goes on on {handle.name}: following it")
+                    ctx.log(f"The crawl {jobid} of an earlier attempt is still running on {handle.name}: following it")
                     return Parked(handle.as_dict(), timedelta(0))
         return None
 

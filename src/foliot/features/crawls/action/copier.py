@@ -156,7 +156,7 @@ class CrawlCopier:
             handle.log.known = min(handle.log.known, handle.log.offset)
         used = taken.used
         if self._leap(handle.log, piece.total):
-            said = f"The log is too large to be kept whole: {handle.log.left_out} bytes were left out here"
+            said = f"The log is too large to be kept in full: {handle.log.left_out} bytes were left out here"
             log(said, level="warning")
         # An unfinished line alone is no reason to poll again at once.
         return CopiedPart(used, more=handle.log.offset < piece.total and (used > 0 or len(piece.data) >= length))

@@ -230,9 +230,11 @@ def _read(reply: OutgoingResponse) -> dict[str, Any]:
         answer = orjson.loads(reply.body)
     except ValueError:
         html = reply.body.lstrip()[:1] == b"<"
-        raise NodeFailed(f"It answered {'HTML' if html else 'something else'} instead of JSON: no Scrapyd.") from None
+        raise NodeFailed(
+            f"It answered {'HTML' if html else 'something else'} instead of JSON: it is not a Scrapyd."
+        ) from None
     if not isinstance(answer, dict) or answer.get("status") not in ("ok", "error"):
-        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+        raise NodeFailed("It answered JSON that does not come from a Scrapyd.")
     if answer["status"] == "error":
         raise NodeRefused(_plain(answer.get("message")))
     return answer
@@ -240,7 +242,7 @@ def _read(reply: OutgoingResponse) -> dict[str, Any]:
 
 def _status(reply: OutgoingResponse) -> NodeFailed:
     if reply.status in (401, 403):
-        return NodeFailed(f"It refused our user and password ({reply.status}).")
+        return NodeFailed(f"It refused the user and password ({reply.status}).")
     return NodeFailed(f"It answered with status {reply.status}.")
 
 
@@ -254,21 +256,21 @@ def _plain(message: object) -> str:
 def _count(answer: Mapping[str, Any], name: str) -> int:
     value = answer.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+        raise NodeFailed("It answered JSON that does not come from a Scrapyd.")
     return value
 
 
 def _list(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     values = answer.get(name)
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+        raise NodeFailed("It answered JSON that does not come from a Scrapyd.")
     return values
 
 
 def _names(answer: Mapping[str, Any], name: str) -> list[str]:
     values = answer.get(name)
     if not isinstance(values, list):
-        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+        raise NodeFailed("It answered JSON that does not come from a Scrapyd.")
     return [str(value) for value in values]
 
 

@@ -13,12 +13,12 @@ WELL = frozenset({"finished", "closespider_itemcount", "closespider_pagecount"})
 STOPPED = frozenset({"shutdown"})
 """Close reason after a signal to its process."""
 _IN_WORDS = {
-    "start_error": "it broke before its first page",
-    "cancelled": "it ended itself",
-    "memusage_exceeded": "it used more memory than it may (MEMUSAGE_LIMIT_MB)",
-    "closespider_timeout": "it took longer than it may (CLOSESPIDER_TIMEOUT)",
+    "start_error": "it failed before its first page",
+    "cancelled": "it stopped itself",
+    "memusage_exceeded": "it used more memory than allowed (MEMUSAGE_LIMIT_MB)",
+    "closespider_timeout": "it took longer than allowed (CLOSESPIDER_TIMEOUT)",
     "closespider_timeout_no_item": "it found no item for too long (CLOSESPIDER_TIMEOUT_NO_ITEM)",
-    "closespider_errorcount": "it had more errors than it may (CLOSESPIDER_ERRORCOUNT)",
+    "closespider_errorcount": "it had more errors than allowed (CLOSESPIDER_ERRORCOUNT)",
     "closespider_pagecount_no_item": "it found no item on too many pages (CLOSESPIDER_PAGECOUNT_NO_ITEM)",
 }
 

@@ -136,7 +136,7 @@ class CrawlWatcher:
                     return None
                 except Exception:
                     # An unexpected error of one crawl must not affect the others; this one is polled again later.
-                    log.exception("a look at a crawl failed", action="crawl_look_failed", run_id=look.ctx.run_id)
+                    log.exception("a check of a crawl failed", action="crawl_look_failed", run_id=look.ctx.run_id)
                     return None
 
         outcomes = await asyncio.gather(*(one(look) for look in looks))
@@ -297,7 +297,7 @@ class CrawlWatcher:
         if sight.now - since < self.lost_after:
             return sight.park(self._wait(sight.now))
         problem = AttemptError(
-            "log_unreadable", f"The crawl has ended, but how is unknown: its files cannot be read. {reason}"
+            "log_unreadable", f"The crawl has ended, but its outcome is unknown: its files cannot be read. {reason}"
         )
         sight.look.ctx.log(problem.message, level="error")
         return Failed(problem, permanent=True)
@@ -307,14 +307,14 @@ class CrawlWatcher:
         look, handle, now = sight.look, sight.handle, sight.now
         if handle.trouble_since is None:
             handle.trouble_since = now
-            look.ctx.log(f"{handle.name} cannot be asked about the crawl. {reason}", level="warning")
+            look.ctx.log(f"{handle.name} did not answer about the crawl. {reason}", level="warning")
         if now - handle.trouble_since < self.lost_after:
             return sight.park(min(self._rest(handle), self.lost_after))
         seconds = round((now - handle.trouble_since).total_seconds())
         message = f"{handle.name} has not answered for {seconds} s: the crawl is lost. {reason}"
         look.ctx.log(message, level="error")
         if look.cancel or look.ended:
-            return Cancelled(f"cancelled on request; it may still run, for {handle.name} does not answer")
+            return Cancelled(f"cancelled on request; it may still run, because {handle.name} does not answer")
         return Failed(AttemptError("node_lost", message))
 
     def _wait(self, now: datetime) -> timedelta:
@@ -328,10 +328,12 @@ def _handle(look: ParkedRun) -> CrawlHandle | Failed | Cancelled:
     except HandleUnreadable as error:
         log.exception("a crawl cannot be found again", action="crawl_handle_unreadable", run_id=look.ctx.run_id)
         if look.cancel or look.ended:
-            return Cancelled("cancelled on request; it may still run, for what was kept to find it cannot be read")
+            return Cancelled(
+                "cancelled on request; it may still run, because the data needed to find it cannot be read"
+            )
         problem = AttemptError(
             "handle_unreadable",
-            f"What was kept to find the crawl again cannot be read ({error}). If Scrapyd still runs it, under the "
+            f"The data needed to find the crawl again cannot be read ({error}). If Scrapyd still runs it, under the "
             f"name {jobid_of(look.ctx.run_id, look.ctx.attempt)}, stop it there.",
         )
         look.ctx.log(problem.message, level="error")

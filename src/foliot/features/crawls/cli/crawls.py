@@ -200,7 +200,7 @@ def logs(job: JobId, follow: Follow = False, as_json: JsonLines = False, utc: Ut
 def results(
     job: JobId,
     form: Annotated[
-        CrawlFormat, typer.Option("--format", help="Everything as JSON lines or CSV, or one page as JSON.")
+        CrawlFormat, typer.Option("--format", help="All results as JSON lines or CSV, or one page as JSON.")
     ] = CrawlFormat.NDJSON,
     output: Output = None,
     limit: Limit = 50,
@@ -261,14 +261,14 @@ def _check_urls(context: typer.Context, urls: list[str]) -> None:
 def _trigger(at: str | None, cron: str | None, every: str | None, timezone: str | None) -> dict[str, Any]:
     given = [flag for flag, value in (("--at", at), ("--cron", cron), ("--every", every)) if value is not None]
     if len(given) > 1:
-        raise usage(f"{' and '.join(given)} exclude each other: a crawl has one trigger")
+        raise usage(f"{' and '.join(given)} cannot be combined: a crawl has one trigger")
     interval = cron if every is None else duration("--every", every)
     return {"schedule_at": at, "interval": interval, "timezone": timezone}
 
 
 def _announce(job: dict[str, Any]) -> None:
     if job["cached"]:
-        note(f"{job['job_id']} was requested before and is followed; --ignore-cache starts a new one")
+        note(f"{job['job_id']} was already requested; following it (--ignore-cache starts a new one)")
     else:
         note(f"{job['job_id']} has started")
 

@@ -176,7 +176,7 @@ def _read_answer(upload: Deployed, status: int, body: bytes) -> Deployed:
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or answer.get("status") not in ("ok", "error"):
-        return _failed(upload, f"it answered {status}, but not as Scrapyd does: is this the address of a Scrapyd?")
+        return _failed(upload, f"it answered {status}, but not like a Scrapyd: is this the address of one?")
     if answer["status"] == "error":
         lines = [line for line in str(answer.get("message", "")).splitlines() if line.strip()]
         return _failed(upload, lines[-1].strip() if lines else "it gave no reason")

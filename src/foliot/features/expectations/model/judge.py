@@ -87,7 +87,7 @@ def _judged(name: str, wanted: str, got: float | None, spread: Spread | None, un
     baseline = None if spread is None else spread.words(unit)
     if got is None:
         return JudgedExpectation(
-            expectation=name, wanted=wanted, got="unknown", baseline=baseline, note="this run does not say"
+            expectation=name, wanted=wanted, got="unknown", baseline=baseline, note="the run does not report it"
         )
     met = all(bound.holds(_in_unit(got, given)) for bound, given in bounds(wanted))
     return JudgedExpectation(expectation=name, wanted=wanted, got=f"{number(got)}{unit}", baseline=baseline, met=met)
@@ -100,7 +100,7 @@ def _in_unit(got: float, unit: str) -> float:
 def _against_baseline(name: str, wanted: str, got: int, spread: Spread | None, runs: int) -> JudgedExpectation:
     if spread is None or not spread.middle:
         few = f"{many(runs, 'good run')} so far; a baseline needs {FEWEST_RUNS}"
-        note = few if spread is None else "the good runs before had no items"
+        note = few if spread is None else "the previous good runs had no items"
         return JudgedExpectation(expectation=name, wanted=wanted, got=str(got), note=note)
     share = 100.0 * got / spread.middle
     met = all(bound.holds(share) for bound, _ in bounds(wanted))
@@ -119,7 +119,7 @@ def _covered(field_name: str, wanted: str, facts: DataFacts, past: Sequence[Data
     shares = [share for one in past if field_name in one.coverage and (share := one.share(field_name)) is not None]
     name = f"coverage.{field_name}"
     if (share := facts.share(field_name)) is None:
-        return JudgedExpectation(expectation=name, wanted=wanted, got="no items", note="there are no items to look at")
+        return JudgedExpectation(expectation=name, wanted=wanted, got="no items", note="there are no items to check")
     return _judged(name, wanted, share, Spread.of(shares), "%")
 
 
@@ -172,7 +172,7 @@ def suggestions(history: Sequence[DataFacts]) -> list[Suggestion]:
     for name in sorted({name for one in past for name in one.coverage}):
         shares = Spread.of([share for one in past if (share := one.share(name)) is not None])
         if shares is not None and shares.low >= 50:
-            why = f"{name} was there in at least {number(shares.low)}% of the items of {runs}"
+            why = f"{name} was present in at least {number(shares.low)}% of the items of {runs}"
             made.append(Suggestion(f"coverage.{name}", f">= {int(shares.low * 0.95)}%", why))
     errors = Spread.of([one.errors for one in past])
     if errors is not None:

@@ -75,7 +75,7 @@ def read_expect(raw: object, where: str = EXPECT, *, kinds: Collection[str] | No
             stored[name] = _READERS[name](place, value)
     wrong.speak()
     if not stored:
-        raise Invalid(where, f"names no expectation; known are {', '.join(sorted(ALL))}")
+        raise Invalid(where, f"is not an expectation; known are {', '.join(sorted(ALL))}")
     return stored
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-HOW_TO_INSTALL = "apt install chromium (Debian), or set FOLIOT_BROWSER_URL to a browser that runs already"
+HOW_TO_INSTALL = "apt install chromium (Debian), or set FOLIOT_BROWSER_URL to a running browser"
 LIBRARY_MISSING = "needs Playwright, which is not installed: pip install 'foliot[browser]'"
 NO_BROWSER = "no browser is configured: see FOLIOT_BROWSER"
 

@@ -186,7 +186,7 @@ def _context(
             user_agent=page.get("agent") or None,
         )
     except Error as error:
-        raise RenderFailed("browser_failed", f"The browser made no page: {_line(error)}") from None
+        raise RenderFailed("browser_failed", f"The browser could not open a page: {_line(error)}") from None
     try:
         context.set_default_timeout(max(_left(deadline), 1.0))
         context.add_init_script(CLOSED)
@@ -221,7 +221,7 @@ def _rendered(context: BrowserContext, wanted: Mapping[str, Any], deadline: floa
 def _opened(page: Page, url: str, deadline: float) -> Response:
     answer = page.goto(url, wait_until="domcontentloaded", timeout=_left(deadline))
     if answer is None:
-        raise RenderFailed("no_answer", "The browser got no answer.")
+        raise RenderFailed("no_answer", "The browser received no response.")
     return answer
 
 
@@ -300,7 +300,7 @@ def _step(page: Page, step: Mapping[str, str], home: str, deadline: float) -> No
         elif do == "fill":
             if step.get("secret") and _place(page.url) != home:
                 raise RenderFailed(
-                    "step_failed", f"The page has moved to {_place(page.url)}: no secret is typed there."
+                    "step_failed", f"The page redirected to {_place(page.url)}: no secret is typed there."
                 )
             page.fill(selector, step["value"], timeout=patience)
         elif do == "press":
@@ -364,11 +364,11 @@ _CODES: Sequence[tuple[str, str, str]] = (
     ("ERR_PROXY", "target_unreachable", "The target could not be reached."),
     ("ERR_CERT", "tls_failed", "No secure connection to the target could be made."),
     ("ERR_SSL", "tls_failed", "No secure connection to the target could be made."),
-    ("ERR_TOO_MANY_REDIRECTS", "too_many_redirects", "The page redirects without an end."),
-    ("ERR_ABORTED", "not_html", "The page is a download, or left by itself."),
+    ("ERR_TOO_MANY_REDIRECTS", "too_many_redirects", "The page redirects endlessly."),
+    ("ERR_ABORTED", "not_html", "The page is a download, or navigated away."),
     ("Download is starting", "not_html", "The page is a download."),
-    ("crash", "page_crashed", "The page made its browser process crash."),
-    ("Timeout", "target_timeout", "The page was not loaded in time."),
+    ("crash", "page_crashed", "The page crashed its browser process."),
+    ("Timeout", "target_timeout", "The page did not load in time."),
 )
 
 

@@ -147,11 +147,11 @@ class BrowserRenderer:
                 )
             except TimeoutError:
                 self.probation.begin(request.tenant_id)
-                words = f"The page did not let its browser finish within {self.timeout.total_seconds():g} s."
+                words = f"The browser could not finish the page within {self.timeout.total_seconds():g} s."
                 return _failed("render_timeout", words, pause=PAUSE)
             except ProcessDied as death:
                 self.probation.begin(request.tenant_id)
-                return _failed("render_crashed", f"The page brought its browser down: {death}."[:300], pause=PAUSE)
+                return _failed("render_crashed", f"The page crashed its browser: {death}."[:300], pause=PAUSE)
             finally:
                 self.counts.refused += grant.client.refusals
         return self._judge(request, result)
@@ -200,9 +200,11 @@ class BrowserRenderer:
         try:
             values = await self.secrets.named(request.tenant_id, names, request.url)
         except NotForHost as bound:
-            return _failed("secret_not_for_host", f"The secret {bound.name} does not go to this host.", permanent=True)
+            return _failed(
+                "secret_not_for_host", f"The secret {bound.name} may not be sent to this host.", permanent=True
+            )
         except CannotUnseal:
-            return _failed("secret_unavailable", "A secret that the steps need cannot be opened.", permanent=True)
+            return _failed("secret_unavailable", "A secret that the steps need cannot be decrypted.", permanent=True)
         if missing := sorted(names - values.keys()):
             words = f"There is no secret {missing[0]}: set it with foliot secret set {missing[0]}."
             return _failed("secret_missing", words, permanent=True)

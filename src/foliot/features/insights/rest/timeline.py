@@ -49,9 +49,11 @@ async def timeline(
     cases: Cases,
     caller: Who,
     window: Window,
-    group_by: Annotated[TimelineGrouping, Query(description="What the rows are.")] = TimelineGrouping.SCHEDULE,
-    q: Annotated[str | None, Query(max_length=1000, description="A filter of schedules, as in their list.")] = None,
-    rows: Annotated[int, Query(ge=1, le=MOST_GROUPS, description="At most this many rows.")] = MOST_GROUPS,
+    group_by: Annotated[TimelineGrouping, Query(description="What each row stands for.")] = TimelineGrouping.SCHEDULE,
+    q: Annotated[
+        str | None, Query(max_length=1000, description="A filter of schedules, as in the list of schedules.")
+    ] = None,
+    rows: Annotated[int, Query(ge=1, le=MOST_GROUPS, description="The largest number of rows.")] = MOST_GROUPS,
 ) -> Response:
     """A day back and a day ahead by default.
 
@@ -137,7 +139,7 @@ async def calendar(
     caller: Who,
     window: Window,
     granularity: Granularity = Granularity.DAY,
-    timezone: Annotated[str | None, Query(max_length=64, description="Whose hours and days.")] = None,
+    timezone: Annotated[str | None, Query(max_length=64, description="Time zone of the hours and days.")] = None,
     schedule_id: Text = None,
 ) -> Response:
     """Of one schedule, or of all; this month by default. Hours and days are those of the time zone."""

@@ -93,7 +93,7 @@ class Calendars:
         start, end = _bounds(asked, info, now)
         found = tiles(start, end, asked.granularity, zone)
         if len(found) > MOST_TILES:
-            rule = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
+            rule = f"makes more than {MOST_TILES} {asked.granularity.value}s: choose a shorter range, or days"
             raise Invalid("to", rule, got=end.isoformat())
         async with ctx.read() as tx:
             made = await _made(tx, ctx.tenant_id, found, asked.schedule_id)

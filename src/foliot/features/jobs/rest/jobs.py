@@ -41,13 +41,15 @@ _ARTICLE_ID = re.compile(r"art_[0-9a-f]{32}")
 _SEEN = re.compile(r"(?:(run_[0-9a-f]{32}):)?([0-9]{1,15})", re.ASCII)
 
 
-async def _job_id(job_id: Annotated[str, Path(description="What `POST /crawl` answered: `run_…` or `sch_…`.")]) -> str:
+async def _job_id(
+    job_id: Annotated[str, Path(description="The id that `POST /crawl` returned: `run_…` or `sch_…`.")],
+) -> str:
     if not _JOB_ID.fullmatch(job_id):
         raise NotFound("job", job_id[:64])
     return job_id
 
 
-async def _article_id(article_id: Annotated[str, Path(description="As the results name it: `art_…`.")]) -> str:
+async def _article_id(article_id: Annotated[str, Path(description="The article's id in the results: `art_…`.")]) -> str:
     if not _ARTICLE_ID.fullmatch(article_id):
         raise NotFound("article", article_id[:64])
     return article_id
@@ -55,8 +57,8 @@ async def _article_id(article_id: Annotated[str, Path(description="As the result
 
 JobId = Annotated[str, Depends(_job_id)]
 ArticleId = Annotated[str, Depends(_article_id)]
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")]
-Skip = Annotated[int, Query(ge=0, le=MAX_SKIP, description="How many to leave out first.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The largest number of items to return.")]
+Skip = Annotated[int, Query(ge=0, le=MAX_SKIP, description="How many to skip.")]
 StatusFilter = Annotated[
     str | None,
     Query(max_length=200, description="pending, running, finished, error or cancelled, in any case; or a run's state."),
@@ -78,7 +80,9 @@ async def list_(  # noqa: PLR0913, PLR0917 -- one argument for each query parame
     kind: Annotated[Literal["crawl", "articles"] | None, Query(description="Only jobs of this kind.")] = None,
     limit: Limit = 50,
     skip: Skip = 0,
-    sort: Annotated[str | None, Query(max_length=40, description=f"{', '.join(RUN_SORTS)}; else newest first.")] = None,
+    sort: Annotated[
+        str | None, Query(max_length=40, description=f"{', '.join(RUN_SORTS)}; by default newest first.")
+    ] = None,
 ) -> Response:
     """Those that run, have run or wait to run. What is planned is in `GET /api/schedules?kind=crawl`."""
     found, total = await cases[Jobs].list(
@@ -97,7 +101,7 @@ async def list_(  # noqa: PLR0913, PLR0917 -- one argument for each query parame
     dependencies=[permits(Jobs.whole)],
     response_model=schema.JobDetail,
     responses=UNKNOWN,
-    summary="Where a job stands",
+    summary="Get the status of a job",
 )
 async def status(cases: Cases, caller: Who, job_id: JobId) -> Response:
     """A schedule's id answers with its newest run's state, and when the next one is due."""
@@ -119,7 +123,7 @@ async def _part(
     limit: Limit = 50,
     skip: Skip = 0,
     format: Annotated[  # noqa: A002 -- the contract's word
-        Literal["json", "ndjson", "csv"] | None, Query(description="Instead of `Accept`.")
+        Literal["json", "ndjson", "csv"] | None, Query(description="The format, instead of the header `Accept`.")
     ] = None,
 ) -> ItemSelection:
     accepted = request.headers.get("accept", "").lower()
@@ -204,7 +208,7 @@ class LogReadPosition:
 
 
 async def _seen(
-    last_event_id: Annotated[str | None, Header(description="The id of the last line that was read.")] = None,
+    last_event_id: Annotated[str | None, Header(description="The id of the last line received.")] = None,
 ) -> LogReadPosition:
     if not last_event_id:
         return LogReadPosition()
@@ -221,14 +225,14 @@ async def _seen(
     responses={
         **UNKNOWN,
         200: {
-            "description": "Lines as they come, then `end`",
+            "description": "Lines as they arrive, then `end`",
             "content": {
                 "text/event-stream": {"schema": {"type": "string"}},
                 "text/plain": {"schema": {"type": "string"}},
             },
         },
     },
-    summary="The log of a crawl, as a stream",
+    summary="Stream the log of a crawl",
 )
 async def logs(
     request: Request,
@@ -261,7 +265,7 @@ async def logs(
     "/{job_id}",
     dependencies=[permits(Jobs.cancel)],
     response_model=schema.CancelledJob,
-    responses={**UNKNOWN, **problem_model(400, "It is over already")},
+    responses={**UNKNOWN, **problem_model(400, "The job has already ended")},
     summary="Cancel a job",
 )
 async def cancel(cases: Cases, caller: Who, job_id: JobId) -> Response:

@@ -226,7 +226,7 @@ async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[J
         try:
             yield one
         except TimeoutError:
-            await close(socket, TOO_SLOW, "you read too slowly; come back with ?after=")
+            await close(socket, TOO_SLOW, "you read too slowly; reconnect with ?after=")
         except WebSocketDisconnect:
             pass
         except RuntimeError:
@@ -235,7 +235,7 @@ async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[J
                 raise
         finally:
             hearing.cancel()
-            await close(socket, GOING_AWAY, "the server is stopping; come back with ?after=")
+            await close(socket, GOING_AWAY, "the server is stopping; reconnect with ?after=")
 
 
 async def close(socket: WebSocket, code: int, reason: str) -> None:
@@ -259,7 +259,7 @@ async def still(one: JobSocket) -> bool:
     if streams.stopping.is_set() or one.socket.client_state is not WebSocketState.CONNECTED:
         return False
     if not await one.reader.counts():
-        await close(one.socket, REFUSED, "what you showed no longer counts")
+        await close(one.socket, REFUSED, "your token or key is no longer valid")
         return False
     return True
 

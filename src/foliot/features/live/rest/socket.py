@@ -141,7 +141,9 @@ class Subscriptions:
         self._following = {topic: task for topic, task in self._following.items() if not task.done()}
         fresh = [topic for topic in topics if topic not in self._following]
         if len(self._following) + len(fresh) > MOST_TOPICS:
-            raise Invalid("topics", f"one connection follows at most {MOST_TOPICS}: unsubscribe from some first")
+            raise Invalid(
+                "topics", f"one connection may follow at most {MOST_TOPICS} topics: unsubscribe from some first"
+            )
         for topic in fresh:
             self._following[topic] = asyncio.create_task(self._run(topic, after.get(topic, 0)), name=f"foliot-{topic}")
 
@@ -276,7 +278,7 @@ def _topics(asked: dict[str, Any]) -> list[str]:
     for topic in topics:
         kind, colon, key = topic.partition(":") if isinstance(topic, str) else ("", "", "")
         if kind not in NEEDS or (kind in KEYS) != bool(colon) or (colon and not KEYS[kind].fullmatch(key)):
-            raise Invalid("topics", f"must be of {_known()}", got=str(topic)[:100])
+            raise Invalid("topics", f"must be among {_known()}", got=str(topic)[:100])
     return list(dict.fromkeys(topics))
 
 
@@ -290,5 +292,5 @@ def _after(asked: dict[str, Any]) -> dict[str, int]:
         isinstance(seq, int) and not isinstance(seq, bool) and 0 <= seq < MAX_SEQ for seq in after.values()
     )
     if not whole:
-        raise Invalid("after", 'must name the last number you have of each topic, as in {"log:run_…": 17}')
+        raise Invalid("after", 'must give the last number received of each topic, such as {"log:run_…": 17}')
     return after

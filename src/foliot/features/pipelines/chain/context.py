@@ -110,7 +110,7 @@ class StepContext:
         if self.tally.failed <= SAID:
             self.log(f"left out: {shown}{why}", "warning")
         elif self.tally.failed == SAID + 1:
-            self.log("More items are left out; they are counted, not named.", "warning")
+            self.log("More items are left out; they are counted, but not listed.", "warning")
 
     def give_up(self, why: str) -> NoReturn:
         """Ends the run as failed, without further attempts."""
@@ -172,7 +172,7 @@ class StepContext:
         try:
             found = await self.outside.wallet.named(self.tenant_id, {name})
         except (CannotUnseal, Unavailable):
-            raise StepFailed(f"the secret {name!r} cannot be opened") from None
+            raise StepFailed(f"the secret {name!r} cannot be decrypted") from None
         if name not in found:
             self.give_up(f"there is no secret {name!r}: set it with foliot secret set {name}")
         self.hide(found[name])

@@ -90,11 +90,11 @@ async def fetch(egress: Egress, tenant_id: str, ask: StepRequest) -> Fetched:
             url, left = urljoin(url, location), url
             elsewhere = urlsplit(url)[:2] != urlsplit(left)[:2]
         except ValueError:
-            raise FetchFailed("it leads to something that is no URL", permanent=True) from None
+            raise FetchFailed("it redirects to something that is not a URL", permanent=True) from None
         if elsewhere:
             # Headers for one host, such as a token, are not sent to another.
             headers = {"User-Agent": AGENT}
-    raise FetchFailed(f"it leads on more than {REDIRECTS} times", permanent=True)
+    raise FetchFailed(f"it redirects more than {REDIRECTS} times", permanent=True)
 
 
 async def _send(egress: Egress, tenant_id: str, ask: StepRequest, url: str, headers: Mapping[str, str]) -> Fetched:

@@ -123,7 +123,7 @@ class ChainRun:
             if early and output.tally.state == "running":
                 output.tally.state = "stopped"
                 if whole:
-                    output.ctx.log("a later step had enough before this one was at its end; it was closed", "warning")
+                    output.ctx.log("a later step stopped before this one had finished; it was closed", "warning")
 
     def _failure(self) -> ChainFailed:
         assert self._trouble is not None  # noqa: S101 -- the caller has checked

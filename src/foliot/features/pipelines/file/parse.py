@@ -161,7 +161,7 @@ class _NodeComposer:
         self.nodes += 1
         line, column = _place(event)
         if self.nodes > self.room.nodes:
-            message = f"a file may hold {self.room.nodes} values, and this one holds more"
+            message = f"a file may contain {self.room.nodes} values, and this one contains more"
             raise UnreadableFile(self._fault(line, column, message, "split it"))
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
@@ -171,7 +171,7 @@ class _NodeComposer:
             self.anchors[event.anchor] = None
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self._blame(node, event, f"{tag[:100]} is a tag: a file of pipelines has none", "take the tag away")
+            self._blame(node, event, f"{tag[:100]} is a tag: a file of pipelines has none", "remove the tag")
         self._fill(node, event, depth)
         if event.anchor is not None:
             self.anchors[event.anchor] = node
@@ -181,7 +181,7 @@ class _NodeComposer:
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(node, event)
         elif depth >= self.room.depth:
-            self._blame(node, event, f"nests deeper than {self.room.depth} levels", None)
+            self._blame(node, event, f"is nested deeper than {self.room.depth} levels", None)
             self._skip()
         elif isinstance(event, yaml.SequenceStartEvent):
             self._sequence(node, depth)
@@ -233,7 +233,7 @@ class _NodeComposer:
 
     def _enter(self, node: YamlNode, key: YamlNode, child: YamlNode) -> None:
         if not isinstance(key.value, str):
-            self._blame_at(key, key, "a key must be a word", "put it into quotes")
+            self._blame_at(key, key, "a key must be a word", "quote it")
             node.blame(key.faults)
             if not isinstance(key.value, int | float):
                 return
@@ -244,7 +244,7 @@ class _NodeComposer:
             child.blame(key.faults)
         before = node.value.get(key.value)
         if before is not None:
-            message = f"{key.value[:100]} stands here a second time, first in line {before.line}"
+            message = f"{key.value[:100]} appears a second time, first in line {before.line}"
             self._blame_at(node, key, message, "keep one of them")
         node.value[key.value] = YamlEntry(key.line, key.column, child)
 
@@ -265,9 +265,9 @@ class _NodeComposer:
             return known
         node = YamlNode(line, column, _end(event))
         if event.anchor in self.anchors:
-            self._blame(node, event, f"*{event.anchor} stands inside what it names: it would never end", None)
+            self._blame(node, event, f"*{event.anchor} is inside what it refers to: it would never end", None)
         else:
-            self._blame(node, event, f"*{event.anchor} names nothing above it", "put it into quotes if it is no alias")
+            self._blame(node, event, f"*{event.anchor} refers to nothing above it", "quote it if it is not an alias")
         return node
 
     def _hold(self, node: YamlNode, child: YamlNode) -> None:
@@ -278,8 +278,8 @@ class _NodeComposer:
         node.blame(child.faults)
 
     def _too_large(self, node: YamlNode) -> None:
-        if not any("written out" in fault.message for fault in node.faults):
-            message = f"with every alias written out, this would hold more than {self.room.nodes} values"
+        if not any("every alias expanded" in fault.message for fault in node.faults):
+            message = f"with every alias expanded, this would contain more than {self.room.nodes} values"
             self._blame_at(node, node, message, "use fewer aliases")
 
     def _skip(self) -> None:
@@ -318,12 +318,12 @@ class _NodeComposer:
         before = self.text[:at]
         line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
         code = ord(self.text[at]) if at < len(self.text) else 0
-        return self._fault(line, column, f"the character U+{code:04X} may not stand in YAML", "take it away")
+        return self._fault(line, column, f"the character U+{code:04X} is not allowed in YAML", "remove it")
 
     def _syntax(self, broken: yaml.MarkedYAMLError) -> FileFault:
         mark = broken.problem_mark or broken.context_mark
         line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
-        told = " ".join(part for part in (broken.context, broken.problem) if part) or "is no YAML"
+        told = " ".join(part for part in (broken.context, broken.problem) if part) or "is not valid YAML"
         return self._fault(line, column, told, _hint(self.text, line, column, told))
 
 
@@ -339,11 +339,11 @@ def _hint(text: str, line: int | None, column: int | None, told: str) -> str | N
         value = here[start.start() :].strip() if start else rest
         if start and re.search(r"[{\[]", here[: start.start()]):
             value = re.split(r"[,}\]]", value, maxsplit=1)[0].strip()
-        return f'put it into quotes: "{value}"'
+        return f'quote it: "{value}"'
     if here[: len(here) - len(here.lstrip())].count("\t") or rest.startswith("\t"):
         return "indent with spaces: YAML allows no tabs"
     if "mapping values" in told:
-        return "put a text with a colon into quotes, or begin a new line"
+        return "quote text that contains a colon, or begin a new line"
     if "quoted scalar" in told:
         return "close the quotes"
     return None

@@ -141,7 +141,7 @@ def _text(raw: bytes, file: str) -> str:
 
     if len(raw) > MAX_BYTES:
         line = raw.count(b"\n", 0, MAX_BYTES) + 1
-        raise refuse(line, f"may have {MAX_BYTES // 1024} KiB, and has more from here on", "make it shorter")
+        raise refuse(line, f"may be {MAX_BYTES // 1024} KiB, and exceeds that here", "make it shorter")
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as wrong:
@@ -162,14 +162,16 @@ def _entries(root: YamlNode | None, file: str) -> Mapping[str, YamlEntry]:
         raise refuse(root, "must be a mapping with the key pipelines", "begin with pipelines:")
     for name, entry in root.value.items():
         if name != "pipelines" and not name.startswith("x-"):
-            raise refuse(entry, f"{name[:100]} is not known here", _near(name, ("pipelines",)) or "see x-… for notes")
+            raise refuse(
+                entry, f"{name[:100]} is not known here", _near(name, ("pipelines",)) or "begin keys for notes with x-"
+            )
     entry = root.value.get("pipelines")
     if entry is None:
         raise refuse(root, "must have the key pipelines", "begin with pipelines:")
     if not isinstance(entry.node.value, dict):
         raise refuse(entry, "pipelines must be a mapping of names", "write pipelines: {} to have none")
     if len(entry.node.value) > MAX_PIPELINES:
-        raise refuse(entry, f"may be at most {MAX_PIPELINES} pipelines, and are {len(entry.node.value)}")
+        raise refuse(entry, f"may be at most {MAX_PIPELINES} pipelines, and there are {len(entry.node.value)}")
     _refuse_outside(root, entry)
     found: Mapping[str, YamlEntry] = entry.node.value
     return found
@@ -183,7 +185,7 @@ def _refuse_outside(root: YamlNode, entry: YamlEntry) -> None:
     notes = [each for name, each in root.value.items() if name != "pipelines"]
     inside = {fault for each in (*notes, *entry.node.value.values()) for fault in each.node.faults}
     for fault in (*root.faults, *entry.node.faults):
-        if fault not in inside and "written out" not in fault.message:
+        if fault not in inside and "every alias expanded" not in fault.message:
             raise UnreadableFile(fault)
 
 
@@ -201,14 +203,14 @@ class _PipelineReader:
         node = self.entry.node
         self.faults += node.faults
         if not fits:
-            message = f"with every alias written out, the file would hold more than {MOST_IN_ALL} values up to here"
+            message = f"with every alias expanded, the file would contain more than {MOST_IN_ALL} values up to here"
             self._blame("", message, "use fewer aliases")
         if not NAME.fullmatch(self.name):
             self._blame("", "its name must be 1 to 100 letters, digits, dots, dashes and underscores")
         if self.faults:
             return None
         if not isinstance(node.value, dict):
-            self._blame("", "must be a mapping with chain, and schedule if it has one")
+            self._blame("", "must be a mapping with chain, and optionally schedule")
             return None
         self._known("", node, _KEYS)
         on_error = self._on_error("on_error", node, "fail")
@@ -248,7 +250,7 @@ class _PipelineReader:
 
     def _step(self, where: str, node: YamlNode, on_error: OnError, taken: set[str]) -> StepSpec | None:
         if not isinstance(node.value, dict):
-            self._blame(where, "must be a mapping with class, and kwargs if it takes some", "- class: …")
+            self._blame(where, "must be a mapping with class, and optionally kwargs", "- class: …")
             return None
         self._known(where, node, _STEP_KEYS)
         written: dict[str, Any] = {name: entry.node.plain() for name, entry in node.value.items()}
@@ -264,7 +266,7 @@ class _PipelineReader:
             self._blame(f"{where}.name", "must be 1 to 100 letters, digits, dots, dashes and underscores")
             return None
         if name in taken:
-            self._blame(f"{where}.name", f"{name} is the name of an earlier step", "give it another")
+            self._blame(f"{where}.name", f"{name} is the name of an earlier step", "give it another name")
             return None
         mode = self._on_error(f"{where}.on_error", node, on_error)
         return StepSpec(cls=cls, name=name, kwargs=kwargs, on_error=mode, line=node.line)

@@ -45,14 +45,12 @@ def meaning(word: str) -> Any:
     if word in _SWITCHES:
         value = _SWITCHES[word]
         raise AmbiguousScalar(
-            f"{word} is {value} to some readers of YAML and a word to others", f'write "{word}" or {value}'
+            f"{word} is {value} to some YAML parsers and a word to others", f'write "{word}" or {value}'
         )
     if len(word) > _LONGEST_NUMBER:
         return word
     if _SIXTIES.fullmatch(word):
-        raise AmbiguousScalar(
-            f"{word} is a number of base 60 to some readers of YAML, text to others", f'write "{word}"'
-        )
+        raise AmbiguousScalar(f"{word} is a base-60 number to some YAML parsers and text to others", f'write "{word}"')
     return _number(word)
 
 
@@ -68,11 +66,9 @@ def _number(word: str) -> Any:
             raise AmbiguousScalar(f"{word} is too large for a number", f'write "{word}"')
         return value
     if _NOWHERE.fullmatch(word) or (_FLOAT.fullmatch(word) and not math.isfinite(float(word))):
-        raise AmbiguousScalar(f"{word} is no finite number", f'write "{word}" if it is a word')
+        raise AmbiguousScalar(f"{word} is not a finite number", f'write "{word}" if it is a word')
     if _FLOAT.fullmatch(word):
         return float(word)
     if _OTHER_NUMBERS.fullmatch(word):
-        raise AmbiguousScalar(
-            f"{word} is a different number to different readers of YAML", f'write "{word}" or a decimal'
-        )
+        raise AmbiguousScalar(f"{word} is a different number in different YAML parsers", f'write "{word}" or a decimal')
     return word

@@ -71,7 +71,7 @@ def _stat(path: Path) -> Seen | str:
     except OSError as failed:
         return _why(failed)
     if not stat.S_ISREG(found.st_mode):
-        return "cannot be read (it is no file)"
+        return "cannot be read (it is not a file)"
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 

@@ -101,11 +101,13 @@ class SqlSinkDatabase:
 
     def _file(self, url: URL) -> URL:
         if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-            raise Invalid("url", "must name a file, as in sqlite:///prices.db: what is in memory is gone with the run")
+            raise Invalid(
+                "url", "must name a file, such as sqlite:///prices.db: a database in memory is lost when the run ends"
+            )
         if ".." in Path(url.database).parts:
             raise Invalid("url", "must not have .. in its path")
         if self.below is None and not Path(url.database).is_absolute():
-            raise Invalid("url", "must name a file by its whole path")
+            raise Invalid("url", "must be an absolute path")
         path = (self.below or Path("/")) / url.database
         if self.own is not None and path.resolve() == self.own.resolve():
             raise Invalid("url", "is Foliot's own database: choose another file")
@@ -117,7 +119,9 @@ class SqlSinkDatabase:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as wrong:
-            raise Unavailable(f"its directory cannot be made: {wrong}", told="its directory cannot be made") from None
+            raise Unavailable(
+                f"its directory cannot be created: {wrong}", told="its directory cannot be created"
+            ) from None
         return url.set(database=str(path))
 
 
@@ -148,12 +152,12 @@ class SqlRowWriter:
                 table = await conn.run_sync(lambda sync: _reflected(sync, name, schema or None))
             except NoSuchTableError:
                 if not self._into.create:
-                    raise Invalid("table", "is not there, and create is false", got=self._into.name) from None
+                    raise Invalid("table", "does not exist, and create is false", got=self._into.name) from None
                 table = _made(name, schema or None, self._into, first)
                 await conn.run_sync(lambda sync: table.create(sync, checkfirst=True))
         wanted = [*self._into.columns, *self._into.key]
         if unknown := [one for one in wanted if one not in table.columns]:
-            raise Invalid("columns", f"has {unknown[0]!r}, which is no column of {self._into.name}")
+            raise Invalid("columns", f"has {unknown[0]!r}, which is not a column of {self._into.name}")
         if self._into.key and not _unique(table, self._into.key):
             listed = ", ".join(self._into.key)
             raise Invalid("key", f"needs a primary key or a unique index on exactly ({listed}) in {self._into.name}")
@@ -243,7 +247,7 @@ def _made(name: str, schema: str | None, into: RowTarget, first: Mapping[str, An
         kind = _kind(first.get(field), keyed=field in into.key)
         columns.append(Column(field, kind, primary_key=field in into.key, autoincrement=False))
     if not columns:
-        raise Invalid("columns", "is needed: the first item has no field to make a table of")
+        raise Invalid("columns", "is required: the first item has no fields to create a table from")
     return Table(name, MetaData(), *columns, schema=schema)
 
 

@@ -53,7 +53,7 @@ class DiscordSink(Transform):
     @classmethod
     def _says_something(cls, template: str | None) -> str | None:
         if template is not None and not template.strip():
-            raise ValueError("must say something, such as {title} {url}")
+            raise ValueError("must not be empty; give text such as {title} {url}")
         return template
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
@@ -75,7 +75,7 @@ class DiscordSink(Transform):
     async def _token(self, ctx: StepContext) -> str:
         token = ctx.outside.discord.token if self.token is None else await ctx.reveal(self.token)
         if not token:
-            ctx.give_up("there is no bot to write with: set DISCORD_TOKEN where this runs, or token: {secret: name}")
+            ctx.give_up("there is no bot to send with: set DISCORD_TOKEN where this runs, or token: {secret: name}")
         ctx.hide(token)
         return token
 
@@ -156,7 +156,7 @@ class DiscordChannel:
     async def _turn(self) -> None:
         wait, self._wait = self._wait, 0.0
         if wait > LONGEST_WAIT:
-            self._ctx.retry(f"Discord takes nothing more for {wait:.0f} s", wait)
+            self._ctx.retry(f"Discord accepts no more messages for {wait:.0f} s", wait)
         if wait > 0:
             await asyncio.sleep(wait)
 
@@ -185,8 +185,8 @@ def _pause(answer: Fetched) -> float:
 def _why(answer: Fetched) -> str:
     said = {
         401: "Discord refuses the bot's token",
-        403: "the bot may not write in this channel: let it see the channel and send messages there",
-        404: "the bot sees no such channel",
+        403: "the bot may not write in this channel: allow it to see the channel and to send messages there",
+        404: "the bot cannot see such a channel",
     }
     return said.get(answer.status, f"Discord answered {answer.status}: {str(_body(answer).get('message', ''))[:200]}")
 

@@ -48,11 +48,11 @@ class FeedFetcher(FetchTransform):
                 ctx.fail(item, f"the feed cannot be read: {wrong}", permanent=True)
                 return []
             if read["error"] is not None:
-                ctx.fail(item, f"this is no feed: {read['error']}", permanent=True)
+                ctx.fail(item, f"this is not a feed: {read['error']}", permanent=True)
                 return []
             ctx.log(f"{fetched.url}: {len(read['entries'])} entries")
             if read["over"]:
-                ctx.log(f"{fetched.url}: the feed is too large; the rest of its entries is left out", "warning")
+                ctx.log(f"{fetched.url}: the feed is too large; its remaining entries are left out", "warning")
             return list(read["entries"])
 
         async with aclosing(ahead(sources(self.urls, items, self.url_field), work, self.concurrency)) as feeds:
@@ -71,7 +71,7 @@ def read_feed(body: bytes, content_type: str, url: str, limit: int) -> dict[str,
     )
     if not read.get("version") and not read.entries:
         wrong = read.get("bozo_exception")
-        return {"error": str(wrong)[:200] if wrong is not None else "it has no entries of RSS or Atom", "entries": []}
+        return {"error": str(wrong)[:200] if wrong is not None else "it has no RSS or Atom entries", "entries": []}
     title = _text(read.feed.get("title"))
     kept, over = within((_entry(one, url, title) for one in read.entries[:limit]), BUDGET)
     return {"error": None, "entries": kept, "over": over}
@@ -178,7 +178,7 @@ class SitemapFetcher(FetchTransform):
                 ctx.fail(item, f"the sitemap cannot be read: {wrong}", permanent=True)
                 return
             if found["error"] is not None:
-                ctx.fail(item, f"this is no sitemap: {found['error']}", permanent=True)
+                ctx.fail(item, f"this is not a sitemap: {found['error']}", permanent=True)
                 return
             yield found
             at = found["next"]
@@ -188,7 +188,7 @@ def read_sitemap(body: bytes, url: str, start: int = 0) -> dict[str, Any]:
     """The pages and sitemaps that a sitemap lists, from `start` on, as JSON. Runs in a separate process."""
     plain = _unpacked(body)
     if plain is None:
-        return _wrong(f"it has more than {LARGEST // 1024 // 1024} MiB, or is no gzip")
+        return _wrong(f"it has more than {LARGEST // 1024 // 1024} MiB, or is not gzip")
     is_xml = plain.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
     found = _document(plain) if is_xml else _lines(plain)
     if isinstance(found, str):

@@ -137,7 +137,7 @@ def _pattern(text: str) -> str:
     try:
         regex.compile(text)
     except (regex.error, RecursionError, OverflowError) as wrong:
-        raise ValueError(f"is no regular expression: {wrong}") from None
+        raise ValueError(f"is not a regular expression: {wrong}") from None
     return text
 
 
@@ -171,7 +171,7 @@ class Filter(Transform):
             try:
                 fits = self._fits(reach(item, self.field), found)
             except TimeoutError:
-                ctx.fail(item, f"matches takes longer than {PATIENCE:g} s to decide; make it simpler", permanent=True)
+                ctx.fail(item, f"matches takes longer than {PATIENCE:g} s; simplify it", permanent=True)
                 continue
             if fits is not self.negate:
                 yield item
@@ -226,7 +226,7 @@ class Deduplicate(Transform):
                     seen.popitem(last=False)
             yield item
         if double:
-            ctx.log(f"{double:,} items were seen before")
+            ctx.log(f"{double:,} items were duplicates")
 
     def _mark(self, item: Item) -> bytes | None:
         """A hash of the key, because a run may see millions."""

@@ -30,7 +30,7 @@ def read_page(body: bytes, url: str, each: str | None, wanted: Mapping[str, Any]
     count_tags(body)
     tree = _tree(body)
     if tree is None:
-        return {"error": "it is no HTML", "found": []}
+        return {"error": "it is not HTML", "found": []}
     roots = [tree] if each is None else elements(tree, each)
     base = _base(tree, url)
     found, over = within(({name: _read(root, base, *said) for name, said in wanted.items()} for root in roots), BUDGET)
@@ -210,7 +210,7 @@ def read_json(body: bytes, path: str, fields: Mapping[str, str], start: int = 0)
     try:
         document = orjson.loads(body)
     except ValueError as wrong:
-        return _no_json(f"this is no JSON: {str(wrong)[:200]}")
+        return _no_json(f"this is not JSON: {str(wrong)[:200]}")
     found = reach(document, path) if path else document
     if found is MISSING or found is None:
         return _no_json(f"the document has nothing at {path!r}")
@@ -248,7 +248,7 @@ def text_of(item: Item, field: str, ctx: StepContext) -> str | None:
     return value
 
 
-_WHY = {"no_text": "nothing on the page reads like an article", "sign_in": "the page asks for a sign-in"}
+_WHY = {"no_text": "no article was found on the page", "sign_in": "the page requires a sign-in"}
 _HTML = "text/html; charset=utf-8"
 
 
@@ -312,7 +312,7 @@ class PriceExtractor(PageReader):
             amount, currency = ctx.outside.price_text(page.decode())
             found = None if amount is None else {"price": str(amount), "currency": currency, "source": "text"}
         if found is None:
-            ctx.fail(item, "no price was found: give `selectors` that show where it is", permanent=True)
+            ctx.fail(item, "no price was found: give `selectors` that find it", permanent=True)
             return None
         return {
             "price": _digits(str(found["price"])),

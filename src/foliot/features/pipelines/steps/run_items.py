@@ -28,7 +28,7 @@ class RunItems(Transform):
             yield item
         parent = await ctx.parent()
         if parent is None:
-            ctx.give_up("this run follows no other: RunItems needs a schedule of type after")
+            ctx.give_up("this run does not follow another: RunItems needs a schedule of type after")
         after = 0
         while after < self.limit:
             page = await ctx.outside.run_items.page(ctx.tenant_id, parent, after, min(PAGE, self.limit - after))

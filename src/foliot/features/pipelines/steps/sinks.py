@@ -59,7 +59,7 @@ async def _written(rows: RowWriter, group: list[Item], ctx: StepContext) -> list
     """Writes a batch; returns the items that were written."""
     refused = await rows.put(group) if group else {}
     for at, why in refused.items():
-        ctx.fail(group[at], f"was not taken: {why}", permanent=True)
+        ctx.fail(group[at], f"was not accepted: {why}", permanent=True)
     return [item for at, item in enumerate(group) if at not in refused]
 
 
@@ -115,7 +115,7 @@ _UNFIT = re.compile(r"[^\w.-]")
 def _fillable(path: str) -> str:
     if unknown := [name for name in _PLACE.findall(path) if name not in _PLACES]:
         listed = ", ".join(f"{{{name}}}" for name in _PLACES)
-        raise ValueError(f"has no place {{{unknown[0]}}} to fill in; known are {listed}")
+        raise ValueError(f"has an unknown placeholder {{{unknown[0]}}}; known are {listed}")
     if "\x00" in path or path.endswith("/") or ".." in path.split("/"):
         raise ValueError("must be the name of a file, without ..")
     return path

@@ -52,8 +52,8 @@ PATIENCE = timedelta(seconds=30)
 _SENTENCES = {
     "loaded": "a new pipeline",
     "changed": "a pipeline has changed",
-    "broken": "a pipeline is not in order: what ran before runs on",
-    "mended": "a pipeline is in order again",
+    "broken": "a pipeline has errors: its previous version continues",
+    "mended": "a pipeline is valid again",
 }
 
 log = structlog.get_logger("foliot.pipelines")
@@ -166,7 +166,7 @@ class PipelineReconciler:
             did = await self._settle(self._caller, file, place, written)
         except (Invalid, TooMany) as wrong:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
-            said = f"pipeline {written.name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            said = f"pipeline {written.name}: its schedule cannot be created: {'; '.join(map(str, each))}"
             fault = FileFault(file=file, line=written.line, column=1, message=said)
             self._complain(fault)
             if isinstance(wrong, TooMany):
@@ -300,7 +300,7 @@ class PipelineReconciler:
 
 
 def _log_removed(name: str) -> None:
-    log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
+    log.info("its file no longer has this pipeline, so it was removed", action="pipeline_removed", pipeline=name)
 
 
 def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:

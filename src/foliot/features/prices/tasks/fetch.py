@@ -32,7 +32,7 @@ async def visit(fetcher: Fetcher, apart: IsolatedCall, request: FetchRequest, se
             found = await _read(better, apart, selectors, request.tenant_id)
         await fetcher.learn(request, helped=found is not None)
     if found is None:
-        raise NoPrice("no price was found on its page: give `selectors` that show where it is")
+        raise NoPrice("no price was found on its page: give `selectors` that find it")
     return found
 
 

@@ -79,11 +79,16 @@ async def _place(
 
 
 async def _wanted(
-    grep: Annotated[str | None, Query(max_length=200, description="Only lines that say this, in any case.")] = None,
-    level: Annotated[Level | None, Query(description="Only lines that are at least so severe.")] = None,
+    grep: Annotated[
+        str | None, Query(max_length=200, description="Only lines that contain this, ignoring case.")
+    ] = None,
+    level: Annotated[Level | None, Query(description="Only lines of at least this level.")] = None,
     attempt: Annotated[int | None, Query(ge=1, le=MAX_ATTEMPT, description="Only lines of this attempt.")] = None,
     category: Annotated[
-        str | None, Query(max_length=200, description=f"Only lines of these, with commas: {', '.join(CATEGORIES)}.")
+        str | None,
+        Query(
+            max_length=200, description=f"Only lines of these categories, separated by commas: {', '.join(CATEGORIES)}."
+        ),
     ] = None,
 ) -> LogFilter:
     return LogFilter(plain_texts(grep=grep)["grep"] or "", level or "debug", _categories(category), attempt)

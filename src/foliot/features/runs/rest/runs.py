@@ -73,7 +73,9 @@ async def list_(
     caller: Who,
     page: Paged,
     filters: Annotated[Filters, Depends(_filters)],
-    sort: Annotated[str | None, Query(max_length=40, description=f"{', '.join(RUN_SORTS)}; else newest first.")] = None,
+    sort: Annotated[
+        str | None, Query(max_length=40, description=f"{', '.join(RUN_SORTS)}; by default newest first.")
+    ] = None,
 ) -> Response:
     """By a filter, by the older parameters, or by both: then all must match. `sort` is applied to all that match, page
     by page; a cursor belongs to its order. Runs without a value come last; `duration` is that of ended runs."""
@@ -174,8 +176,8 @@ async def retry(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Respon
 
 
 async def _after(
-    after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="The last number already seen.")] = 0,
-    last_event_id: Annotated[str | None, Header(description="The same, as browsers say it.")] = None,
+    after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="The last number already received.")] = 0,
+    last_event_id: Annotated[str | None, Header(description="The same, as browsers send it.")] = None,
 ) -> int:
     if not last_event_id:
         return after
@@ -184,7 +186,7 @@ async def _after(
     return int(last_event_id)
 
 
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The largest number of events in a JSON answer.")]
 
 
 @router.get(

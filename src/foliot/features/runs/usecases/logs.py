@@ -36,7 +36,7 @@ class LogPlace:
     def __post_init__(self) -> None:
         given = [name for name in ("after", "before", "around") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise Invalid(given[1], f"and {given[0]!r} exclude each other: give one of them")
+            raise Invalid(given[1], f"and {given[0]!r} cannot be combined: give one of them")
 
     def cut(self) -> LogRange:
         """The range of lines to read."""

@@ -64,7 +64,7 @@ def gone(kind: str, schedule: Schedule | None) -> str | None:
     if schedule.fault is not None:
         return "its schedule is damaged"
     if schedule.spec.kind != kind:
-        return f"its schedule does {schedule.spec.kind} now, and no longer {kind}"
+        return f"its schedule does {schedule.spec.kind} now, no longer {kind}"
     return None
 
 
@@ -94,7 +94,7 @@ def merged(document: object, patch: object) -> Any:
 def edited(kind: str, config: Mapping[str, Any], patch: Mapping[str, Any], check: ActionCheck) -> dict[str, Any]:
     """The configuration with the patch applied; `Invalid` says why it cannot be sent."""
     if not config:
-        raise Invalid("patch", "has nothing to change: what this one asks for is no payload")
+        raise Invalid("patch", "has nothing to change: this action has no payload")
     return read_action("patch", kind, kept("patch", merged(config, patch), config), check)
 
 
@@ -102,7 +102,7 @@ def _patch(path: str, given: object) -> dict[str, Any] | None:
     if not isinstance(given, Mapping):
         raise Invalid(path, "must be an object: a JSON merge patch of the payload", got=given)
     if "kind" in given:
-        raise Invalid(path, "must not change 'kind': what is sent again does the same kind of thing")
+        raise Invalid(path, "must not change 'kind': a replay is of the same kind")
     check_plain(path, given)
     return dict(given) or None
 
@@ -111,7 +111,7 @@ AS_OF = (
     "By the settings of their schedule `now` (as they were, where it is gone or does something else), or by those of "
     "`then`. What a run was given for itself alone stays in both."
 )
-PATCH = "A JSON merge patch (RFC 7396) laid over the payload of each."
+PATCH = "A JSON merge patch (RFC 7396) applied to the payload of each."
 MergePatch = Annotated[dict[str, Any] | None, Parsed(_patch)]
 """The merge patch of a replay request."""
 
@@ -201,8 +201,8 @@ class ReplayPlanner:
         try:
             return read_action("action", old.kind, chosen, self.check)
         except Invalid as wrong:
-            misfit = f"what run {old.id} was given no longer fits its schedule ({wrong})"
-            raise Conflict(f"{misfit}: send it again as_of {ReplayVersion.THEN.value}, or edit it") from None
+            misfit = f"the payload of run {old.id} no longer fits its schedule ({wrong})"
+            raise Conflict(f"{misfit}: replay it with as_of {ReplayVersion.THEN.value}, or edit it") from None
 
 
 def as_it_was(old: RunView) -> ReplayPlan:

@@ -65,7 +65,7 @@ def trigger(
     flags = (("--cron", cron), ("--every", every), ("--at", at), ("--after", after))
     given = [flag for flag, value in flags if value is not None]
     if len(given) > 1:
-        raise usage(f"{' and '.join(given)} exclude each other: a schedule has one trigger")
+        raise usage(f"{' and '.join(given)} cannot be combined: a schedule has one trigger")
     zone = {"timezone": timezone} if timezone is not None else {}
     if cron is not None:
         return {"type": "cron", "cron_expr": cron, **zone}

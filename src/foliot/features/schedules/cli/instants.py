@@ -28,14 +28,14 @@ _SAMPLE = Table(
 def skip_next(
     schedule: ScheduleId,
     at: Annotated[str | None, typer.Option(help="The instant to skip; refused if it is not the next one.")] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Do not skip it after all.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the skip.")] = False,
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
     """Skip the next instant once: it creates no run, and the ledger records who skipped it."""
     with connect() as client:
         if undo and at is not None:
-            raise usage("--at and --undo exclude each other")
+            raise usage("--at and --undo cannot be combined")
         path = f"/api/schedules/{segment(resolve(client, 'schedule', schedule))}/skip-next"
         answer = client.delete(path) if undo else client.post(path, {} if at is None else {"at": at})
         print_answer(answer, SCHEDULE, as_json=as_json, utc=utc)

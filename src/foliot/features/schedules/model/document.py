@@ -130,7 +130,7 @@ def read_draft(raw: object, check: ActionCheck, standing: TriggerContext) -> Sch
 def _action(raw: Mapping[str, Any], check: ActionCheck) -> tuple[str, dict[str, Any]]:
     action, payload = raw.get("action"), raw.get("payload")
     if action is not None and payload is not None:
-        raise Invalid("payload", "cannot stand beside 'action': give one of the two")
+        raise Invalid("payload", "cannot be combined with 'action': give one of the two")
     if payload is not None:
         return "webhook", read_action("payload", "webhook", payload, check)
     if action is None:

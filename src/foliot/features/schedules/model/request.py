@@ -112,7 +112,9 @@ class ScheduleLabels:
     tags: Annotated[Tags, OR_NULL] = ()
 
 
-_PAUSED = "Paused in the same step: nothing fires in between. Without it, an existing schedule keeps its status."
+_PAUSED = (
+    "Paused in the same request, so that nothing fires in between. Without it, an existing schedule keeps its status."
+)
 _TYPE_CRON = "Type cron: 5 fields, 6 with seconds first, @hourly … @yearly, L, #, names, H."
 
 

@@ -60,7 +60,7 @@ async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: B
     dependencies=[permits(Skips.undo)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
-    summary="Do not skip it after all",
+    summary="Undo the skip",
 )
 async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     """Only while the instant lies ahead; one that has passed is refused (409)."""
@@ -92,7 +92,7 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
     "/realign",
     dependencies=[permits(Realignment.all)],
     response_model=schema.RealignResult,
-    summary="Set back all schedules that are ahead",
+    summary="Realign all schedules that are ahead",
 )
 async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
     """Those that a wrong clock moved into the future fire again from their next instant on; at most 200 at a time."""
@@ -105,7 +105,7 @@ async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
     dependencies=[permits(Realignment.one)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
-    summary="Set back a schedule that is ahead",
+    summary="Realign a schedule that is ahead",
 )
 async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """The first instant after now is its next one again; what a clock that was ahead fired is not fired twice."""

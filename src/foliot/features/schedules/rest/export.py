@@ -41,7 +41,8 @@ async def export(
     caller: Who,
     q: Filter = None,
     ids: Annotated[
-        str | None, Query(max_length=8000, description=f"Instead: up to {MOST_IDS} ids, with commas between them.")
+        str | None,
+        Query(max_length=8000, description=f"Instead of a filter: up to {MOST_IDS} ids, separated by commas."),
     ] = None,
     form: Annotated[Literal["yaml", "json"], Query(alias="format")] = "yaml",
 ) -> Response:

@@ -20,12 +20,12 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
     "/health",
     dependencies=[permits(ScheduleHealthReader.of)],
     response_model=health_schema.ScheduleHealthList,
-    summary="How schedules fare",
+    summary="Get the health of schedules",
 )
 async def health(
     cases: Cases,
     caller: Who,
-    ids: Annotated[str, Query(max_length=8000, description="Up to 100 ids of schedules, with commas between them.")],
+    ids: Annotated[str, Query(max_length=8000, description="Up to 100 ids of schedules, separated by commas.")],
 ) -> Response:
     """The last 20 outcomes of each, success ratio, mean duration, failing since when. Unknown ids are left out."""
     plain_texts(ids=ids)
@@ -41,13 +41,13 @@ async def health(
     "/ranking",
     dependencies=[permits(Rankings.rank)],
     response_model=health_schema.ScheduleRanking,
-    summary="The slowest and the flakiest schedules",
+    summary="List the slowest and the flakiest schedules",
 )
 async def ranking(
     cases: Cases,
     caller: Who,
     over: Annotated[RankingPeriod, Query(description="How far back.")] = RankingPeriod.DAY,
-    limit: Annotated[int, Query(ge=1, le=50, description="Of each, at most so many.")] = 5,
+    limit: Annotated[int, Query(ge=1, le=50, description="At most this many of each.")] = 5,
 ) -> Response:
     """By the duration that 95 of 100 runs did not exceed, and by the share of runs that failed (of three at least).
     Each comes with filters that list the runs behind it. Of each schedule, the newest 100 runs are counted."""

@@ -69,7 +69,9 @@ async def create_batch(cases: Cases, caller: Who, asked: Batch) -> Response:
 
 
 async def _filters(
-    status: Annotated[ScheduleStatus | None, Query(description="Deleted ones are left out unless asked for.")] = None,
+    status: Annotated[
+        ScheduleStatus | None, Query(description="Deleted schedules are left out unless requested.")
+    ] = None,
     type: TriggerType | None = None,  # noqa: A002 -- the contract's word
     kind: Text = None,
     tag: Text = None,
@@ -89,7 +91,9 @@ async def list_(
     caller: Who,
     page: Paged,
     filters: Annotated[Filters, Depends(_filters)],
-    sort: Annotated[str | None, Query(max_length=40, description=f"{', '.join(SORTS)}; else newest first.")] = None,
+    sort: Annotated[
+        str | None, Query(max_length=40, description=f"{', '.join(SORTS)}; by default newest first.")
+    ] = None,
 ) -> Response:
     """Words of a filter that stand alone are matched against the name, ignoring case. `sort` is applied to all that
     match, page by page: `urgency` lists failing schedules first, then those that missed an instant within 24 hours,
@@ -261,7 +265,7 @@ async def _stretch(
     cursors: OfThisList,
     from_: Annotated[str | None, Query(alias="from", max_length=64, description="Default: a day ago.")] = None,
     to: Annotated[str | None, Query(max_length=64, description="Exclusive. Default: a day from now.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The largest number of items to return.")] = MAX_LIMIT,
     cursor: Cursor = None,
 ) -> InstantRange:
     start = _moment("cursor", cursors.open(cursor)) if cursor is not None else _moment("from", from_)

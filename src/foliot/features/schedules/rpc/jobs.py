@@ -80,7 +80,7 @@ class WatchMethod:
     async def watch(self, call: AuthorisedCall, request: pb.WatchJobRequest) -> AsyncIterator[pb.JobEvent]:
         """The events after the last number seen, until the run ends."""
         if request.after < 0:
-            raise Invalid("after", "must be the number of the last event that was seen, or 0", got=request.after)
+            raise Invalid("after", "must be the number of the last event received, or 0", got=request.after)
         run = await self.work.finish(self._admitted(call, request.job_id))
         with self.streams.counted(call.caller.tenant_id):
             async for event in self._stream(call, run, request.after):
@@ -167,7 +167,7 @@ class JobMethods:
                         raise
                     continue
                 return encode.job(changed)
-        raise Conflict(f"schedule {schedule_id} is being changed by others all the time: ask again")
+        raise Conflict(f"schedule {schedule_id} is being changed by other requests: try again")
 
     async def list(self, call: AuthorisedCall, request: pb.ListScheduledJobsRequest) -> pb.ListScheduledJobsResponse:
         """A page ends early when the message would become too large."""
@@ -223,7 +223,7 @@ class JobMethods:
             return await self.cases[Runs].get(caller, job_id)
         run = await self._newest(caller, asking.schedule_id(job_id))
         if run is None:
-            raise Conflict(f"job {job_id} has not run yet: execute it, or come back after its next instant")
+            raise Conflict(f"job {job_id} has not run yet: run it, or try again after its next instant")
         return run
 
     async def _newest(self, caller: Caller, schedule_id: str) -> RunView | None:

@@ -104,7 +104,7 @@ def _action(request: Job, names: Sequence[str]) -> dict[str, Any]:
     call = [name for name in _CALL if name in names]
     if "action" in names:
         if call:
-            raise Invalid("action", f"cannot stand beside {', '.join(call)}: give one of the two")
+            raise Invalid("action", f"cannot be combined with {', '.join(call)}: give one of the two")
         return plain(request.action)
     said: dict[str, Any] = {name: getattr(request, name) for name in call if name != "parameters"}
     if "parameters" in call:
@@ -119,7 +119,7 @@ def _masked(request: pb.UpdateScheduledJobRequest) -> list[str]:
     for path in paths:
         if path not in FIELDS:
             raise Invalid(
-                "update_mask", f"names no field of a job; there are {', '.join(sorted(FIELDS))}", got=path[:100]
+                "update_mask", f"is not a field of a job; known are {', '.join(sorted(FIELDS))}", got=path[:100]
             )
     return paths
 
@@ -129,7 +129,7 @@ def _forgotten(names: Iterator[str]) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for name in names:
         if name in ("schedule_config", "action", "target_service", "target_method"):
-            raise Invalid(name, "cannot be taken back: a job needs one")
+            raise Invalid(name, "cannot be cleared: a job needs one")
         if name == "parameters":
             document["action"] = {"parameters": {}}
         elif name != "job_type":
@@ -151,7 +151,7 @@ def moment(name: str, message: Timestamp) -> datetime:
     try:
         return message.ToDatetime(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise Invalid(name, "must be a moment from the years 1 to 9999", got=message.seconds) from None
+        raise Invalid(name, "must be a time in the years 1 to 9999", got=message.seconds) from None
 
 
 def page_size(asked: int) -> int:

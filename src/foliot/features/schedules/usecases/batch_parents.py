@@ -122,5 +122,5 @@ async def _crowded(tx: Transaction, found: Mapping[int, Mapping[str, str]]) -> d
     wanted = Counter(parent for parents in found.values() for parent in parents.values())
     there = await SqlFollowUps(tx).followers(sorted(wanted), "") if wanted else {}
     full = {parent for parent, number in wanted.items() if number + there.get(parent, 0) > MOST_FOLLOWERS}
-    error = Invalid(FIELD, f"would have more than {MOST_FOLLOWERS} followers, the most that it may have")
+    error = Invalid(FIELD, f"would have more than {MOST_FOLLOWERS} followers, the maximum")
     return {place: error for place, parents in found.items() if full & set(parents.values())}

@@ -38,9 +38,7 @@ class LockedSchedule:
 
     def sound(self) -> Schedule:
         if self.broken:
-            raise Conflict(
-                f"schedule {self.schedule.id} is damaged ({self.schedule.fault}): replace it whole, with PUT"
-            )
+            raise Conflict(f"schedule {self.schedule.id} is damaged ({self.schedule.fault}): replace it with PUT")
         return self.schedule
 
 
@@ -182,7 +180,7 @@ def refuse_file(caller: Caller, schedule: Schedule) -> None:
     """What a file defines is edited there: an edit here would silently be lost the next time the file is read."""
     if schedule.managed_by is ManagedBy.FILE and caller.interface is not Interface.FILE:
         raise Conflict(
-            f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
+            f"schedule {schedule.id} is defined by the pipelines file: edit or remove the pipeline"
             f" {schedule.action.get('pipeline', schedule.name)!r} there; pause, resume and run-now work here"
         )
 
@@ -192,7 +190,7 @@ def paused(caller: Caller, reason: str, held: LockedSchedule) -> tuple[Schedule,
     check_open(held.schedule)
     schedule = held.sound()
     if schedule.status is ScheduleStatus.COMPLETED:
-        raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
+        raise Conflict(f"schedule {schedule.id} is completed: it has no instants left")
     if schedule.status is ScheduleStatus.PAUSED:
         return schedule, None
     asleep = replace(

@@ -34,7 +34,7 @@ class ScheduleHealthReader:
         """In the order asked for; schedules that do not exist, or belong to another tenant, are left out."""
         wanted = list(dict.fromkeys(schedule_ids))
         if not 1 <= len(wanted) <= MOST:
-            raise Invalid("ids", f"must name 1 to {MOST} schedules, with commas between them", got=len(wanted))
+            raise Invalid("ids", f"must name 1 to {MOST} schedules, separated by commas", got=len(wanted))
         async with ctx.read() as tx:
             known = await SqlScheduleHealth(tx).names(ctx.tenant_id, wanted)
             outcomes = await SqlScheduleHealth(tx).outcomes(ctx.tenant_id, list(known), SHOWN)

@@ -22,7 +22,7 @@ from foliot.features.schedules.usecases.schedules import find_schedule
 
 TICK = timedelta(microseconds=1)
 MAX_STRETCH = timedelta(days=366 * 10)
-NOT_YET = "the schedule was not made yet"
+NOT_YET = "the schedule did not exist yet"
 """Why instants before its first span have no run."""
 PAST, FUTURE = timedelta(days=1), timedelta(days=1)
 
@@ -77,7 +77,7 @@ def _followed(record: FollowRecord) -> InstantRecord:
         return InstantRecord(record.at, "queued" if state is RunState.QUEUED else "ran", state.value, record.made)
     if record.fate is not None:
         return InstantRecord(record.at, record.fate, record.reason or "")
-    return InstantRecord(record.at, "planned", "waits for the other parents")
+    return InstantRecord(record.at, "planned", "waiting for the other parents")
 
 
 def named(
@@ -141,7 +141,7 @@ def _outcome(
     if span.end is None and schedule.next_at is not None and at >= schedule.next_at:
         wished = at == schedule.skip_at
         return InstantRecord(at, "skipped", skipped_by(schedule.skip_by)) if wished else InstantRecord(at, "planned")
-    return InstantRecord(at, "missed", "unaccounted: `foliot audit` says more")
+    return InstantRecord(at, "missed", "unaccounted for: run foliot ledger verify")
 
 
 def _silence(reason: str) -> str:

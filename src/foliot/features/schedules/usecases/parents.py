@@ -65,9 +65,7 @@ async def resolved(tx: Transaction, tenant_id: str, raw: object, own_id: str, be
     refuse_ring(own_id, [*links, *above], names)
     for parent, number in (await SqlFollowUps(tx).followers(parents, own_id)).items():
         if number >= MOST_FOLLOWERS:
-            raise Invalid(
-                FIELD, f"is followed by {MOST_FOLLOWERS} schedules already, and may not be by more", got=parent
-            )
+            raise Invalid(FIELD, f"already has {MOST_FOLLOWERS} followers, the maximum", got=parent)
     return with_parents(raw, ids, names)
 
 
@@ -116,7 +114,7 @@ def refuse_ring(own: str, links: Sequence[FollowLink], names: Mapping[str, str])
         for child in here:
             for parent in above.get(child, ()):
                 if parent == own:
-                    raise Invalid(FIELD, f"would close a ring: {_ring(own, child, way, names)}")
+                    raise Invalid(FIELD, f"would create a cycle: {_ring(own, child, way, names)}")
                 if parent not in way:
                     way[parent] = child
                     level.append(parent)

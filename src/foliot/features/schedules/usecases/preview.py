@@ -51,7 +51,7 @@ class Previews:
         rule = read_rule(trigger, TriggerContext("preview", now, self.default_zone), anchor or start_at)
         seen = preview(Trigger(rule, anchor, end_at), now if start_at is None else start_at - _TICK, asked.count)
         if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
-            note = "H stands for a value that hangs on the schedule's id: a real schedule may fire at other times"
+            note = "H stands for a value that depends on the schedule's id: the saved schedule may fire at other times"
             seen = replace(seen, notes=[*seen.notes, note])
         return seen
 
@@ -59,7 +59,7 @@ class Previews:
         """The trigger fields that these words describe, and the first instant of an interval that has one."""
         for name in ("type", *OWNED):
             if fields.value(name) is not None:
-                raise Invalid(name, "cannot stand beside 'words': give one of the two", got=fields.value(name))
+                raise Invalid(name, "cannot be combined with 'words': give one of the two", got=fields.value(name))
         zone = fields.value("timezone") or self.default_zone
         zone_info(zone)
         parsed = understand(words, zone, self.clock.now())

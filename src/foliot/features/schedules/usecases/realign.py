@@ -35,7 +35,7 @@ class Realignment:
         tx = await ctx.begin()
         schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
         if schedule.status not in {ScheduleStatus.ACTIVE, ScheduleStatus.PAUSED}:
-            raise Conflict(f"schedule {schedule_id} is {schedule.status.value}: it has no next instant to set back")
+            raise Conflict(f"schedule {schedule_id} is {schedule.status.value}: it has no next instant to move back")
         if schedule.fault is not None:
             raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
         if is_ahead(schedule, self.clock.now()):

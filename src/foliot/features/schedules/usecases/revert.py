@@ -60,7 +60,7 @@ class Reverts:
             old, new = _versions(entry)
             schedule = await find_schedule(tx, ctx.caller, entry.thing_id)
             if schedule.status is ScheduleStatus.DELETED:
-                raise Conflict(f"schedule {schedule.id} is deleted: nothing is put back")
+                raise Conflict(f"schedule {schedule.id} is deleted: nothing is restored")
             await _refuse_later(tx, entry, schedule, new)
             return schedule, await _before(tx, entry, schedule, old)
 
@@ -68,10 +68,12 @@ class Reverts:
 def _versions(entry: AuditEntry) -> tuple[int, int]:
     """The version before the edit, and the one it created."""
     if entry.thing != word(Thing.SCHEDULE) or entry.verb not in EDITS:
-        raise Conflict(f"entry {entry.id} is no edit of a schedule: {entry.verb} of a {entry.thing.replace('_', ' ')}")
+        raise Conflict(
+            f"entry {entry.id} is not an edit of a schedule: {entry.verb} of a {entry.thing.replace('_', ' ')}"
+        )
     old, new = (shown.get("version") for shown in (entry.was or {}, entry.became or {}))
     if not isinstance(old, int) or not isinstance(new, int):
-        raise Conflict(f"entry {entry.id} does not tell what stood before: the schedule was damaged then")
+        raise Conflict(f"entry {entry.id} does not contain the previous state: the schedule was damaged then")
     return old, new
 
 
@@ -88,9 +90,7 @@ async def _refuse_later(tx: Transaction, entry: AuditEntry, schedule: Schedule, 
                 raise Conflict(f"schedule {schedule.id} was changed since: {edit}; look at it, or revert that first")
     spec, action = await _version(tx, schedule, new)
     if (spec, action) != (schedule.spec, schedule.action):
-        raise Conflict(
-            f"schedule {schedule.id} was changed since: it is not as version {new} left it; look at it first"
-        )
+        raise Conflict(f"schedule {schedule.id} was changed since version {new}; look at it first")
 
 
 async def _before(tx: Transaction, entry: AuditEntry, schedule: Schedule, old: int) -> dict[str, Any]:
@@ -101,7 +101,7 @@ async def _before(tx: Transaction, entry: AuditEntry, schedule: Schedule, old: i
         if name in (entry.was or {}):
             value = (entry.was or {})[name]
             if not isinstance(value, kind):
-                raise Conflict(f"what stood in {name!r} was too large for the audit log to keep: set it by hand")
+                raise Conflict(f"the previous value of {name!r} was too large for the audit log: set it by hand")
             was[name] = value
     return was
 

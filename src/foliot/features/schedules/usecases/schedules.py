@@ -110,7 +110,7 @@ class Schedules:
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def list(self, ctx: QueryContext, /, page: PageRequest, **filters: str | None) -> Sequence[Schedule]:
-        """`filters`: status, type, kind, tag, q. Deleted ones are left out unless asked for."""
+        """`filters`: status, type, kind, tag, q. Deleted schedules are left out unless requested."""
         async with ctx.read() as tx:
             return await SqlSchedules(tx).find(ctx.tenant_id, page, **filters)
 

@@ -46,7 +46,7 @@ class Skips:
         if schedule.skip_at is None:
             schedule = await self._turn(ctx, held, at)
         elif at != schedule.skip_at:
-            refused = f"{_text(schedule.skip_at)} is to be skipped already, and one at a time can be"
+            refused = f"{_text(schedule.skip_at)} is already set to be skipped, and only one can be"
             raise Conflict(f"{refused}: undo that before you skip {_text(at)}")
         return schedule
 
@@ -57,7 +57,7 @@ class Skips:
         held = await self._hold(ctx, schedule_id)
         skip = held.schedule.skip_at
         if skip is None or skip <= held.now:
-            raise Conflict(f"no instant of schedule {schedule_id} is to be skipped: one that was has passed")
+            raise Conflict(f"no instant of schedule {schedule_id} is set to be skipped; an earlier one may have passed")
         return await self._turn(ctx, held, None)
 
     async def _hold(self, ctx: CommandContext, schedule_id: str) -> LockedSchedule:

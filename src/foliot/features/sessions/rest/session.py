@@ -68,7 +68,7 @@ class FailedGuesses:
             return
         wait = bucket.take(now)
         if wait is not None:
-            raise TooMany(f"too many wrong tokens and codes: {TRIES} a minute are heard", retry_after=wait)
+            raise TooMany(f"too many wrong tokens and codes: at most {TRIES} a minute", retry_after=wait)
         # Only a check: a successful sign-in uses up no allowance.
         bucket.level += 1
 
@@ -136,7 +136,7 @@ async def begin(request: Request, cases: Cases, asked: Body) -> Response:
         tries.wrong(one, now)
         raise
     if len(session.text) > LARGEST:
-        raise Invalid("token", f"is too long to be kept by a browser, which keeps {LARGEST} characters")
+        raise Invalid("token", f"is too long for a browser's cookie: at most {LARGEST} characters")
     given = session_cookie.given(
         session.text, session.expires_at - cases[Limiter].clock.now(), secure=session_cookie.by_https(request)
     )
@@ -157,7 +157,7 @@ def _shown(document: object) -> tuple[str, str]:
         raise Invalid("body", "must be an object with either `token` or `code`")
     ((name, text),) = document.items()
     if not isinstance(text, str) or not 0 < len(text) <= MAX_TOKEN:
-        raise Invalid(name, f"must be a text of 1 to {MAX_TOKEN} characters")
+        raise Invalid(name, f"must be text of 1 to {MAX_TOKEN} characters")
     return name, text
 
 
@@ -203,7 +203,7 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
     response_model=schema.LoginLink,
     responses=CONFLICT,
     operation_id="login_links.create",
-    summary="An address that signs you in",
+    summary="Create a sign-in link",
 )
 async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
     """Opens the dashboard as yourself: once, within 5 minutes, and until your present credential expires."""

@@ -23,12 +23,12 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
     response_model=schema.StreamTicket,
     responses=CONFLICT,
     operation_id="stream_tickets.create",
-    summary="A ticket for a stream",
+    summary="Create a ticket for a stream",
 )
 async def issue(cases: Cases, caller: Who, asked: Body) -> Response:
     """Opens one stream, as `?ticket=` and within 60 s. The stream ends when your credential is no longer valid."""
     if asked.document not in (None, {}):
-        raise Invalid("body", "must be empty: a ticket is for its caller")
+        raise Invalid("body", "must be empty: a ticket is issued to its caller")
     ticket = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
     return encode.answer(_shown(ticket), 201, NO_STORE)
 

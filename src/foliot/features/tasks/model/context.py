@@ -21,7 +21,7 @@ LEVELS = (
 class Retry(Exception):
     """Raised to retry the run after a delay; counts as a failed attempt."""
 
-    def __init__(self, after: timedelta | float | None = None, reason: str = "asked to be tried again") -> None:
+    def __init__(self, after: timedelta | float | None = None, reason: str = "requested a retry") -> None:
         super().__init__(reason)
         seconds = after.total_seconds() if isinstance(after, timedelta) else after
         self.after = None if seconds is None else float(seconds)
@@ -112,7 +112,7 @@ class TaskContext:
         if self.stop.is_set():
             raise TaskStopped
 
-    def retry(self, after: timedelta | float | None = None, reason: str = "asked to be tried again") -> NoReturn:
+    def retry(self, after: timedelta | float | None = None, reason: str = "requested a retry") -> NoReturn:
         """End this attempt; the next begins after so many seconds (by the retry policy when none are given).
 
         This counts as an attempt of the schedule's retry policy: after the last one the run has failed.

@@ -69,7 +69,7 @@ class Signature:
                 extra = "allow"
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-                raise TypeError(f"{parameter} cannot be given by name, as every parameter of a task is")
+                raise TypeError(f"{parameter} cannot be passed by name, as task parameters are")
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[f"p{at}"] = (self.hints.get(name, Any), Field(default, alias=name, title=name))
         model: type[BaseModel] = create_model(
@@ -235,10 +235,10 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as options
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     _refuse(queue, retries, retry_delay, seconds)
     if parameters and schedule is None:
-        raise ValueError("parameters: are those of the declared schedule; give schedule= as well")
+        raise ValueError("parameters: belong to a declared schedule; give schedule= as well")
     allowed = _tenants(tenants)
     if schedule is not None and KEEPER not in allowed:
-        raise ValueError(f"schedule: is made for the tenant {KEEPER}, which tenants= leaves out")
+        raise ValueError(f"schedule: is created for the tenant {KEEPER}, which tenants= excludes")
 
     def mark(function: F) -> F:
         made = Task(

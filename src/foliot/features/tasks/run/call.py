@@ -55,7 +55,7 @@ def plain(result: Any) -> Any:
     try:
         text = json_values.dumps(result)
     except (TypeError, ValueError) as error:
-        raise Unwritable(f"what the task returned cannot be written as JSON: {error}") from None
+        raise Unwritable(f"the task's result cannot be written as JSON: {error}") from None
     if len(text) > LARGEST:
         return {"truncated": True, "bytes": len(text), "start": text[:SHOWN].decode(errors="ignore")}
     return orjson.loads(text.replace(b"\\u0000", b"\\ufffd"))
@@ -110,9 +110,7 @@ def returned(result: Any, ctx: TaskContext) -> CallResult:
     except Unwritable as wrong:
         return CallResult(error=str(wrong)[:LONGEST], permanent=True)
     if is_cut(made):
-        ctx.logger.warning(
-            "The result has %d bytes: only the beginning is kept of what is over %d", made["bytes"], LARGEST
-        )
+        ctx.logger.warning("The result is %d bytes: only the first %d are kept", made["bytes"], LARGEST)
     return CallResult(result=made, partial=partial)
 
 

@@ -171,6 +171,7 @@ export interface ArticleDetail {
   language: string | null;
   canonical_url: string | null;
   image: string | null;
+  rendered: boolean;
   scraped_at: string | null;
   cached: boolean;
   reference_count: number;
@@ -193,6 +194,9 @@ export interface ArticleJobRequest {
   ignore_cache?: boolean;
   max_age_seconds?: number | null;
   expect?: Record<string, unknown> | null;
+  render?: Render | null;
+  robots?: Robots | null;
+  keep_pages?: string | null;
 }
 
 export type ArticleJobStatus = "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED";
@@ -216,6 +220,7 @@ export interface ArticleResult {
   language: string | null;
   canonical_url: string | null;
   image: string | null;
+  rendered: boolean;
   scraped_at: string | null;
   cached: boolean;
   reference_count: number;
@@ -425,6 +430,31 @@ export interface ChainedSchedule {
   run_id: string | null;
 }
 
+export interface ChangeDetail {
+  id: string;
+  seq: number;
+  watch_id: string;
+  watch: string;
+  page_id: string;
+  url: string;
+  at: string;
+  kind: ChangeKind;
+  matched: boolean;
+  fields: Record<string, Record<string, unknown>>;
+  diff: string;
+  run_id: string | null;
+  version_id: string | null;
+  before_id: string | null;
+}
+
+export type ChangeKind = "new" | "changed" | "removed";
+
+export interface ChangeList {
+  items: (ChangeDetail)[];
+  next_cursor: string | null;
+  last_seq: number | null;
+}
+
 export interface ChannelChange {
   name?: string | null;
   config?: Record<string, unknown> | null;
@@ -451,6 +481,8 @@ export interface CircuitBreaker {
   why: string;
   next_trial_at: string | null;
 }
+
+export type Crossing = "crossing" | "every_visit";
 
 export interface DamagedSchedule {
   schedule_id: string;
@@ -519,6 +551,11 @@ export interface DemoSummary {
   on: boolean;
   schedules: number;
   runs: number;
+}
+
+export interface DiffPart {
+  sign: "=" | "-" | "+";
+  text: string;
 }
 
 export interface EffectiveLimits {
@@ -1078,6 +1115,29 @@ export type Origin = "instant" | "manual" | "retry" | "replay" | "after";
 
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow_all";
 
+export interface PageDiffDetail {
+  before: PageVersionDetail;
+  after: PageVersionDetail;
+  fields: Record<string, Record<string, unknown>>;
+  parts: (DiffPart)[];
+  cut: boolean;
+}
+
+export type PageState = "new" | "same" | "changed" | "removed" | "error" | "blocked";
+
+export interface PageVersionDetail {
+  id: string;
+  at: string;
+  fields: Record<string, unknown>;
+  has_text: boolean;
+  text: string | null;
+}
+
+export interface PageVersionList {
+  items: (PageVersionDetail)[];
+  next_cursor: string | null;
+}
+
 export interface ParkedHealth {
   count: number;
   oldest: string | null;
@@ -1242,6 +1302,18 @@ export interface PreviewItem {
   would_say: string;
 }
 
+export interface PreviewPage {
+  url: string;
+  state: PageState;
+  fields: Record<string, unknown>;
+  around: Record<string, string | null>;
+  text: string | null;
+  missing: (string)[];
+  hints: Record<string, string>;
+  problem: Record<string, unknown> | null;
+  selectors: (Record<string, unknown>)[];
+}
+
 export interface PreviewRequest {
   type?: TriggerType | null;
   cron_expr?: string | null;
@@ -1372,7 +1444,7 @@ export interface RealignedSchedule {
   next_run_at: string | null;
 }
 
-export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key" | "view" | "monitor" | "channel" | "alert_rule" | "alert";
+export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key" | "view" | "monitor" | "watch" | "channel" | "alert_rule" | "alert";
 
 export interface ReferenceMatch {
   kind: string;
@@ -2067,6 +2139,116 @@ export interface WaitReason {
   message: string;
 }
 
+export interface WatchChange {
+  name?: string | null;
+  when?: string | null;
+  at?: Crossing | null;
+  schedule?: Record<string, unknown> | null;
+  revisit?: Record<string, unknown> | null;
+  tags?: (string)[] | null;
+  [more: string]: unknown;
+}
+
+export interface WatchDetail {
+  id: string;
+  name: string;
+  urls: (string)[] | null;
+  sitemap: string | null;
+  feed: string | null;
+  links: Record<string, string> | null;
+  select: string | null;
+  text: string;
+  fields: Record<string, unknown>;
+  ignore: (unknown)[];
+  when: string | null;
+  at: Crossing;
+  schedule: Record<string, unknown> | null;
+  revisit: Record<string, unknown> | null;
+  render: string | null;
+  robots: string | null;
+  keep_pages: string | null;
+  history: string;
+  expect: Record<string, unknown> | null;
+  tags: (string)[];
+  schedule_id: string;
+  status: ScheduleStatus;
+  summary: string;
+  pages: number;
+  states: Record<string, number>;
+  changes: number;
+  last_visit_at: string | null;
+  last_change_at: string | null;
+  next_visit_at: string | null;
+  problem: Record<string, unknown> | null;
+  feed_url: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface WatchPage {
+  items: (WatchDetail)[];
+  next_cursor: string | null;
+}
+
+export interface WatchPreviewAnswer {
+  pages: (PreviewPage)[];
+  when: boolean | null;
+  listed: number | null;
+  problems: (string)[];
+}
+
+export interface WatchPreviewRequest {
+  urls?: (string)[] | null;
+  fields?: Record<string, unknown> | null;
+  when?: string | null;
+  find?: string | null;
+  [more: string]: unknown;
+}
+
+export interface WatchRequest {
+  name: string;
+  urls?: (string)[];
+  sitemap?: string | null;
+  feed?: string | null;
+  links?: Record<string, string>;
+  select?: string | null;
+  text?: string | null;
+  fields?: Record<string, unknown> | null;
+  ignore?: (unknown)[];
+  when?: string | null;
+  at?: Crossing | null;
+  schedule?: Record<string, unknown> | null;
+  revisit?: Record<string, unknown> | null;
+  render?: Render | null | null;
+  robots?: Robots | null | null;
+  keep_pages?: string | null;
+  history?: string | null;
+  expect?: Record<string, unknown> | null;
+  tags?: (string)[] | null;
+}
+
+export interface WatchedPageDetail {
+  id: string;
+  url: string;
+  state: PageState;
+  fields: Record<string, unknown>;
+  problem: Record<string, unknown> | null;
+  visits: number;
+  changes: number;
+  first_at: string;
+  last_visit_at: string | null;
+  last_change_at: string | null;
+  next_visit_at: string | null;
+  why_then: string;
+  version_id: string | null;
+}
+
+export interface WatchedPageList {
+  items: (WatchedPageDetail)[];
+  next_cursor: string | null;
+}
+
 export interface WebhookPayload {
   url: string;
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS";
@@ -2117,6 +2299,12 @@ export interface Operations {
     "/api/bulk/{bulk_id}": { params: { bulk_id: string; }; answer: BulkAction; };
     /** calendar.show */
     "/api/calendar": { query?: { granularity?: Granularity; timezone?: string | null; schedule_id?: string | null; from?: string | null; to?: string | null; }; answer: Calendar; };
+    /** changes.list */
+    "/api/changes": { query?: { q?: string; after?: number | null; limit?: number; cursor?: string | null; }; answer: ChangeList; };
+    /** changes.export */
+    "/api/changes/export": { query?: { q?: string; format?: "ndjson" | "csv"; }; };
+    /** changes.get */
+    "/api/changes/{change_id}": { params: { change_id: string; }; answer: ChangeDetail; };
     /** channels.list */
     "/api/channels": { query?: { limit?: number; cursor?: string | null; }; answer: ChannelPage; };
     /** channels.get */
@@ -2241,6 +2429,20 @@ export interface Operations {
     "/api/timeline": { query?: { group_by?: TimelineGrouping; q?: string | null; rows?: number; from?: string | null; to?: string | null; }; answer: Timeline; };
     /** views.list */
     "/api/views": { query?: { list?: ViewedList | null; limit?: number; cursor?: string | null; }; answer: SavedViewPage; };
+    /** watches.list */
+    "/api/watches": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: WatchPage; };
+    /** watches.get */
+    "/api/watches/{watch_id}": { params: { watch_id: string; }; answer: WatchDetail; };
+    /** watches.pages */
+    "/api/watches/{watch_id}/pages": { params: { watch_id: string; }; query?: { state?: PageState | null; q?: string | null; limit?: number; cursor?: string | null; }; answer: WatchedPageList; };
+    /** watches.page */
+    "/api/watches/{watch_id}/pages/{page_id}": { params: { watch_id: string; page_id: string; }; answer: WatchedPageDetail; };
+    /** watches.diff */
+    "/api/watches/{watch_id}/pages/{page_id}/diff": { params: { watch_id: string; page_id: string; }; query?: { from?: string | null; to?: string | null; as?: "fields" | "lines" | "words"; }; answer: PageDiffDetail; };
+    /** watches.versions */
+    "/api/watches/{watch_id}/pages/{page_id}/versions": { params: { watch_id: string; page_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: PageVersionList; };
+    /** watches.version */
+    "/api/watches/{watch_id}/pages/{page_id}/versions/{version_id}": { params: { watch_id: string; page_id: string; version_id: string; }; answer: PageVersionDetail; };
     /** workers.list */
     "/api/workers": { query?: { limit?: number; cursor?: string | null; }; answer: WorkerPage; };
     /** health.live */
@@ -2355,6 +2557,16 @@ export interface Operations {
     "/api/tasks/{task}/run": { params: { task: string; }; body?: TaskRunRequest; answer: Run; };
     /** views.create */
     "/api/views": { body: NewSavedView; answer: SavedView; };
+    /** watches.create */
+    "/api/watches": { body: WatchRequest; answer: WatchDetail; };
+    /** watches.preview */
+    "/api/watches/preview": { body: WatchPreviewRequest; answer: WatchPreviewAnswer; };
+    /** watches.pause */
+    "/api/watches/{watch_id}/pause": { params: { watch_id: string; }; answer: WatchDetail; };
+    /** watches.resume */
+    "/api/watches/{watch_id}/resume": { params: { watch_id: string; }; answer: WatchDetail; };
+    /** watches.visit */
+    "/api/watches/{watch_id}/visit": { params: { watch_id: string; }; answer: Run; };
     /** workers.ping */
     "/api/workers/ping": { answer: WorkerPage; };
     /** workers.drain */
@@ -2387,6 +2599,8 @@ export interface Operations {
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: SchedulePatch; answer: Schedule; };
     /** views.change */
     "/api/views/{view_id}": { params: { view_id: string; }; body: SavedViewChange; answer: SavedView; };
+    /** watches.change */
+    "/api/watches/{watch_id}": { params: { watch_id: string; }; body: WatchChange; answer: WatchDetail; };
   };
   DELETE: {
     /** alert_rules.delete */
@@ -2413,6 +2627,8 @@ export interface Operations {
     "/api/sessions": { answer: SessionsEnded; };
     /** views.delete */
     "/api/views/{view_id}": { params: { view_id: string; }; answer: undefined; };
+    /** watches.delete */
+    "/api/watches/{watch_id}": { params: { watch_id: string; }; answer: undefined; };
     /** jobs.cancel */
     "/jobs/{job_id}": { params: { job_id: string; }; answer: CancelledJob; };
   };

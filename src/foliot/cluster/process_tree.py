@@ -1,8 +1,9 @@
 """Supervisor of one program: kills everything that the program has started, however deep, when it or our parent ends.
 
-A program of its own, started by its path with the standard library alone: `process_tree.py PARENT MEMORY program …`.
-A subreaper (prctl) inherits every process whose parent is gone, so that none escapes by a double fork or a session
-of its own. Where the kernel has no subreapers, the process group is killed.
+A program of its own, started by its path with the standard library alone:
+`process_tree.py PARENT MEMORY[:GRACE] program …`. A subreaper (prctl) inherits every process whose parent is gone, so
+that none escapes by a double fork or a session of its own. Where the kernel has no subreapers, the process group is
+killed.
 """
 
 from __future__ import annotations
@@ -99,17 +100,32 @@ def start(program: list[str]) -> int:
         os._exit(127)
 
 
-def supervise(pid: int, most: int) -> int:
-    """Wait for the program, for a request to end, or for too much memory; the exit code."""
+def supervise(pid: int, most: int, grace: float) -> int:
+    """Wait for the program, for a request to end, or for too much memory; the exit code.
+
+    After a request to end the program has `grace` seconds to end by itself: each process of the tree gets SIGTERM.
+    """
     code = None
     while code is None:
         if most and memory_of(descendants(os.getpid())) > most:
             return TOO_MUCH_MEMORY
         got = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM}, LOOK if most else 3600.0)
         if got is not None and got.si_signo == signal.SIGTERM:
+            if grace:
+                wait_for_end(pid, grace)
             return 128 + signal.SIGTERM
         code = ended(pid)
     return code
+
+
+def wait_for_end(pid: int, grace: float) -> None:
+    """Ask every process of the tree to end; returns when the program has, or its time is over."""
+    for each in list(descendants(os.getpid())):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(each, signal.SIGTERM)
+    until = time.monotonic() + grace
+    while ended(pid) is None and (left := until - time.monotonic()) > 0:
+        signal.sigtimedwait({signal.SIGCHLD}, left)
 
 
 def ended(pid: int) -> int | None:
@@ -122,7 +138,8 @@ def ended(pid: int) -> int | None:
 
 
 def main(arguments: list[str]) -> int:
-    parent, most, *program = arguments
+    parent, bounds, *program = arguments
+    most, _, grace = bounds.partition(":")
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM})
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control(CHILD_SUBREAPER, 1)
@@ -130,7 +147,7 @@ def main(arguments: list[str]) -> int:
     if os.getppid() != int(parent):
         return 1
     try:
-        return supervise(start(program), int(most))
+        return supervise(start(program), int(most), float(grace or 0))
     finally:
         kill_tree()
         # Whatever a kernel without subreapers or /proc has left in our group, and us with it.

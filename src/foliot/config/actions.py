@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from foliot.config import parse as reading
+from foliot.config.commands import CommandSettings
 from foliot.config.parse import SecretValue, about
 from foliot.core.access import KEEPER
 
@@ -227,7 +228,7 @@ def modules(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TaskSettings:
+class TaskSettings(CommandSettings):
     """Settings of tasks."""
 
     tasks: tuple[str, ...] = field(
@@ -280,13 +281,6 @@ def file(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def tenant(text: str) -> str:
-    """A tenant's name, as in tokens."""
-    if not 1 <= len(text) <= 64 or not text.isprintable():
-        raise ValueError("must be the name of a tenant, 1 to 64 characters")
-    return text
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PipelineFileSettings:
     """Settings of the pipelines file."""
@@ -303,7 +297,7 @@ class PipelineFileSettings:
     )
     pipelines_tenant: str = field(
         default=KEEPER,
-        metadata=about("The tenant whose pipelines they are.", "FOLIOT_PIPELINES_TENANT", read=tenant),
+        metadata=about("The tenant whose pipelines they are.", "FOLIOT_PIPELINES_TENANT", read=reading.tenant),
     )
     scheduler_mode: str = field(
         default="scheduler",

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from foliot.config import access
 from foliot.config import parse as reading
-from foliot.config.actions import tenant
-from foliot.config.parse import SecretValue, about
+from foliot.config.parse import SecretValue, about, tenant
 from foliot.core.access import Role
 from foliot.core.errors import Invalid
 

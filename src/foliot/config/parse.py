@@ -138,6 +138,13 @@ def timezone(text: str) -> str:
     return text
 
 
+def tenant(text: str) -> str:
+    """A tenant's name, as in tokens."""
+    if not 1 <= len(text) <= 64 or not text.isprintable():
+        raise ValueError("must be the name of a tenant, 1 to 64 characters")
+    return text
+
+
 def is_loopback(host: str) -> bool:
     """Whether the host is loopback."""
     try:

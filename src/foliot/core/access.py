@@ -68,6 +68,8 @@ class Thing(StrEnum):
     """Pages as they were fetched."""
     WATCH = "watch"
     """Watched pages and their changes."""
+    COMMAND = "command"
+    """Programs of this machine, as the action of a schedule."""
     INSTALLATION = "house"
     """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
@@ -188,6 +190,7 @@ _ADMINISTER = _OPERATE | {
     (Verb.WRITE, Thing.KEY),
     (Verb.WRITE, Thing.SECRET),
     (Verb.WRITE, Thing.HOST),
+    (Verb.WRITE, Thing.COMMAND),
     (Verb.READ, Thing.AUDIT_LOG),
 }
 _ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {

@@ -26,7 +26,7 @@ _PARAMETER = re.compile(
     r"(?i)passw|passphrase|secret|credential|bearer|(?:api|access|private)[-_]?key"
     r"|^token$|(?:access|api|auth|bearer|refresh|session)[-_]?token|^authori[sz]ation$|^cookies?$|^pwd$"
 )
-_HEADERS = frozenset({"headers", "header", "metadata"})
+_HEADERS = frozenset({"headers", "header", "metadata", "env"})
 _COOKIES = frozenset({"cookies"})
 _PARAMETERS = frozenset({"params", "parameters"})
 _BODY = "body"
@@ -92,7 +92,9 @@ def destination(action: Mapping[str, Any]) -> str:
     url = action.get("url")
     if isinstance(url, str) and (found := _URL.match(url)):
         return _host(found["place"])
-    for name in ("target_service", "project", "task", "pipeline"):
+    if isinstance(argv := action.get("argv"), list):
+        return f"argv:{' '.join(map(str, argv))}"
+    for name in ("target_service", "project", "task", "pipeline", "image"):
         if isinstance(action.get(name), str):
             return f"{name}:{action[name]}"
     return ""

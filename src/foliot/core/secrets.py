@@ -138,6 +138,17 @@ class NotForHost(Exception):
         self.hosts = hosts
 
 
+class NamedSecrets(Protocol):
+    """A tenant's secrets by name."""
+
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
+        """The values of those that exist; `NotForHost` when one of them may not go to this URL.
+
+        `CannotUnseal`, or `Unavailable`, when one that exists cannot be used.
+        """
+        ...
+
+
 class Vault(Protocol):
     """Encrypts and digests with the current master key; decrypts and recognises with every known one."""
 

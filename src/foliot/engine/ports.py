@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeGuard
 
+from foliot.core.access import Thing, Verb
 from foliot.core.parent_template import ParentRun
 from foliot.core.ports import BackPressure, no_back_pressure
 from foliot.engine.model.run import Outcome
@@ -176,6 +177,11 @@ def is_examined(action: Action | None) -> TypeGuard[ExaminedAction]:
 
 def has_defaults(action: Action | None) -> TypeGuard[HasDefaults]:
     return callable(getattr(action, "defaults", None))
+
+
+def permission_of_kind(action: Action) -> tuple[Verb, Thing] | None:
+    """What a caller needs to write its configuration, beside the permission for schedules."""
+    return getattr(action, "permission", None)
 
 
 def is_per_tenant(action: Action) -> TypeGuard[PerTenant]:

@@ -61,7 +61,7 @@ class Articles:
         max_age = self._max_age(asked)
         check_depth("articles", asked.articles)
         # Validating ten thousand URLs takes half a second: in a thread, so that the event loop serves other requests.
-        config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": asked.articles})
+        config = await REQUESTS.run(self.schedules.check_for(caller), KIND, {"articles": asked.articles})
         wanted = [WantedArticle.of(article) for article in config["articles"]]
         # Apart from the validation, which a retry on conflict does not repeat.
         extra = asked.options | ({} if asked.expect is None else {EXPECT: asked.expect})

@@ -214,9 +214,7 @@ class Bulks:
             looked = await SqlSearch(tx).schedules(tenant_id, query, PageRequest(LOOKED_AT))
         if request.action is BulkOperation.REPLAY:
             letters = [one for one in looked if isinstance(one, RunView)]
-            rehearsal = await rehearse(
-                tx, letters, ReplayOptions.of(request.details or {}), self.check_for(caller.tenant_id)
-            )
+            rehearsal = await rehearse(tx, letters, ReplayOptions.of(request.details or {}), self.check_for(caller))
             warnings = await self._warnings(tx, caller, request, query, rehearsal)
             return BulkEstimate(count, looked[:SAMPLE], list(rehearsal.hosts), warnings, rehearsal)
         hosts = await _hosts(tx, tenant_id, looked) if request.action in _SENDS else []

@@ -177,7 +177,7 @@ class Crawls:
 
     def _read(self, caller: Caller, crawl: CrawlSpec) -> _ParsedCrawl:
         check_plain("body", crawl.config)
-        config = self.schedules.check_for(caller.tenant_id)(CRAWL, kept("", crawl.config))
+        config = self.schedules.check_for(caller)(CRAWL, kept("", crawl.config))
         user_id = crawl.user_id or caller.user_id
         trigger = crawl.trigger
         if trigger is not None:

@@ -108,7 +108,7 @@ class DeadLetters:
                 refused = f"dead letter {letter.id} was replayed {sent[letter.id]} times without success"
                 raise Conflict(f"{refused}: fix its target, or discard it")
         self.limiter.run(ctx.caller, ctx.limits, len(letters))
-        repeating = await ReplayPlanner.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
+        repeating = await ReplayPlanner.of(ctx.tx, letters, terms, self.check_for(ctx.caller))
         courses = [repeating.course(letter) for letter in letters]
         runs = await repeat(ctx, courses, Origin.REPLAY, self.new_id)
         if terms.patch is not None:

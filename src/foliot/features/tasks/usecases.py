@@ -97,7 +97,7 @@ class Tasks:
         if asked.parameters is not None:
             config["parameters"] = asked.parameters
         check_plain("parameters", config)
-        action = self.schedules.check_for(caller.tenant_id)(KIND, kept("", config))
+        action = self.schedules.check_for(caller)(KIND, kept("", config))
         retries = RetryPolicy().max_retries if view.retries is None else view.retries
         return RunRequest(
             id=self.new_id(RUN),

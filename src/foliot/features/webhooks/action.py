@@ -16,6 +16,7 @@ from foliot.core.document import rfc3339
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
 from foliot.core.errors import Unavailable
 from foliot.core.mask import shown_text
+from foliot.core.secret_template import filled
 from foliot.core.secrets import CannotUnseal, NotForHost
 from foliot.engine.model.run import EXCHANGE, AttemptError, Failed, Outcome, is_test
 from foliot.engine.ports import ActionContext, AttemptTarget
@@ -23,7 +24,6 @@ from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
 from foliot.features.webhooks.header_plan import HeaderPlan, HeaderPlans, size_of
 from foliot.features.webhooks.model import place
 from foliot.features.webhooks.signature import BadSigningKey, SigningSecrets, sign
-from foliot.features.webhooks.templates import filled
 from foliot.features.webhooks.verdict import judge, phrase
 
 KEPT = 64 * 1024

@@ -14,7 +14,7 @@ from foliot.core.document import Fields
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
 from foliot.core.parent_template import check_parent_templates
-from foliot.features.webhooks.templates import check_header, refuse_secret
+from foliot.core.secret_template import check_header, refuse_secret
 
 MOST_HEADERS = 64
 MOST_HEADER_BYTES = 16 * 1024

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
 from standardwebhooks import Webhook as Signer
 
-from foliot.core.secrets import signing_key
+from foliot.core.secrets import NamedSecrets, signing_key
 
 
-class SigningSecrets(Protocol):
+class SigningSecrets(NamedSecrets, Protocol):
     """A tenant's secrets. Both methods raise `CannotUnseal`, or `Unavailable`, when one that exists cannot be used."""
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
         """The secrets in use, newest first: none, one, or two during a rotation."""
-        ...
-
-    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
-        """The values of those that exist; `NotForHost` when one of them may not go to this URL."""
         ...
 
 

@@ -1,4 +1,4 @@
-import { Globe, type LucideIcon, Network, Newspaper, SquareTerminal, Webhook, Workflow, Zap } from "lucide-react";
+import { Globe, type LucideIcon, Network, Newspaper, SquareTerminal, Terminal, Webhook, Workflow, Zap } from "lucide-react";
 
 /** The kinds of action, with label and icon. */
 export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
@@ -7,6 +7,7 @@ export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
   articles: { label: "articles", icon: Newspaper },
   pipeline: { label: "pipeline", icon: Workflow },
   task: { label: "task", icon: SquareTerminal },
+  command: { label: "command", icon: Terminal },
   grpc: { label: "gRPC call", icon: Network },
 };
 

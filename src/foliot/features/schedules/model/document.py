@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from foliot.commands.audit import AuditedChange, differences, masked
-from foliot.core.access import Thing
+from foliot.core.access import Caller, Thing
 from foliot.core.declaration import in_order, read_fields
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
@@ -89,8 +89,10 @@ class ActionCheck(Protocol):
     def __call__(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
-CheckFor = Callable[[str], ActionCheck]
-"""The check for a tenant: tasks and services of other tenants are reported as unknown, as those that do not exist."""
+CheckFor = Callable[[Caller], ActionCheck]
+"""The check for a caller: tasks and services of other tenants are reported as unknown, as those that do not exist.
+
+`Forbidden` for a kind of action that the caller's role may not write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

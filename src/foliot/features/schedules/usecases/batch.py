@@ -209,7 +209,7 @@ class ScheduleBatches:
 
     async def _refusals(self, caller: Caller, wanted: Sequence[object]) -> Mapping[bytes, Invalid]:
         """What targets object to, by action; each different action is asked about once."""
-        check = self.schedules.check_for(caller.tenant_id)
+        check = self.schedules.check_for(caller)
         examined = self.schedules.actions
         asked: dict[bytes, object] = {}
         for raw in wanted:

@@ -68,9 +68,7 @@ class ScheduleCreation:
         """`Invalid` when the request breaks a rule. `paused` is the reason of a schedule that is created paused."""
         now = self.clock.now()
         raw = with_defaults(self.actions, caller.tenant_id, raw)
-        read = read_draft(
-            raw, self.check_for(caller.tenant_id), TriggerContext(owner.schedule_id, now, self.default_zone)
-        )
+        read = read_draft(raw, self.check_for(caller), TriggerContext(owner.schedule_id, now, self.default_zone))
         schedule = Schedule(
             id=owner.schedule_id,
             tenant_id=caller.tenant_id,

@@ -41,7 +41,7 @@ class EmbeddedSchedules:
         One that was deleted is created again, for the program asks for it again.
         """
         schedules, of = self.declaring.schedules, (FROM_PROGRAM, name)
-        objects = await objection(schedules.actions, ctx.caller, raw, schedules.check_for(ctx.tenant_id))
+        objects = await objection(schedules.actions, ctx.caller, raw, schedules.check_for(ctx.caller))
         await ctx.begin(schedules.limiter)
         result = await self.declaring.make(ctx, of, lambda _: raw)
         if result.fate is DeclarationOutcome.DELETED:

@@ -138,6 +138,6 @@ class RunNow:
         payload = read(RunNowRequest, wanted.raw).payload
         if payload is None:
             return None
-        check = self.check_for(wanted.caller.tenant_id)
+        check = self.check_for(wanted.caller)
         asked = kept("payload", {**schedule.action, **payload}, schedule.action)
         return read_action("payload", schedule.spec.kind, asked, check)

@@ -22,7 +22,7 @@ from foliot.db.database import Database, Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView
-from foliot.engine.ports import Actions, is_per_tenant
+from foliot.engine.ports import Actions, is_per_tenant, permission_of_kind
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import (
@@ -75,7 +75,7 @@ class Schedules:
     @requires(Verb.WRITE, Thing.SCHEDULE)
     async def create(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Schedule:
         rest, reason = asleep(raw)
-        objects = await objection(self.actions, caller, rest, self.check_for(caller.tenant_id))
+        objects = await objection(self.actions, caller, rest, self.check_for(caller))
         alone = names_source(rest) or parents.follows_others(rest)
         if once.key is None and objects is None and small(raw) and not alone:
             draft = self.creation.draft(caller, put_back(rest), self._owner(caller), reason)
@@ -118,7 +118,7 @@ class Schedules:
     async def replace(self, ctx: CommandContext, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Replace the whole document."""
         raw, reason = asleep(raw)
-        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
+        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.caller))
         await ctx.begin(self.limiter)
         held = await self._hold(ctx, schedule_id, match)
         changed = await self.rewrite(ctx, held, raw)
@@ -130,7 +130,8 @@ class Schedules:
     async def rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
         """Replace one as part of the caller's transaction, which has read the tenant's limits."""
         refuse_file(ctx.caller, held.schedule)
-        changed = await self._rewrite(ctx, held, self._defaulted(ctx.caller, put_back(raw, held.schedule.action)))
+        document = with_defaults(self.actions, ctx.tenant_id, put_back(raw, held.schedule.action))
+        changed = await self._rewrite(ctx, held, document)
         await self._check_limits(ctx, held, changed)
         was = {"fault": held.schedule.fault} if held.broken else audit_view(held.schedule)
         ctx.audit(AuditedChange("replace", Thing.SCHEDULE, changed.id, was, audit_view(changed)), at=held.now)
@@ -153,7 +154,7 @@ class Schedules:
         check_open(held.schedule, match)
         refuse_file(caller, held.schedule)
         stood = held.sound()
-        changed = turned(self._rewritten(held, put_back(merge(whole(stood), raw), stood.action)), held.now)
+        changed = turned(self._rewritten(caller, held, put_back(merge(whole(stood), raw), stood.action)), held.now)
         return changed, edited("patch", stood, changed)
 
     @unchecked_command
@@ -178,7 +179,7 @@ class Schedules:
 
     async def put_back(self, ctx: CommandContext, schedule_id: str, raw: object, match: str, entry_id: str) -> Schedule:
         """Begin, and restore the document from before a change, which `entry_id` names in the audit log."""
-        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
+        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.caller))
         await ctx.begin(self.limiter)
         held = await self._hold(ctx, schedule_id, match)
         refuse_file(ctx.caller, held.schedule)
@@ -324,18 +325,17 @@ class Schedules:
     def _owner(self, caller: Caller) -> ScheduleOwner:
         return ScheduleOwner(self.new_id(SCHEDULE), caller.user_id)
 
-    def check_for(self, tenant_id: str) -> ActionCheck:
-        """The action's validation of its configuration, with the names that this tenant may use."""
-        return partial(self._check, tenant_id)
+    def check_for(self, caller: Caller) -> ActionCheck:
+        """The action's validation of its configuration, with the names and kinds that this caller may use."""
+        return partial(self._check, caller)
 
-    def _check(self, tenant_id: str, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    def _check(self, caller: Caller, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
         action = self.actions.get(kind)
         if action is None:
             raise Invalid("kind", f"must be one of {', '.join(sorted(self.actions.kinds()))}", got=kind[:100])
-        return action.check_for(tenant_id, config) if is_per_tenant(action) else action.check(config)
-
-    def _defaulted(self, caller: Caller, raw: object) -> object:
-        return with_defaults(self.actions, caller.tenant_id, raw)
+        if needed := permission_of_kind(action):
+            require(caller, *needed)
+        return action.check_for(caller.tenant_id, config) if is_per_tenant(action) else action.check(config)
 
     async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
         """A patch that leaves the action alone is not checked against its target."""
@@ -345,7 +345,7 @@ class Schedules:
             schedule = await SqlSchedules(tx).get(caller.tenant_id, schedule_id)
         if schedule is None or schedule.fault is not None:
             return None
-        return await objection(self.actions, caller, merge(whole(schedule), raw), self.check_for(caller.tenant_id))
+        return await objection(self.actions, caller, merge(whole(schedule), raw), self.check_for(caller))
 
     async def _hold(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> LockedSchedule:
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
@@ -365,15 +365,16 @@ class Schedules:
     async def _rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
         before = None if held.broken else held.schedule.spec.trigger.follows
         raw = await parents.resolved(ctx.tx, ctx.tenant_id, raw, held.schedule.id, before)
-        changed = self._rewritten(held, raw)
+        changed = self._rewritten(ctx.caller, held, raw)
         ctx.wake(SCHEDULES_TOPIC)
         return await turn(ctx.tx, changed, held.now)
 
-    def _rewritten(self, held: LockedSchedule, raw: object) -> Schedule:
+    def _rewritten(self, caller: Caller, held: LockedSchedule, raw: object) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
-        check = self.check_for(schedule.tenant_id)
-        draft = read_draft(raw, check, TriggerContext(schedule.id, held.now, self.default_zone, before))
+        draft = read_draft(
+            raw, self.check_for(caller), TriggerContext(schedule.id, held.now, self.default_zone, before)
+        )
         return replace(
             schedule,
             name=draft.name,

@@ -1,4 +1,4 @@
-"""Replaces `{{ secret.NAME }}` in header values by the tenant's secrets."""
+"""Templates of secrets: replaces `{{ secret.NAME }}` in header values and environments by the tenant's secrets."""
 
 from __future__ import annotations
 

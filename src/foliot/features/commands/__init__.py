@@ -1,0 +1,1 @@
+"""Commands: programs of this machine as the action of a schedule."""

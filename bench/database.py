@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from measuring import cpu_seconds
 from sqlalchemy import URL, make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from foliot.core.time.trigger import Cron, Trigger
@@ -209,25 +210,44 @@ class BenchDatabase:
 
 
 @asynccontextmanager
-async def bench_database(url: str) -> AsyncIterator[BenchDatabase]:
-    """A fresh database with Foliot's tables; dropped afterwards."""
+async def bench_database(url: str, *, keep: bool = False) -> AsyncIterator[BenchDatabase]:
+    """A fresh database with Foliot's tables; dropped afterwards. `keep`: as it was left, and left again."""
     made = make_url(url)
     name = made.get_backend_name()
     if "bench" not in (made.database or ""):
         raise SystemExit(f"{made.database!r}: a benchmark drops its database, so that its name must contain 'bench'")
-    await _recreate(made)
+    if not (keep and await _is_there(made)):
+        await _recreate(made)
     await migrate(url)
     admin = create_async_engine(made, isolation_level="AUTOCOMMIT", pool_size=1, max_overflow=0)
     try:
         yield BenchDatabase(url, name, admin)
     finally:
         await admin.dispose()
-        await _drop(made)
+        if not keep:
+            await _drop(made)
+
+
+async def _is_there(url: URL) -> bool:
+    if url.get_backend_name() == "sqlite":
+        return _has_file(url)
+    server = create_async_engine(url)
+    try:
+        async with server.connect():
+            return True
+    except DBAPIError:
+        return False
+    finally:
+        await server.dispose()
 
 
 async def _recreate(url: URL) -> None:
     await _drop(url)
     await _serve(url, f"CREATE DATABASE {url.database}")
+
+
+def _has_file(url: URL) -> bool:
+    return Path(url.database or "").exists()
 
 
 def _remove(path: str) -> None:

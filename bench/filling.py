@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from math import ceil
 
 import orjson
 from alembic.migration import MigrationContext
@@ -210,4 +211,22 @@ async def fill(url: str, schedules: int, runs: int, missed: int = MISSED) -> Non
         async with engine.connect() as conn:
             await conn.execution_options(isolation_level="AUTOCOMMIT")
             await conn.exec_driver_sql("VACUUM ANALYZE")
+    await engine.dispose()
+
+
+async def stay_quiet(url: str) -> None:
+    """Move what is due within an hour by whole hours: a database that was kept would fire all of it at once."""
+    engine = create_async_engine(url)
+    dialect, now = make_url(url).get_backend_name(), datetime.now(UTC)
+    async with engine.begin() as conn:
+        found = await conn.exec_driver_sql("SELECT min(next_at) FROM schedules")
+        least = found.scalar()
+        first = datetime.fromisoformat(least).replace(tzinfo=UTC) if isinstance(least, str) else least
+        if first is not None and first < now + QUIET / 2:
+            hours = ceil((now + QUIET - first) / timedelta(hours=1))
+            later = {
+                "postgresql": f"next_at + interval '{hours} hours'",
+                "sqlite": f"strftime('%Y-%m-%d %H:%M:%f', next_at, '+{hours} hours') || '000'",
+            }[dialect]
+            await conn.exec_driver_sql(f"UPDATE schedules SET next_at = {later} WHERE next_at IS NOT NULL")
     await engine.dispose()

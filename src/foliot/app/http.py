@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from foliot.auth.identity import Identity, Pepper
 from foliot.commands.envelope import UseCases
@@ -54,6 +55,7 @@ from foliot.features.watches.rest import changes, watches
 from foliot.features.webhooks import rest as webhooks
 from foliot.features.workers import rest as workers
 from foliot.servers.http.app import Handed, HttpApp, Routes, build_app, routes_of
+from foliot.servers.http.openapi import describe
 from foliot.servers.http.session_cookie import LOOPBACK
 
 ROUTERS = tuple(
@@ -115,6 +117,11 @@ def _routes() -> Routes:
     return routes_of(ROUTERS, FIRST)
 
 
+@lru_cache(maxsize=1)
+def _described() -> dict[str, Any]:
+    return describe(_routes())
+
+
 def create_app(  # noqa: PLR0913 -- as many as there are things to choose
     cases: UseCases,
     *,
@@ -140,6 +147,7 @@ def create_app(  # noqa: PLR0913 -- as many as there are things to choose
         cases,
         Handed(
             routes=_routes(),
+            described=_described,
             event_reader=lambda: cases[Runs],
             session_caller=by_session,
             ticket_caller=by_ticket,

@@ -34,6 +34,7 @@ from typing import (
 
 from annotated_types import Ge, GroupedMetadata, Le, MaxLen, MinLen
 
+from foliot.core.attribute_docs import attribute_docs
 from foliot.core.document import (
     MAX_NAME,
     MOST_COMPLAINTS,
@@ -56,9 +57,9 @@ ReadValue = Callable[[str, Any], Any]
 JsonSchemaOf = Callable[[Any], dict[str, Any]]
 """Pydantic's handler of an annotation: the JSON schema that the field has without it."""
 
-# Pydantic reads the docstrings below the fields, and builds a type's schema, when OpenAPI is first requested: most
-# processes never serve it, and doing so for every class would be a good part of each start.
-CLOSED: Mapping[str, Any] = {"extra": "forbid", "defer_build": True, "use_attribute_docstrings": True}
+# Pydantic builds a type's schema when OpenAPI is first requested: most processes never serve it, and doing so for every
+# class would be a good part of each start.
+CLOSED: Mapping[str, Any] = {"extra": "forbid", "defer_build": True}
 OPEN: Mapping[str, Any] = {**CLOSED, "extra": "allow"}
 
 
@@ -82,9 +83,20 @@ def declared(cls: type[T] | None = None, *, extra: bool = False, example: Any = 
         if example is not None:
             config["json_schema_extra"] = {"example": example}
         made.__pydantic_config__ = config  # type: ignore[attr-defined]
+        made.__get_pydantic_json_schema__ = classmethod(_described)  # type: ignore[attr-defined]
         return made
 
     return declare if cls is None else declare(cls)
+
+
+def _described(cls: type[Any], core_schema: Any, handler: Any) -> dict[str, Any]:
+    """The JSON schema of a declared class, with the docstrings below its fields as descriptions."""
+    made: dict[str, Any] = handler(core_schema)
+    shown = handler.resolve_ref_schema(made).get("properties", {})
+    for name, words in attribute_docs(cls).items():
+        if words and (schema := shown.get(_public_name(name))) is not None:
+            schema.setdefault("description", words)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
-from foliot.servers.http import schema
+from foliot.core import attribute_docs
+from foliot.core.declaration import declared
 from foliot.servers.http.schema import DocumentedModel
 
 
@@ -24,6 +25,23 @@ class Parent(DocumentedModel):
     """Known by another name."""
     again: int = 0
     """The first time."""
+
+
+@declared
+class Answer:
+    """A declared class."""
+
+    plain: int = 0
+    kept_: int = 0
+    """Under its public name."""
+
+
+@declared
+class LongerAnswer(Answer):
+    """One that extends it."""
+
+    more: Answer | None = None
+    """Within."""
 
 
 class Child(Parent):
@@ -48,6 +66,14 @@ def test_what_stands_below_an_attribute_describes_it() -> None:
 
 def test_a_subclass_says_what_its_parents_say_unless_it_writes_it_anew() -> None:
     assert descriptions(Child) == {**PARENTS, "more": "Some of them."}
+
+
+def test_a_declared_class_is_described_by_its_docstrings_and_those_of_its_base() -> None:
+    shown = TypeAdapter(LongerAnswer).json_schema()
+
+    own = {name: one.get("description") for name, one in shown["properties"].items()}
+    assert own == {"plain": None, "kept": "Under its public name.", "more": "Within."}
+    assert shown["$defs"]["Answer"]["properties"]["kept"]["description"] == "Under its public name."
 
 
 def test_models_within_models_are_described_too() -> None:
@@ -78,7 +104,7 @@ def test_nothing_is_read_before_a_schema_is_asked_for(monkeypatch: pytest.Monkey
         read.append(module)
         return {}
 
-    monkeypatch.setattr(schema, "_said_in", reading)
+    monkeypatch.setattr(attribute_docs, "_docs_in", reading)
 
     class Late(DocumentedModel):
         here: int = 0

@@ -12,17 +12,15 @@ import mimetypes
 import resource
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -34,23 +32,16 @@ from foliot.commands.envelope import UseCases
 from foliot.commands.limits import FailedLoginDelay
 from foliot.servers.http import problems
 from foliot.servers.http.connections import Connection, ConnectionLimits
-from foliot.servers.http.permission import PUBLIC, CallerOf, public
+from foliot.servers.http.openapi import ABOUT, protected
+from foliot.servers.http.permission import PUBLIC, CallerOf
 from foliot.servers.http.request import MAX_MESSAGE
 from foliot.servers.http.run_broadcast import EventReader
-from foliot.servers.http.schema import ALWAYS, Problem, RequestBody
+from foliot.servers.http.schema import ALWAYS
 from foliot.servers.http.session_cookie import LOOPBACK, LoopbackGuard, NoSniff, Unambiguous
 from foliot.servers.http.sse import OpenStreams, SharedReaders
 
-ABOUT = """Runs web work at its scheduled time, exactly once, and shows what happened and why.
-
-Times are RFC 3339 in UTC. Errors are problem documents (RFC 9457) with a `code`. Every POST takes an `Idempotency-Key`.
-Lists answer `{"items": […], "next_cursor": …}`."""
-
-
 HttpApp = FastAPI
 Routes = Sequence[BaseRoute]
-
-BEARER = {"type": "http", "scheme": "bearer", "description": "A token (JWT) or an API key (`flt_…`)."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +50,8 @@ class Handed:
 
     routes: Sequence[BaseRoute]
     """The features' routes, as `routes_of` collects them."""
+    described: Callable[[], dict[str, Any]]
+    """Their OpenAPI document, which all apps share."""
     event_reader: Callable[[], EventReader]
     session_caller: CallerOf
     ticket_caller: CallerOf
@@ -104,7 +97,8 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
     app.router.routes.extend(handed.routes)
     app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])
     # FastAPI's documented way to extend the OpenAPI document.
-    app.openapi = lambda: _openapi(app, handed.routes)  # type: ignore[method-assign]
+    guarded = identity is not None
+    app.openapi = cache(lambda: protected(handed.described(), handed.routes) if guarded else handed.described())  # type: ignore[method-assign]
     # Inside the loopback guard: in local mode the dashboard too is served to this machine alone.
     app.add_middleware(Dashboard, root=pages, taken=_taken(app))
     app.add_middleware(Unambiguous)
@@ -137,28 +131,6 @@ def operation_id(endpoint: Callable[..., Any]) -> str:
 def _taken(app: FastAPI) -> frozenset[str]:
     """The first segments of all routes' paths: no page of the dashboard can have such an address."""
     return frozenset(route.path.split("/")[1] for route in app.routes if isinstance(route, Route | WebSocketRoute))
-
-
-def _openapi(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
-    """FastAPI's OpenAPI document, with the schemas of request bodies, which the routes read themselves."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=routes)
-        described = [route for route in routes if isinstance(route, APIRoute) and route.include_in_schema]
-        bodies = [route.openapi_extra.model for route in described if isinstance(route.openapi_extra, RequestBody)]
-        _, extra = TypeAdapter.json_schemas(
-            [(model, "validation", TypeAdapter(model)) for model in dict.fromkeys([*bodies, Problem])],
-            ref_template="#/components/schemas/{model}",
-        )
-        document["components"]["schemas"] = extra["$defs"] | document["components"]["schemas"]
-        if app.state.identity is not None:
-            document["components"]["securitySchemes"] = {"bearer": BEARER}
-            document["security"] = [{"bearer": []}]
-            for route in described:
-                if any(each.dependency is public for each in route.dependencies):
-                    for method in route.methods or ():
-                        document["paths"][route.path_format][method.lower()]["security"] = []
-        app.openapi_schema = document
-    return app.openapi_schema
 
 
 async def _docs() -> HTMLResponse:

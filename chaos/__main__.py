@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--skew", type=float, default=0, help="seconds by which every second process's clock is ahead")
     made.add_argument("--long", type=float, default=0.1, help="the share of calls longer than a lease (default 0.1)")
     made.add_argument("--slow", type=float, default=0.03, help="the share of calls that last 1.5 s (default 0.03)")
+    made.add_argument("--chains", type=int, default=1, help="A to B, A to C, B and C to D: how many (default 1)")
     made.add_argument("--lead", type=float, default=6, help="seconds from the first request to the first instant")
     made.add_argument("--spared", type=float, default=2, help="seconds for which a restarted process is left alone")
     made.add_argument("--settle", type=float, default=90, help="seconds in which everything must end afterwards")
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 broker=options.broker,
                 database=options.database or "postgresql",
                 skew=options.skew,
+                chains=options.chains,
                 long=options.long,
                 patience=options.patience,
                 slow=options.slow,

@@ -127,6 +127,7 @@ class Run:
         doors = Doors(self.ports, self.scribe)
         self.generator = Generator(doors, self.scribe, random.Random(f"{plan.seed} load"), plan.rate, self.target)
         self.generator.web, self.generator.pause = self.web, plan.campaign.requests
+        self.generator.chains = plan.chains
         chance = random.Random(f"{plan.seed} faults")
         servers = Servers(self.database, self.broker, self.lines)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)

@@ -56,6 +56,20 @@ def _all(one: Followed, history: History, runs: Mapping[str, Made], made: int) -
         yield f"G2: {one.child} has {made} runs, and its parents succeeded {each} times"
 
 
+def rounds(history: History) -> str:
+    """How often the parents succeeded, and how many runs followed; empty where there was no chain."""
+    if not history.followed:
+        return ""
+    runs = {run.id: run for run in history.runs}
+    ended = {(run.schedule, root(run, runs)) for run in history.runs if run.state == "success"}
+    good = Counter(schedule for schedule, _ in ended)
+    made = Counter(run.schedule for run in history.runs if run.origin == AFTER)
+    every, each = ([one for one in history.followed if one.all is all_] for all_ in (True, False))
+    wanted = sum(good[parent] for one in each for parent in one.parents)
+    followed, both = (sum(made[one.child] for one in some) for some in (each, every))
+    return f"{wanted // 2} rounds: {wanted} runs to follow, {followed} followed; {both} behind both"
+
+
 def root(run: Made, runs: Mapping[str, Made]) -> str:
     """The run that a run repeats, directly or not."""
     while run.origin in REPEATED and run.parent is not None and run.parent in runs:

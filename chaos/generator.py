@@ -83,6 +83,8 @@ class Generator:
     web: int = 0
     """The port of the campaign's web, for work other than webhooks; 0 for none."""
     pause: tuple[float, float] = (0.3, 1.2)
+    chains: int = 1
+    """Behind so many schedules there is a chain."""
     asked: Counter[str] = field(default_factory=Counter)
     schedules: list[Standing] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -107,15 +109,17 @@ class Generator:
             self.schedules.append(one)
             self._era(one, made["created_at"])
 
-        self._follow()
+        for number, first in enumerate(self.schedules[: self.chains], 1):
+            self._follow(first.id, number)
 
-    def _follow(self) -> None:
-        """A chain behind the first schedule: two follow it, and one follows both. Nothing edits or pauses them."""
-        known = {"A": self.schedules[0].id}
+    def _follow(self, first: str, number: int) -> None:
+        """A chain behind a schedule: two follow it, and one follows both. Nothing edits or pauses them."""
+        known = {"A": first}
         for name, parents, every_one in chains.CHAIN:
             ids = [known[parent] for parent in parents]
-            url = f"http://127.0.0.1:{self.target}/chain-{name}"
-            made = self._posted("/api/schedules", 201, chains.document(name, ids, url, every_one=every_one))
+            url = f"http://127.0.0.1:{self.target}/chain-{name}-{number}"
+            document = chains.document(f"{name}{number}", ids, url, every_one=every_one)
+            made = self._posted("/api/schedules", 201, document)
             known[name] = made["id"]
             self.scribe.tell("follow", child=made["id"], parents=ids, all=every_one)
 

@@ -97,6 +97,8 @@ class Plan:
     """The share of calls that take seconds, so that instants meet open runs, and faults meet attempts."""
     long: float = 0.1
     """The share of calls that take longer than a lease."""
+    chains: int = 1
+    """Behind so many schedules there is a chain of three that follow."""
     skew: float = 0.0
     """Seconds by which the clocks of every second process are ahead, where libfaketime is installed."""
     database: str = "postgresql"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from chaos import checker, history, lateness, recovery
+from chaos import chains, checker, history, lateness, recovery
 from chaos.oracle import expected
 
 MOST_TOLD = 20
@@ -45,6 +45,7 @@ class Report:
     lateness: dict[str, float] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
+    chains: str = ""
     settled_after: float = 0.0
     audit: str = ""
     violations: list[str] = field(default_factory=list)
@@ -98,6 +99,7 @@ def of(directory: Path) -> Report:
         lateness=lateness.figures(kept),
         asked=settled.get("asked", {}),
         requests=settled.get("requests", {}),
+        chains=chains.rounds(kept),
         settled_after=settled.get("after", 0.0),
         audit=named.get("audit", {}).get("said", ""),
         violations=wrong,
@@ -134,6 +136,7 @@ def told(made: Report) -> str:
         f"recovery    {recovered}",
         f"lateness    run made {created} s; called {called} s",
         f"waited      without the outages, to begin: {waited} s",
+        f"chains      {made.chains}",
         f"doors       {made.requests}",
         f"settled     {made.settled_after} s after the last fault",
         f"audit       {made.audit}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from chaos.chains import violations
+from chaos.chains import rounds, violations
 from chaos.history import Followed, History, Made
 
 NOON = datetime(2027, 1, 4, 12, tzinfo=UTC)
@@ -38,3 +38,12 @@ def test_all_together_run_no_more_often_than_the_rarest() -> None:
     assert judged(*each, every_one=True) == ["G2: D has 0 runs, and its parents succeeded [2, 1] times"]
     found = judged(*each, run("d1", "D", "c1"), run("d2", "D", "b2"), every_one=True)
     assert found == ["G2: D has 2 runs, and its parents succeeded [2, 1] times"]
+
+
+def test_the_report_counts_rounds() -> None:
+    chain = [Followed("B", ("A",), all=False), Followed("C", ("A",), all=False), Followed("D", ("B", "C"), all=True)]
+    good = (run("a1", "A", origin="instant"), run("b1", "B", "a1"), run("c1", "C", "a1"), run("d1", "D", "c1"))
+    bad = (run("a2", "A", state="dead_letter", origin="instant"),)
+    told = rounds(History(eras=(), runs=[*good, *bad], followed=chain))
+    assert told == "1 rounds: 2 runs to follow, 2 followed; 1 behind both"
+    assert rounds(History(eras=(), runs=good)) == ""

@@ -70,6 +70,8 @@ export interface AlertRule {
   on: (AlertEvent)[];
   filter: string;
   after: Record<string, unknown>;
+  late_after: string;
+  slow_after: string | null;
   remind_every: string | null;
   quiet: Record<string, string> | null;
   severity: AlertSeverity;
@@ -86,6 +88,8 @@ export interface AlertRuleChange {
   on?: (AlertEvent)[] | null;
   filter?: string | null;
   after?: AfterThreshold | number | null;
+  late_after?: string | null;
+  slow_after?: string | null;
   remind_every?: string | null;
   quiet?: QuietTimes | null;
   severity?: AlertSeverity | null;
@@ -102,6 +106,7 @@ export interface AlertRulePreview {
   items: (PreviewItem)[];
   total: number;
   whole: boolean;
+  unknown: (AlertEvent)[];
 }
 
 export interface AlertRulePreviewRequest {
@@ -109,6 +114,8 @@ export interface AlertRulePreviewRequest {
   on: (AlertEvent)[];
   filter?: string;
   after?: AfterThreshold | number;
+  late_after?: string;
+  slow_after?: string | null;
   remind_every?: string | null;
   quiet?: QuietTimes | null;
   severity?: AlertSeverity;
@@ -122,6 +129,8 @@ export interface AlertRuleRequest {
   on: (AlertEvent)[];
   filter?: string;
   after?: AfterThreshold | number;
+  late_after?: string;
+  slow_after?: string | null;
   remind_every?: string | null;
   quiet?: QuietTimes | null;
   severity?: AlertSeverity;

@@ -11,7 +11,7 @@ from foliot.engine.model.run import FAILURES, RunState
 from foliot.engine.model.views import RunEnded
 from foliot.features.alerts.judge import judge_by
 from foliot.features.alerts.model.alert import ALERTS_TOPIC, AlertFinding, AlertSubject, SubjectKind, clipped
-from foliot.features.alerts.model.rule import OF_ENDINGS, AlertEvent
+from foliot.features.alerts.model.rule import OVER_BY_SUCCESS, AlertEvent
 from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.alerts.sql.rules import SqlAlertRules
 
@@ -20,7 +20,7 @@ async def judge_endings(tx: Transaction, ended: Sequence[RunEnded], now: datetim
     """Open and resolve alerts about these runs; one statement where no rule is enabled."""
     about = {run.schedule_id for run in ended if run.schedule_id is not None}
     known = await SqlAlertRules(tx).enabled({run.tenant_id for run in ended}, about)
-    rules = [rule for rule in known if rule.wants(*OF_ENDINGS)]
+    rules = [rule for rule in known if rule.wants(*OVER_BY_SUCCESS)]
     if not rules:
         return ()
     tenants = {rule.tenant_id for rule in rules}

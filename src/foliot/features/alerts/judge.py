@@ -27,7 +27,7 @@ from foliot.features.alerts.model.alert import (
     DeliveryState,
     SubjectKind,
 )
-from foliot.features.alerts.model.rule import OF_ENDINGS, AlertEvent, AlertRuleRecord
+from foliot.features.alerts.model.rule import OF_ENDINGS, OVER_BY_SUCCESS, AlertEvent, AlertRuleRecord
 from foliot.features.alerts.sql.alerts import SqlAlerts, open_key
 from foliot.features.alerts.sql.deliveries import SqlDeliveries
 from foliot.features.alerts.sql.rules import SqlAlertRules
@@ -139,7 +139,7 @@ async def _recover(
     recovered = AlertEvent.RECOVERED in about
     streaks = await SqlAlerts(tx).end_streaks(tenants, subjects) if recovered else set()
     # A schedule that runs again is no longer late, and what it missed is over.
-    events = about | (OF_ENDINGS | {AlertEvent.LATE, AlertEvent.MISSED} if recovered else set())
+    events = about | (OVER_BY_SUCCESS if recovered else set())
     standing = [alert for alert in await SqlAlerts(tx).open_about(tenants, subjects) if alert.event in events]
     await resolve(tx, standing, now)
     judged.resolved += standing
@@ -211,9 +211,9 @@ async def _open(tx: Transaction, hits: Sequence[Hit], now: datetime, judged: Jud
         if hit.event in ONE_SHOT:
             new[f"{key}:{len(new)}"] = (hit.rule, _alert(hit, now))
         elif key in standing:
-            again[key] = _counted(again.get(key, standing[key]), hit.finding)
+            again[key] = _counted(again.get(key, standing[key]), hit)
         elif key in new:
-            new[key] = (hit.rule, _counted(new[key][1], hit.finding))
+            new[key] = (hit.rule, _counted(new[key][1], hit))
         else:
             new[key] = (hit.rule, _alert(hit, now))
     if again:
@@ -248,9 +248,14 @@ def _alert(hit: Hit, now: datetime) -> Alert:
     )
 
 
-def _counted(alert: Alert, finding: AlertFinding) -> Alert:
+def _counted(alert: Alert, hit: Hit) -> Alert:
+    finding = hit.finding
+    # What was late or slow and now fails is over when it succeeds, not when it is no longer late.
+    fails = alert.event not in OF_ENDINGS and hit.event in COUNTED
     return replace(
         alert,
+        event=hit.event if fails else alert.event,
+        summary=finding.summary if fails else alert.summary,
         count=alert.count + 1,
         last_at=max(alert.last_at, finding.at),
         reason=finding.reason,

@@ -9,16 +9,18 @@ from typing import Any
 
 from foliot.core.failure_fingerprint import told
 from foliot.db.database import Transaction
-from foliot.engine.model.run import FAILURES, RunState
+from foliot.engine.model.run import FAILURES, Origin, RunState
 from foliot.features.alerts.model.alert import AlertSubject, SubjectKind, clipped
 from foliot.features.alerts.model.rule import AlertEvent, RuleSettings
 from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.filters.model import of_schedules
+from foliot.features.insights.model.attention import ago
 from foliot.features.insights.sql.attention import SqlTroubles
 
 MOST_RUNS = 20_000
 """Runs that a preview reads, newest first."""
 MOST_ITEMS = 200
+UNKNOWN = frozenset({AlertEvent.CHANGED, AlertEvent.QUEUE_STUCK, AlertEvent.WORKER_LOST, AlertEvent.NODE_SILENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class RulePreview:
     items: Sequence[PreviewedAlert]
     total: int
     whole: bool = True
+    unknown: Sequence[AlertEvent] = ()
+    """Events of the rule about which nothing is kept: what they would have reported is not in it."""
 
 
 @dataclass(slots=True)
@@ -63,7 +67,8 @@ async def preview(
             says = clipped(f"{one.name} missed {one.count:,} scheduled time{'s' * (one.count > 1)}")
             items.append(PreviewedAlert(one.last, AlertEvent.MISSED, subject, says))
     items.sort(key=lambda item: item.at, reverse=True)
-    return RulePreview(items[:MOST_ITEMS], len(items), len(rows) < MOST_RUNS)
+    unknown = [event for event in settings.on if event in UNKNOWN]
+    return RulePreview(items[:MOST_ITEMS], len(items), len(rows) < MOST_RUNS, unknown)
 
 
 def _replayed(settings: RuleSettings, rows: Sequence[Any]) -> list[PreviewedAlert]:
@@ -75,9 +80,26 @@ def _replayed(settings: RuleSettings, rows: Sequence[Any]) -> list[PreviewedAler
         event, says = _judged(settings, streak, RunState(row.state), row)
         if event is not None:
             items.append(PreviewedAlert(row.finished_at, event, subject, says))
+        items += _delayed(settings, subject, row)
         if AlertEvent.FINISHED in settings.on:
             says = clipped(f"{row.name} ended: {row.state.replace('_', ' ')}")
             items.append(PreviewedAlert(row.finished_at, AlertEvent.FINISHED, subject, says))
+    return items
+
+
+def _delayed(settings: RuleSettings, subject: AlertSubject, row: Any) -> list[PreviewedAlert]:
+    """That it was late, and that it was slow."""
+    items = []
+    if AlertEvent.LATE in settings.on and row.origin == Origin.INSTANT and row.scheduled_for is not None:
+        late = row.created_at - row.scheduled_for
+        if late > settings.late_after:
+            says = clipped(f"{row.name} was due {ago(late)} before it fired")
+            items.append(PreviewedAlert(row.scheduled_for + settings.late_after, AlertEvent.LATE, subject, says))
+    if AlertEvent.SLOW in settings.on and settings.slow_after is not None and row.started_at is not None:
+        took = row.finished_at - row.started_at
+        if took > settings.slow_after:
+            says = clipped(f"{row.name} took {ago(took)}")
+            items.append(PreviewedAlert(row.started_at + settings.slow_after, AlertEvent.SLOW, subject, says))
     return items
 
 

@@ -122,6 +122,8 @@ class AlertRuleChange:
     on: list[AlertEvent] | None = None
     filter: Annotated[str, Field(max_length=1000)] | None = None
     after: AfterThreshold | int | None = None
+    late_after: Duration | None = None
+    slow_after: Duration | None = None
     remind_every: Duration | None = None
     quiet: QuietTimes | None = None
     severity: AlertSeverity | None = None
@@ -138,6 +140,10 @@ class AlertRule:
     on: list[AlertEvent]
     filter: str
     after: dict[str, Any]
+    late_after: str
+    """How long a schedule must be overdue to be `late`."""
+    slow_after: str | None
+    """How long a run may take before it is `slow`."""
     remind_every: str | None
     quiet: dict[str, str] | None
     severity: AlertSeverity
@@ -159,6 +165,8 @@ class AlertRule:
             on=list(one.settings.on),
             filter=one.settings.filter,
             after=said["after"],
+            late_after=said["late_after"],
+            slow_after=said["slow_after"],
             remind_every=said["remind_every"],
             quiet=said["quiet"],
             severity=one.settings.severity,
@@ -243,6 +251,8 @@ class AlertRulePreview:
     total: int
     whole: bool
     """False when more runs ended in that time than a preview reads."""
+    unknown: list[AlertEvent]
+    """Events of the rule about whose past nothing is kept: they are not in the preview."""
 
     @classmethod
     def of(cls, one: RulePreview) -> AlertRulePreview:
@@ -255,7 +265,7 @@ class AlertRulePreview:
             )
             for each in one.items
         ]
-        return cls(items=items, total=one.total, whole=one.whole)
+        return cls(items=items, total=one.total, whole=one.whole, unknown=list(one.unknown))
 
 
 @declared

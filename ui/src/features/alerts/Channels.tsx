@@ -134,6 +134,7 @@ function ChannelForm({ first, onClose }: { first: boolean; onClose: () => void }
           name: "failing, late or missed",
           on: ["failed", "late", "missed"],
           after: { in_a_row: 3 },
+          late_after: "5m",
           to: [made.id],
         },
       });
@@ -217,8 +218,8 @@ function ChannelForm({ first, onClose }: { first: boolean; onClose: () => void }
         <label className="flex items-start gap-2">
           <input type="checkbox" checked={withRule} onChange={(event) => setWithRule(event.target.checked)} />
           <span>
-            Notify this channel when any schedule fails three times in a row, is late or misses a scheduled time, and
-            when it recovers
+            Notify this channel when any schedule fails three times in a row, is more than 5 minutes late or misses a
+            scheduled time, and when it recovers
           </span>
         </label>
       ) : null}

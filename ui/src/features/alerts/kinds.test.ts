@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { configOf, threshold } from "./kinds";
+import { configOf, threshold, thresholdOf, thresholdText } from "./kinds";
 
 test("empty settings are left out, and a port is a number", () => {
   const typed = { to: "a@x.example, b@x.example", from: "f@x.example", host: "mail.example", password: " " };
@@ -21,4 +21,12 @@ test("a threshold in words", () => {
   expect(threshold({ in_a_row: 1 })).toBe("every failure");
   expect(threshold({ in_a_row: 3 })).toBe("3 failures in a row");
   expect(threshold({ count: 5, within: "1h" })).toBe("5 failures within 1h");
+});
+
+test("a threshold is typed and read back", () => {
+  for (const text of ["3", "5 within 1h"]) {
+    const read = thresholdOf(text);
+    expect(thresholdText(read as Parameters<typeof thresholdText>[0])).toBe(text);
+  }
+  expect(thresholdOf("some")).toEqual({ count: 0, within: "some" });
 });

@@ -1,4 +1,4 @@
-import type { AlertRule, ChannelKind } from "@/api/schema";
+import type { AlertRule, AlertRuleRequest, ChannelKind } from "@/api/schema";
 
 export interface ChannelSetting {
   name: string;
@@ -98,4 +98,17 @@ export function configOf(kind: ChannelKind, typed: Record<string, string>): Reco
 export function threshold(after: AlertRule["after"]): string {
   if ("count" in after) return `${String(after.count)} failures within ${String(after.within)}`;
   return after.in_a_row === 1 ? "every failure" : `${String(after.in_a_row)} failures in a row`;
+}
+
+/** A threshold as it is typed: "3", or "5 within 1h". */
+export function thresholdText(after: AlertRule["after"]): string {
+  return "count" in after ? `${String(after.count)} within ${String(after.within)}` : String(after.in_a_row);
+}
+
+/** The threshold that a text asks for; what cannot be read is left to the server to refuse. */
+export function thresholdOf(text: string): AlertRuleRequest["after"] {
+  const found = /^\s*(\d+)(?:\s+within\s+(\S+))?\s*$/.exec(text);
+  if (!found) return { count: 0, within: text };
+  const [, number, within] = found;
+  return within ? { count: Number(number), within } : { in_a_row: Number(number) };
 }

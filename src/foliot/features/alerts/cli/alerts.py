@@ -104,6 +104,11 @@ def create_rule(  # noqa: PLR0913 -- a command has as many arguments as flags
         int | None, typer.Option("--count", min=1, help="Or: this many failures within --within.")
     ] = None,
     within: Annotated[str | None, typer.Option(help="The time for --count, such as 1h.")] = None,
+    late_after: Annotated[str, typer.Option(help="How long overdue is late, such as 5m.")] = "1m",
+    slow_after: Annotated[str | None, typer.Option(help="How long a run may take, for --on slow: 30m.")] = None,
+    quiet: Annotated[
+        str | None, typer.Option(help="When nothing is sent: 22:00-07:00, or 22:00-07:00 Europe/Stockholm.")
+    ] = None,
     remind_every: Annotated[str | None, typer.Option(help="Remind while it is open, such as 24h.")] = None,
     severity: Annotated[str, typer.Option(help="warning or critical.")] = "warning",
     preview: Annotated[bool, typer.Option("--preview", help="Only show what it would have sent in 7 days.")] = False,
@@ -123,6 +128,9 @@ def create_rule(  # noqa: PLR0913 -- a command has as many arguments as flags
         "to": to or [],
         "filter": filter_,
         "after": {"in_a_row": after} if count_ is None else {"count": count_, "within": within},
+        "late_after": late_after,
+        "slow_after": slow_after,
+        "quiet": _quiet(quiet),
         "remind_every": remind_every,
         "severity": severity,
     }
@@ -135,6 +143,17 @@ def create_rule(  # noqa: PLR0913 -- a command has as many arguments as flags
             note(f"{count(answer['total'], 'message')} in 7 days")
         else:
             note(f"rule {answer['name']} is created: {answer['id']}")
+
+
+def _quiet(text: str | None) -> dict[str, str] | None:
+    """`22:00-07:00 Europe/Stockholm`; without a zone, the server's."""
+    if text is None:
+        return None
+    hours, _, zone = text.strip().partition(" ")
+    start, dash, end = hours.partition("-")
+    if not dash:
+        raise usage("--quiet: give both times, as in 22:00-07:00")
+    return {"from": start, "to": end} | ({"timezone": zone.strip()} if zone else {})
 
 
 @group.command()

@@ -30,6 +30,9 @@ SHORTEST_REMINDER = timedelta(minutes=5)
 LONGEST_REMINDER = timedelta(days=30)
 LONGEST_SNOOZE = timedelta(days=30)
 LONGEST_PREVIEW = timedelta(days=30)
+LATE_AFTER = timedelta(minutes=1)
+LONGEST_LATENESS = timedelta(days=1)
+LONGEST_RUN = timedelta(days=7)
 MOST_TO = 50
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 
@@ -55,6 +58,8 @@ OF_ENDINGS = frozenset(
     {AlertEvent.FAILED, AlertEvent.DEAD_LETTER, AlertEvent.DEGRADED, AlertEvent.RECOVERED, AlertEvent.FINISHED}
 )
 """Events that the end of a run causes."""
+OVER_BY_SUCCESS = OF_ENDINGS | {AlertEvent.LATE, AlertEvent.MISSED, AlertEvent.SLOW}
+"""Events whose alerts the next success resolves."""
 OF_CHECKS = frozenset(
     {
         AlertEvent.LATE,
@@ -119,6 +124,8 @@ class RuleSettings:
     on: tuple[AlertEvent, ...]
     filter: str = ""
     after: Threshold = Threshold()
+    late_after: timedelta = LATE_AFTER
+    slow_after: timedelta | None = None
     remind_every: timedelta | None = None
     quiet: QuietHours | None = None
     severity: AlertSeverity = AlertSeverity.WARNING
@@ -132,6 +139,8 @@ class RuleSettings:
             "on": [event.value for event in self.on],
             "filter": self.filter,
             "after": self.after.as_dict(),
+            "late_after": shown_duration(self.late_after),
+            "slow_after": None if self.slow_after is None else shown_duration(self.slow_after),
             "remind_every": None if self.remind_every is None else shown_duration(self.remind_every),
             "quiet": None if self.quiet is None else self.quiet.as_dict(),
             "severity": self.severity.value,
@@ -246,6 +255,14 @@ class AlertRuleRequest:
     """A filter of schedules; empty is everything."""
     after: Annotated[Threshold, Parsed(_threshold), Wire(AfterThreshold | int)] = field(default_factory=Threshold)
     """How many failures open an alert: in a row, or within a time."""
+    late_after: Annotated[timedelta, Parsed(duration_between(LATE_AFTER, LONGEST_LATENESS)), Wire(Duration)] = (
+        LATE_AFTER
+    )
+    """How long a schedule must be overdue to be `late`."""
+    slow_after: Annotated[
+        timedelta | None, Parsed(duration_between(timedelta(minutes=1), LONGEST_RUN)), Wire(Duration | None)
+    ] = None
+    """How long a run may take before it is `slow`; required for that event."""
     remind_every: Annotated[
         timedelta | None, Parsed(duration_between(SHORTEST_REMINDER, LONGEST_REMINDER)), Wire(Duration | None)
     ] = None
@@ -291,6 +308,8 @@ def settings_of(asked: AlertRuleRequest, zone: str = "UTC") -> RuleSettings:
         on=asked.on,
         filter=asked.filter.strip(),
         after=asked.after,
+        late_after=asked.late_after,
+        slow_after=asked.slow_after,
         remind_every=asked.remind_every,
         quiet=quiet,
         severity=asked.severity,

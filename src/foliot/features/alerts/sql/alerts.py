@@ -13,7 +13,7 @@ from foliot.commands.audit_sql import trail
 from foliot.db.database import Statements
 from foliot.db.keyset import beyond_pair
 from foliot.db.metadata import key
-from foliot.engine.model.run import FAILURES
+from foliot.engine.model.run import FAILURES, OPEN
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.alerts.model.alert import Alert, AlertState, AlertSubject, SubjectKind
@@ -94,8 +94,10 @@ class SqlAlerts(Statements):
         return [alert_of(row) for row in await self.conn.execute(query)]
 
     async def count_again(self, changed: Sequence[Alert]) -> None:
-        """Write count, time, reason and run of alerts that are locked."""
+        """Write event, count, time, reason and run of alerts that are locked."""
         values: dict[str, list[Any]] = {
+            "event": [alert.event.value for alert in changed],
+            "summary": [alert.summary for alert in changed],
             "occurrences": [alert.count for alert in changed],
             "last_at": [alert.last_at for alert in changed],
             "reason": [alert.reason for alert in changed],
@@ -223,7 +225,10 @@ class SqlAlerts(Statements):
 
     async def ended(self, tenant_id: str, query: FilterQuery, since: datetime, limit: int) -> Sequence[Any]:
         """Runs of matching schedules that ended since this moment, newest first: for previews."""
-        named = (runs.c.id, runs.c.schedule_id, runs.c.state, runs.c.error, runs.c.finished_at, schedules.c.name)
+        named = (
+            *(runs.c.id, runs.c.schedule_id, runs.c.state, runs.c.error, runs.c.origin, schedules.c.name),
+            *(runs.c.scheduled_for, runs.c.created_at, runs.c.started_at, runs.c.finished_at),
+        )
         wanted = (
             select(*named)
             .join(schedules, schedules.c.id == runs.c.schedule_id)
@@ -239,6 +244,19 @@ class SqlAlerts(Statements):
             alerts.c.rule_id == rule_id, self.dialect.among(alerts.c.subject_id, subject_ids)
         )
         return {row[0]: row[1] for row in await self.conn.execute(query.group_by(alerts.c.subject_id))}
+
+    async def long_runs(self, tenant_id: str, before: datetime, limit: int) -> Sequence[Any]:
+        """Runs that began before this moment and have not ended, the longest first."""
+        named = (runs.c.id, runs.c.schedule_id, runs.c.kind, runs.c.started_at, schedules.c.name)
+        open_ = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(OPEN)))
+        query = (
+            select(*named)
+            .join(schedules, schedules.c.id == runs.c.schedule_id, isouter=True)
+            .where(*open_, runs.c.started_at < before)
+            .order_by(runs.c.started_at)
+            .limit(limit)
+        )
+        return (await self.conn.execute(query)).all()
 
     async def names(self, schedule_ids: Collection[str]) -> dict[str, str]:
         query = select(schedules.c.id, schedules.c.name).where(self.dialect.among(schedules.c.id, schedule_ids))

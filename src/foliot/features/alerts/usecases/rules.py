@@ -143,6 +143,9 @@ class AlertRules:
         return self._checked(read_rule(raw, known, zone=self.default_zone))
 
     def _checked(self, settings: RuleSettings) -> RuleSettings:
+        # Not where rules are read: an older version saved them without it.
+        if AlertEvent.SLOW in settings.on and settings.slow_after is None:
+            raise Invalid("slow_after", 'is required for the event slow, as in "30m"')
         if settings.filter:
             # Refused when it is saved, pointing at the place, rather than never matching.
             self.searching.read_schedules(settings.filter, field="filter")

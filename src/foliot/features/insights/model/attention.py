@@ -160,7 +160,7 @@ def late(name: str, schedule_id: str, due: datetime, now: datetime) -> Attention
         key=schedule_id,
         severity=Severity.ATTENTION,
         title=name,
-        reason=f"was due {_ago(now - due)} ago and has not started; check that a scheduler is running and keeping up",
+        reason=f"was due {ago(now - due)} ago and has not started; check that a scheduler is running and keeping up",
         since=due,
         schedule_id=schedule_id,
         actions=[run_now(schedule_id)],
@@ -174,7 +174,7 @@ def all_late(count: int, due: datetime, now: datetime) -> AttentionEntry:
         key="all",
         severity=Severity.FAILED,
         title=f"{_counted(count, 'schedule')} overdue",
-        reason=f"the first was due {_ago(now - due)} ago; is a scheduler running? Start one: foliot scheduler",
+        reason=f"the first was due {ago(now - due)} ago; is a scheduler running? Start one: foliot scheduler",
         since=due,
         count=count,
     )
@@ -236,7 +236,7 @@ def no_worker(queue: str, depth: int, oldest: datetime) -> AttentionEntry:
 def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str | None) -> AttentionEntry:
     """`paused`: the reason, or an empty text, when the queue is paused."""
     held = paused is not None
-    waited = f"{_counted(depth, 'run')} {_waits(depth)}, the oldest for {_ago(now - oldest)}"
+    waited = f"{_counted(depth, 'run')} {_waits(depth)}, the oldest for {ago(now - oldest)}"
     cause = f"it is paused{f' ({paused})' if paused else ''}" if held else "workers are not keeping up"
     resume = AttentionRequest("Resume", "POST", f"/api/queues/{queue}/resume", (Verb.WRITE, Thing.QUEUE))
     return AttentionEntry(
@@ -260,7 +260,7 @@ def lost_worker(worker: str, seen_at: datetime, in_flight: int, now: datetime) -
         key=worker,
         severity=Severity.ATTENTION,
         title=f"Worker {worker} stopped reporting",
-        reason=f"last heartbeat {_ago(now - seen_at)} ago, without a clean shutdown.{had}",
+        reason=f"last heartbeat {ago(now - seen_at)} ago, without a clean shutdown.{had}",
         since=seen_at,
         worker=worker,
     )
@@ -323,7 +323,7 @@ def standstill(why: str, told: str, seconds: float, now: datetime) -> AttentionE
         key=why,
         severity=Severity.FAILED,
         title=_STANDING.get(why, "Nothing is running"),
-        reason=f"{told}, for {_ago(timedelta(seconds=seconds))}",
+        reason=f"{told}, for {ago(timedelta(seconds=seconds))}",
         since=now - timedelta(seconds=seconds),
     )
 
@@ -356,7 +356,7 @@ def _waits(count: int) -> str:
     return "waits" if count == 1 else "wait"
 
 
-def _ago(length: timedelta) -> str:
+def ago(length: timedelta) -> str:
     """In the largest sensible unit: 42 s, 7 min, 3 h, 2 d."""
     seconds = max(int(length.total_seconds()), 0)
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):

@@ -180,6 +180,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/schedules/{schedule_id}/explain",
         "GET /api/schedules/{schedule_id}/quality",
         "GET /api/schedules/{schedule_id}/instants",
+        "GET /api/schedules/{schedule_id}/versions",
         "GET /api/suggest",
     ),
     "schedule:run": (

@@ -50,6 +50,9 @@ def test_a_cron_with_a_typo_has_a_caret_and_a_suggestion(busy: House, tab: Open)
     expect(said).to_contain_text("61")
     caret = said.locator("pre").inner_text().splitlines()[1]
     assert (caret.index("^"), caret.count("^")) == (0, 2)
+    # And beside the times that it would have, which are in sight wherever the form is scrolled to.
+    preview = page.locator("section").filter(has=page.get_by_role("heading", name="Preview"))
+    expect(preview).to_contain_text("'61' is not within 0-59")
     page.get_by_label("Name", exact=True).fill("never saved")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(cron).to_be_focused()

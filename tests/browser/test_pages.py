@@ -32,7 +32,7 @@ PAGES = {
     "system": "/settings/system",
     "welcome": "/welcome",
 }
-ROWS_ON_A_SCREEN = 17
+ROWS_ON_A_SCREEN = 18
 """Of a list of runs below its chart, at a height of 900; the demo's strip takes the place of one more."""
 LOOKS: list[tuple[Literal["light", "dark"], tuple[int, int]]] = [("light", WIDE), ("dark", NARROW)]
 

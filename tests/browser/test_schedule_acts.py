@@ -162,3 +162,20 @@ def test_two_runs_of_a_schedule_are_compared(busy: House, tab: Open) -> None:
     log = page.locator("section").filter(has=page.get_by_role("heading", name="Log, without times"))
     expect(log).to_contain_text("connection refused, 127.0.0.1:9")
     assert serious(page) == []
+
+
+def test_two_versions_of_a_schedule_are_compared(busy: House, tab: Open) -> None:
+    schedule = webhook(busy, "edited twice", "http://127.0.0.1:9/", priority=3)
+    told(busy, f"/api/schedules/{schedule}", {"priority": 7}, method="PATCH")
+    told(busy, f"/api/schedules/{schedule}", {"overlap": "allow_all"}, method="PATCH")
+    page = tab(busy).go(f"/schedules/{schedule}?tab=versions")
+    differences = page.get_by_role("table", name="Differences")
+
+    expect(differences.get_by_role("row")).to_have_text(["SettingVersion 2Version 3", "overlapskipallow_all"])
+    page.get_by_role("combobox", name="Version", exact=True).select_option("1")
+
+    expect(differences.get_by_role("row")).to_have_text(
+        ["SettingVersion 1Version 3", "overlapskipallow_all", "priority37"]
+    )
+    expect(page.get_by_role("list", name="Versions").get_by_role("listitem")).to_have_count(3)
+    assert serious(page) == []

@@ -62,6 +62,7 @@ from foliot.features.schedules.usecases.revert import Reverts
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
 from foliot.features.schedules.usecases.trial import Trials
+from foliot.features.schedules.usecases.versions import Versions
 from foliot.features.search.usecases import ReferenceResolver, Suggester
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases import Members, Sessions, Tickets
@@ -134,6 +135,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             ScheduleBatches(schedules=schedules),
             Instants(store=store, clock=clock),
             Chains(store=store, clock=clock),
+            Versions(store=store, clock=clock),
             Previews(store=store, clock=clock, feed=feed, default_zone=default_zone),
             ScheduleHealthReader(store=store),
             Rankings(store=store, clock=clock),

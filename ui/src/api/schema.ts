@@ -1878,6 +1878,21 @@ export interface ScheduleRequest {
 
 export type ScheduleStatus = "active" | "paused" | "completed" | "deleted";
 
+export interface ScheduleVersion {
+  version: number;
+  at: string;
+  status: "active" | "paused";
+  reason: string;
+  user_id: string | null;
+  change: string | null;
+  settings: Record<string, unknown> | null;
+}
+
+export interface ScheduleVersionPage {
+  items: (ScheduleVersion)[];
+  next_cursor: string | null;
+}
+
 export interface ScrapydHealth {
   url: string;
   name: string;
@@ -2420,6 +2435,8 @@ export interface Operations {
     "/api/schedules/{schedule_id}/quality": { params: { schedule_id: string; }; answer: ScheduleQualityAnswer; };
     /** schedules.runs */
     "/api/schedules/{schedule_id}/runs": { params: { schedule_id: string; }; query?: { limit?: number; cursor?: string | null; state?: string | null; status?: string | null; }; answer: RunPage; };
+    /** schedules.versions */
+    "/api/schedules/{schedule_id}/versions": { params: { schedule_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: ScheduleVersionPage; };
     /** secrets.list */
     "/api/secrets": { query?: { limit?: number; cursor?: string | null; }; answer: SecretPage; };
     /** sessions.show */

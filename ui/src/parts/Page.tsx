@@ -36,8 +36,8 @@ export function Page({ title, tab, state, crumbs = [], aside, actions, fill, chi
   return (
     <div
       className={cx(
-        "mx-auto flex w-full max-w-[1600px] flex-col px-4 py-4 md:px-6",
-        fill ? "h-full min-h-0 gap-3" : "gap-4",
+        "mx-auto flex w-full max-w-[1600px] flex-col px-4 md:px-6",
+        fill ? "h-full min-h-0 gap-2 py-3" : "gap-4 py-4",
       )}
     >
       <header className="flex flex-wrap items-center gap-x-3 gap-y-2">

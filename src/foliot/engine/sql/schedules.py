@@ -249,7 +249,7 @@ class SqlSchedules(Statements):
         query = select(versions.c.version, versions.c.spec, versions.c.anchor).where(
             versions.c.schedule_id == schedule_id
         )
-        return {version: _spec(text, anchor) for version, text, anchor in await self.conn.execute(query)}
+        return {version: spec_of(text, anchor) for version, text, anchor in await self.conn.execute(query)}
 
     async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, LedgerEntry]]:
         """Entries (with their version) that touch [start, end), oldest first."""
@@ -309,7 +309,7 @@ class SqlSchedules(Statements):
 def schedule_of(row: Any) -> Schedule:
     """A row that begins with all columns of schedules; a damaged one is shown as such."""
     stored = dict(zip(_COLUMNS, row, strict=False))
-    spec = _spec(stored["spec"], stored["anchor"])
+    spec = spec_of(stored["spec"], stored["anchor"])
     fault = stored["fault"]
     if isinstance(spec, str):
         # A damaged row is still shown, so that a person can see and mend it; it names no instant.
@@ -343,7 +343,8 @@ def schedule_of(row: Any) -> Schedule:
     )
 
 
-def _spec(text: str, anchor: datetime) -> ScheduleSpec | str:
+def spec_of(text: str, anchor: datetime) -> ScheduleSpec | str:
+    """The settings that a version stores; a damaged one is its error."""
     try:
         return load_spec(text, anchor)
     except Invalid as error:

@@ -26,6 +26,7 @@ from foliot.engine.model.schedule import (
 from foliot.features.schedules.model.request import ActionConfig, Following
 from foliot.features.schedules.usecases.chains import ChainView
 from foliot.features.schedules.usecases.instants import InstantRecord
+from foliot.features.schedules.usecases.versions import VersionRecord
 from foliot.servers.http.schema import Name, Priority, Queue, Tags
 
 InstantOutcome = Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
@@ -227,6 +228,43 @@ class InstantPage:
     """A page of instants."""
 
     items: list[ScheduleInstant]
+    next_cursor: str | None
+
+
+@declared
+class ScheduleVersion:
+    """What an edit, a pause or a resume of a schedule left in force."""
+
+    version: int
+    at: datetime
+    status: Literal["active", "paused"]
+    """Whether instants made runs under it: paused, completed and deleted schedules make none."""
+    reason: str
+    user_id: str | None
+    """Who made it; null unless you may read the audit log."""
+    change: str | None
+    """The action in the audit log, such as `create`, `patch` or `pause`."""
+    settings: dict[str, object] | None
+    """The fields of a request but `name`, `description` and `tags`, which have no versions; credentials are masked."""
+
+    @classmethod
+    def of(cls, one: VersionRecord) -> ScheduleVersion:
+        return cls(
+            version=one.version,
+            at=one.at,
+            status="active" if one.active else "paused",
+            reason=one.reason,
+            user_id=one.user_id,
+            change=one.change,
+            settings=None if one.settings is None else dict(one.settings),
+        )
+
+
+@declared
+class ScheduleVersionPage:
+    """A page of versions."""
+
+    items: list[ScheduleVersion]
     next_cursor: str | None
 
 

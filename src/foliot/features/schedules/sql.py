@@ -1,6 +1,8 @@
 """Outcomes and durations of the newest runs of schedules, each read through the index by schedule.
 
 Rows of declared schedules: which schedules code and presets have created.
+
+Pages of a schedule's versions.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from sqlalchemy import ColumnElement, delete, func, literal, null, select, type_
 from foliot.core.errors import Contended
 from foliot.db.clock import Elapsed
 from foliot.db.database import Statements
-from foliot.db.metadata import Document
+from foliot.db.metadata import DamagedDocument, Document
 from foliot.engine.model.run import RunState
-from foliot.engine.sql.tables import runs, schedule_stats, schedules
+from foliot.engine.model.schedule import ScheduleSpec
+from foliot.engine.sql.schedules import spec_of
+from foliot.engine.sql.tables import runs, schedule_stats, schedules, spans, versions
+from foliot.engine.sql.tenant_limits import BODY, HOLDS
 from foliot.features.schedules.model.document import DeclaredSchedule
 from foliot.features.schedules.model.health import BAD, GOOD, SLOW, EndedRun, ScheduleRecord, two_digits
 from foliot.features.schedules.tables import declared
@@ -156,3 +161,47 @@ def _ended(row: Any) -> EndedRun:
 def message_of(error: Any) -> str:
     """The message of a stored error, however damaged."""
     return str(error.get("message") or error.get("code") or "") if isinstance(error, Mapping) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """One version of a schedule as it is stored."""
+
+    version: int
+    at: datetime
+    active: bool
+    reason: str
+    spec: ScheduleSpec | str
+    """A damaged one is its error."""
+    action: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SqlScheduleVersions(Statements):
+    """The versions of a schedule, newest first."""
+
+    async def page(self, tenant_id: str, schedule_id: str, before: int | None, limit: int) -> list[StoredVersion]:
+        """At most `limit` versions older than `before`, each with the last of its spans."""
+        mine = [versions.c.tenant_id == tenant_id, versions.c.schedule_id == schedule_id]
+        if before is not None:
+            mine.append(versions.c.version < before)
+        columns = (versions.c.version, versions.c.created_at, versions.c.spec, versions.c.anchor, BODY.c.action)
+        query = select(*columns).outerjoin(BODY, HOLDS).where(*mine)
+        found = (await self.conn.execute(query.order_by(versions.c.version.desc()).limit(limit))).all()
+        if not found:
+            return []
+        held = select(spans.c.version, spans.c.active, spans.c.reason).where(
+            spans.c.schedule_id == schedule_id, spans.c.version.in_([row.version for row in found])
+        )
+        rows = await self.conn.execute(held.order_by(spans.c.start_at, spans.c.id))
+        last = {row.version: (row.active, row.reason) for row in rows}
+        return [
+            StoredVersion(
+                row.version,
+                row.created_at,
+                *last.get(row.version, (False, "")),
+                spec_of(row.spec, row.anchor),
+                None if isinstance(row.action, DamagedDocument) else row.action,
+            )
+            for row in found
+        ]

@@ -18,6 +18,13 @@ const LIMITS = [
 ] as const;
 
 /** The size of the database's file and the space beside it, where the database is a file. */
+/** How processes tell each other that something has changed. */
+const FEEDS: Record<string, string> = {
+  memory: "within this process",
+  postgresql: "through PostgreSQL",
+  redis: "through Redis",
+};
+
 const diskNote = (disk: DatabaseHealth["disk"]): string =>
   disk?.bytes ? ` · ${bytes(Number(disk.bytes))}, ${bytes(Number(disk.free ?? 0))} free` : "";
 
@@ -89,7 +96,7 @@ export function System() {
               </Line>
               {health.data.feed ? (
                 <Line good={health.data.feed.connected} name="Wake-ups">
-                  {health.data.feed.error ?? `by ${health.data.feed.kind}`}
+                  {health.data.feed.error ?? FEEDS[health.data.feed.kind] ?? health.data.feed.kind}
                 </Line>
               ) : null}
               {health.data.broker ? (

@@ -37,7 +37,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "state",
     header: "State",
-    width: "120px",
+    width: "110px",
     card: "side",
     order: "state",
     cell: (job) => <StateBadge state={job.state ?? "planned"} />,
@@ -45,7 +45,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "job",
     header: "Job",
-    width: "minmax(180px, 2fr)",
+    width: "minmax(160px, 2fr)",
     card: "lead",
     cell: (job) => (
       <Link to={`/crawls/${job.job_id}`} className="font-medium hover:underline" title={jobTitle(job)}>
@@ -53,11 +53,11 @@ const columns: Column<JobReport>[] = [
       </Link>
     ),
   },
-  { id: "kind", header: "Kind", width: "90px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
+  { id: "kind", header: "Kind", width: "84px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
   {
     id: "began",
     header: "Requested",
-    width: "130px",
+    width: "100px",
     card: "meta",
     order: "-created_at",
     cell: (job) => <Instant at={job.created_at} />,
@@ -65,7 +65,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "took",
     header: "Duration",
-    width: "90px",
+    width: "80px",
     order: "-duration",
     right: true,
     card: "none",
@@ -83,7 +83,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "band",
     header: "Progress",
-    width: "minmax(180px, 2fr)",
+    width: "minmax(140px, 1.5fr)",
     card: "meta",
     cell: (job) =>
       job.total_articles === null ? <CrawlProgress job={job} /> : <JobProgress job={job} words={false} />,
@@ -91,7 +91,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "counts",
     header: "Fetched",
-    width: "110px",
+    width: "80px",
     right: true,
     card: "none",
     cell: (job) =>
@@ -100,7 +100,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "error",
     header: "Error",
-    width: "minmax(120px, 1.5fr)",
+    width: "minmax(100px, 1.5fr)",
     card: "none",
     cell: (job) => (
       <span className="truncate text-failed-ink">
@@ -111,7 +111,7 @@ const columns: Column<JobReport>[] = [
   {
     id: "id",
     header: "Id",
-    width: "132px",
+    width: "124px",
     card: "none",
     cell: (job) => <Id id={job.job_id} to={`/crawls/${job.job_id}`} />,
   },

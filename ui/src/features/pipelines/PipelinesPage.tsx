@@ -62,8 +62,8 @@ export default function PipelinesPage() {
       },
       {
         id: "when",
-        header: "Runs",
-        width: "minmax(140px, 2.5fr)",
+        header: "When",
+        width: "minmax(240px, 2.5fr)",
         card: "none",
         cell: (pipeline) => (
           <span className="truncate">{pipeline.schedule ? pipeline.summary : "once per version of the file"}</span>

@@ -12,7 +12,7 @@ export interface ControlProps {
   "aria-describedby": string | undefined;
 }
 
-export const INPUT = "h-8 w-full min-w-0 rounded border bg-bg px-2 aria-invalid:border-failed";
+export const INPUT = "h-8 w-full min-w-0 scroll-mb-32 rounded border bg-bg px-2 aria-invalid:border-failed";
 
 /** A labelled input with its hint, or the server's complaints and suggestions below it. */
 export function Field({

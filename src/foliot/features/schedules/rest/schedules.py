@@ -25,6 +25,7 @@ from foliot.features.schedules.usecases.chains import Chains
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.schedules.usecases.versions import Versions
 from foliot.servers.http import encode
 from foliot.servers.http.fast_route import FastRoute
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
@@ -249,6 +250,25 @@ async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, 
 async def chain(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     """The schedules that it follows, directly or not, and those that follow it."""
     return encode.answer(schema.ScheduleChain.of(await cases[Chains].of_schedule(caller, schedule_id)))
+
+
+@router.get(
+    "/{schedule_id}/versions",
+    dependencies=[permits(Versions.list)],
+    response_model=schema.ScheduleVersionPage,
+    responses=UNKNOWN,
+    summary="List a schedule's versions",
+)
+async def versions(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged) -> Response:
+    """Newest first, each with its settings, so that any two can be compared."""
+    found = await cases[Versions].list(caller, schedule_id, page.more())
+    shown, following = page.of(found, lambda one: str(one.version))
+    return encode.answer(
+        schema.ScheduleVersionPage(
+            items=[schema.ScheduleVersion.of(one) for one in shown],
+            next_cursor=following,
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,25 @@ import { useNow } from "@/time/useNow";
 
 import { useProgress } from "./useProgress";
 
+const isShown = (value: unknown): boolean => typeof value === "number" || typeof value === "string";
+
 /** The progress of a run, with the estimated time left. */
 export function ProgressBar({ run }: { run: Run }) {
   const progress = useProgress(run);
   const now = useNow();
   if (!progress) return null;
   const { done, total, rest } = progress;
+  const over = FINAL.has(run.state);
   const ratio = done !== null && total ? Math.min(done / total, 1) : null;
   const spent = run.started_at ? now - millis(run.started_at) : 0;
-  const left = ratio && ratio > 0.02 && ratio < 1 && !FINAL.has(run.state) ? (spent / ratio) * (1 - ratio) : null;
-  const facts = Object.entries(rest).filter(([, value]) => typeof value === "number" || typeof value === "string");
+  const left = ratio && ratio > 0.02 && ratio < 1 && !over ? (spent / ratio) * (1 - ratio) : null;
+  // Texts, such as the present step, are of the moment; a batch that has ended shows its counts in the card below.
+  const facts = Object.entries(rest).filter(
+    ([name, value]) =>
+      !name.endsWith("_id") && (over ? run.kind !== "articles" && typeof value === "number" : isShown(value)),
+  );
   // A successful run needs no bar; a failed one shows how far it came.
-  if (ratio === 1 && FINAL.has(run.state)) return null;
+  if (ratio === 1 && over) return null;
   if (ratio === null && !facts.length) return null;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">

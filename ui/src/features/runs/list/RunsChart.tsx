@@ -22,7 +22,7 @@ import { DurationChart } from "./DurationChart";
 import { indicesByTime } from "./points";
 import { RunScatter } from "./RunScatter";
 
-const HEIGHT = 52;
+const HEIGHT = 48;
 /** Rows of "View as table"; the list below has all of them. */
 const MOST_ROWS = 500;
 

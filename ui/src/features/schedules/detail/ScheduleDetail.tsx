@@ -26,6 +26,7 @@ import { SettingsTab } from "./SettingsTab";
 import { StateCard } from "./StateCard";
 import { StatsCard } from "./StatsCard";
 import { useThrottledRefetch } from "./useThrottledRefetch";
+import { VersionsTab } from "./VersionsTab";
 
 const RUNS_PACE = 2500;
 
@@ -118,6 +119,15 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
                 ),
               },
               { id: "settings", label: "Settings", content: <SettingsTab schedule={schedule} /> },
+              {
+                id: "versions",
+                label: (
+                  <>
+                    Versions <span className="text-xs text-muted">{number(schedule.version)}</span>
+                  </>
+                ),
+                content: <VersionsTab schedule={schedule} />,
+              },
               { id: "audit-log", label: "Audit log", content: <ScheduleAuditLog id={schedule.id} /> },
             ]}
           />

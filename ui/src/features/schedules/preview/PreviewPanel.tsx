@@ -1,4 +1,4 @@
-import { Info } from "lucide-react";
+import { CircleX, Info } from "lucide-react";
 import { useState } from "react";
 
 import { ProblemError } from "@/api/problem";
@@ -14,14 +14,26 @@ import { FireTable } from "./FireTable";
 import type { TriggerPreview } from "./usePreview";
 import { WeekGrid } from "./WeekGrid";
 
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
+
 /** The server's preview of a trigger: description, next fires, notes on clock changes. */
 export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUtc: () => void }) {
   const [count, setCount] = useState(6);
   const { data, error } = preview;
   const refused = error instanceof ProblemError && error.status === 422;
   if (error && !refused && !data) return <ErrorCard error={error} what="No preview" />;
+  const complaint = refused ? (error.problem.errors?.[0]?.message ?? error.message) : null;
   return (
     <Card title="Preview">
+      {complaint ? (
+        <p className="mb-4 flex gap-1.5 rounded bg-failed-tint px-3 py-2 text-failed-ink">
+          <CircleX size={16} className="mt-0.5 shrink-0" aria-hidden />
+          <span>
+            <span className="font-medium">{sentence(complaint)}</span>
+            {data ? " Below are the last valid times." : null}
+          </span>
+        </p>
+      ) : null}
       {data ? (
         <div
           className={cx("flex flex-col gap-4 transition-opacity", (!preview.settled || Boolean(error)) && "opacity-50")}

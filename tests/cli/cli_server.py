@@ -32,6 +32,11 @@ class Script(ThreadingHTTPServer):
         return self.request()[2]
 
 
+def complaints(written: str) -> list[str]:
+    """The lines that a server wrote, without the warning that homes of tests are in memory."""
+    return [line for line in written.splitlines() if "is in memory (tmpfs)" not in line]
+
+
 class Handler(BaseHTTPRequestHandler):
     server: Script
 

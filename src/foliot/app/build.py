@@ -379,26 +379,3 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
 async def migrate(settings: Settings) -> tuple[str | None, str]:
     """Migrate the database to the newest revision; returns the revisions before and after."""
     return await migrations.migrate(settings.database_url)
-
-
-async def has_row_level_security(settings: Settings) -> bool:
-    """Whether row-level security is on, besides the tenant condition in every statement."""
-    store = Database(settings.database_url)
-    try:
-        return await store.has_row_level_security()
-    finally:
-        await store.close()
-
-
-async def connections(settings: Settings) -> tuple[int, int | None]:
-    """How many connections one process opens at most, and how many the database accepts in all."""
-    store = Database(settings.database_url)
-    try:
-        return store.most_connections, await store.allowed_connections()
-    finally:
-        await store.close()
-
-
-async def current_revision(settings: Settings) -> tuple[str | None, str]:
-    """The database's revision and the newest one."""
-    return await migrations.current(settings.database_url), migrations.NEWEST

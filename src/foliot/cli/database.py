@@ -36,10 +36,10 @@ def existing_database(home: Path | None, purpose: str) -> Settings:
 
 async def refuse_other_revision(settings: Settings) -> None:
     """For commands that run beside others: none of them migrates the database while the others use it."""
-    from foliot.app import build
+    from foliot.app.database import current_revision
     from foliot.db.migrate import refuse_newer
 
-    found, newest = await build.current_revision(settings)
+    found, newest = await current_revision(settings)
     refuse_newer(found, settings.database_shown)
     if found != newest:
         raise Conflict(
@@ -77,10 +77,11 @@ def migrate(home: Home = None) -> None:
 
     with one_line_errors():
         from foliot.app import build
+        from foliot.app.database import current_revision
 
         settings = Settings.load(os.environ, home=home)
         make_private(settings.sqlite_path)
-        found, newest = asyncio.run(build.current_revision(settings))
+        found, newest = asyncio.run(current_revision(settings))
         refuse_newer(found, settings.database_shown)
         with only_one(settings.sqlite_path if found != newest else None):
             before, after = asyncio.run(build.migrate(settings))

@@ -103,13 +103,14 @@ async def _run(settings: Settings, definitions: Sequence[PipelineDefinition], *,
 async def _app(settings: Settings) -> App:
     """The parts that steps need. Without a database one is created in memory; it has no secrets."""
     from foliot.app import build
+    from foliot.app.database import current_revision
     from foliot.cli.database import refuse_other_revision
 
     if settings.is_sqlite:
         path = settings.sqlite_path
         revision, newest = (None, "")
         if path is not None and path.exists():
-            revision, newest = await build.current_revision(settings)
+            revision, newest = await current_revision(settings)
         if revision is None or revision != newest:
             return await _in_memory(settings)
     else:

@@ -1,9 +1,7 @@
 """What differs between the databases; everything else is common SQL.
 
 Six questions: how to connect, how a transaction begins, what time it is, how rows are locked, how many rows are
-inserted at once, and how many rows are updated at once, each with values of its own.
-
-Compression of long values in PostgreSQL (TOAST), such as the text of an article.
+inserted at once, and how many rows are updated at once, each with values of its own; and compression in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -396,8 +394,6 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def _pooled(pool: int) -> dict[str, Any]:
-    """A pool that may double, and keeps what it has opened: connecting takes as long as several requests. The one that
-    was used last is taken first, so that a quiet process uses few.
-    """
+    """A pool that may double and keeps what it opens (connecting is slow); the connection used last is taken first."""
     waits = {"pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600, "pool_use_lifo": True}
     return {"pool_size": 2 * pool, "max_overflow": 0, **waits, **DISCREET}

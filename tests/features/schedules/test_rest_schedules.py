@@ -459,7 +459,7 @@ async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(worl
     [
         ({**EVERY_MINUTE, "interval_seconds": None, "interval": 5}, "interval", '{"hours": 4}', 5),
         ({**HOURLY, "payload": {"uri": URL}}, "payload.uri", "did you mean 'url'? Known are body, headers,", None),
-        ({**HOURLY, "zzz": 1}, "zzz", "known are action, after, catchup, ", None),
+        ({**HOURLY, "zzz": 1}, "zzz", "known are action, after, alert, catchup, ", None),
         (b"", "body", "is empty; it must be an object", None),
         ([1], "body", "must be an object", "[1]"),
     ],

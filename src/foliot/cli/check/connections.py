@@ -31,12 +31,12 @@ async def check_database(settings: Settings) -> list[Finding]:
             return [Finding("warning", key, "is in memory: everything is lost when the process ends")]
         if not path.exists():
             return [Finding("ok", key, f"{path} does not exist yet; foliot up creates it")]
-    from foliot.app import build
+    from foliot.app.database import current_revision, has_row_level_security
     from foliot.core.errors import Conflict, FoliotError
     from foliot.db.migrate import refuse_newer
 
     try:
-        found, newest = await build.current_revision(settings)
+        found, newest = await current_revision(settings)
         refuse_newer(found, settings.database_shown)
     except (FoliotError, OSError) as failed:
         message = f"must be reachable, got {settings.database_shown}: {failed}"
@@ -45,7 +45,7 @@ async def check_database(settings: Settings) -> list[Finding]:
         state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]
     answers = Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")
-    if not settings.database_url.startswith("postgresql") or await build.has_row_level_security(settings):
+    if not settings.database_url.startswith("postgresql") or await has_row_level_security(settings):
         return [answers]
     return [answers, Finding("warning", key, NO_ROW_LEVEL_SECURITY)]
 

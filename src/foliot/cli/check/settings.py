@@ -136,11 +136,11 @@ KEY = "FOLIOT_SERVER_PROCESSES"
 async def check_processes(settings: Settings) -> list[Finding]:
     if settings.server_processes == 1:
         return []
-    from foliot.app import build
+    from foliot.app.database import connections
     from foliot.core.errors import FoliotError
 
     try:
-        each, allowed = await build.connections(settings)
+        each, allowed = await connections(settings)
     except (FoliotError, OSError):
         # The check of the database reports it.
         return []

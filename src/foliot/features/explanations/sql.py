@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from foliot.core.ids import RUN, floor_id
 from foliot.db.database import Statements
 from foliot.engine.model.views import RunView
-from foliot.engine.sql.run_rows import NAME, view_of
+from foliot.engine.sql.run_rows import SEEN, view_of
 from foliot.engine.sql.tables import runs
 
 LOOKED_BACK = 200
@@ -27,16 +27,14 @@ class SqlExplanations(Statements):
         mine = (runs.c.schedule_id == schedule_id, runs.c.tenant_id == tenant_id)
         newest = select(runs.c.id).where(*mine, before).order_by(runs.c.id.desc()).limit(LOOKED_BACK).subquery()
         open_then = (runs.c.finished_at.is_(None)) | (runs.c.finished_at > at)
-        query = select(runs, NAME).join(newest, newest.c.id == runs.c.id)
+        query = select(*SEEN).join(newest, newest.c.id == runs.c.id)
         query = query.where(runs.c.created_at <= at + timedelta(seconds=1), open_then)
         row = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(1))).first()
         return None if row is None else view_of(row)
 
     async def predecessor(self, tenant_id: str, schedule_id: str, run_id: str) -> RunView | None:
         """The run that a buffered one waits for: the oldest open one before it."""
-        query = select(runs, NAME).where(
-            runs.c.open_of == schedule_id, runs.c.tenant_id == tenant_id, runs.c.id < run_id
-        )
+        query = select(*SEEN).where(runs.c.open_of == schedule_id, runs.c.tenant_id == tenant_id, runs.c.id < run_id)
         row = (await self.conn.execute(query.order_by(runs.c.id).limit(1))).first()
         return None if row is None else view_of(row)
 

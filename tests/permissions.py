@@ -95,6 +95,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "watch:read": (
         "GET /api/watches",
         "GET /api/watches/{watch_id}",
+        "GET /api/watches/{watch_id}/plot",
+        "POST /api/watches/{watch_id}/try-condition",
         "GET /api/watches/{watch_id}/pages",
         "GET /api/watches/{watch_id}/pages/{page_id}",
         "GET /api/watches/{watch_id}/pages/{page_id}/versions",

@@ -271,9 +271,8 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     registered = [*actions.kinds(), *tasks.catalogue.names()]
 
     def report() -> Mapping[str, Any]:
-        return {
-            name: value for part in (mongo, file, fetching.renderer) if part for name, value in part.report().items()
-        }
+        parts = [part for part in (mongo, file, fetching.renderer) if part]
+        return {name: value for part in parts for name, value in part.report().items()}
 
     identity = None if authentication is None else authentication.identity
     asgi = servers.http_app(settings, usecases, identity, pepper) if http else None
@@ -333,11 +332,10 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     report: Callable[[], Mapping[str, Any]],
     registered: Sequence[str],
 ) -> Engine:
-    host, pid = socket.gethostname(), os.getpid()
-    queues = settings.queues or None
+    host, pid, works = socket.gethostname(), os.getpid(), role is NodeRole.WORKER
 
     def workers(executor: Executor) -> EmbeddedWorkers:
-        most = settings.max_runs if role is NodeRole.WORKER else None
+        most = settings.max_runs if works else None
         return EmbeddedWorkers(executor, settings.concurrency, most, ended)
 
     def ended() -> None:
@@ -359,12 +357,10 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
             retention=timedelta(days=settings.retention_days),
         ),
         workers_of=workers,
-        queues=queues,
+        queues=settings.queues or None,
         role=role,
         broker=transport.broker(settings) if role is NodeRole.SCHEDULER else None,
-        intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered)
-        if role is NodeRole.WORKER
-        else None,
+        intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if works else None,
         extensions=[audit_chaining, *([] if articles is None else [article_fetching(articles.how)])],
         upkeep=UPKEEP,
         about={"host": host, "pid": pid},

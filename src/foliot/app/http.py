@@ -51,7 +51,7 @@ from foliot.features.stored_pages import rest as stored_pages
 from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
 from foliot.features.views import rest as views
-from foliot.features.watches.rest import changes, watches
+from foliot.features.watches.rest import changes, plots, watches
 from foliot.features.webhooks import rest as webhooks
 from foliot.features.workers import rest as workers
 from foliot.servers.http.app import Handed, HttpApp, Routes, build_app, routes_of
@@ -86,6 +86,7 @@ ROUTERS = tuple(
         stored_pages,
         changes,
         watches,
+        plots,
         endpoints,
         expectations,
         explanations,

@@ -73,6 +73,7 @@ from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
 from foliot.features.views.usecases import SavedViews
 from foliot.features.watches.usecases.history import PageHistory
+from foliot.features.watches.usecases.plots import WatchPlots
 from foliot.features.watches.usecases.preview import WatchPreviews
 from foliot.features.watches.usecases.watches import Watches
 from foliot.features.watches.visitor import PageVisitor
@@ -230,6 +231,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 new_id=new_id,
             ),
             WatchPreviews(store=store, limiter=limiter, visitor=visitor),
+            WatchPlots(store=store),
             PageHistory(store=store, clock=clock, apart=None if visitor is None else visitor.apart),
             Hosts(store=store, clock=clock, feed=feed, use=HOST_USE, manners=manners or Politeness()),
             Endpoints(

@@ -12,18 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Select,
-    Table,
-    Text,
-    bindparam,
-    event,
-    func,
-    select,
-    text,
-)
+from sqlalchemy import BigInteger, ColumnElement, Select, Table, Text, bindparam, event, func, select, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool

@@ -11,6 +11,7 @@ from foliot.features.watches.usecases.history import PageHistory
 from foliot.testing import drain
 from tests.asgi import Answer, Client
 from tests.features.alerts.alerting import Alerting
+from tests.givens import statements
 from tests.world import World
 
 SHOP = "https://shop.example"
@@ -315,3 +316,59 @@ async def test_a_preview_shows_what_was_found_and_what_is_missing(watched: Watch
     answer = await watched.client.post("/api/watches/preview", good)
     assert answer.json["when"] is True
     assert answer.json["pages"][0]["around"]["price"] == "Kettle 29.90 €"
+
+
+async def test_a_condition_about_a_change_counts_at_each_and_one_about_a_value_once(watched: Watched) -> None:
+    await watched.create(when="drops(price, 10%)", urls=[f"{SHOP}/1"])
+    await watched.pass_time()
+    for price in ("26.00 €", "20.00 €", "19.00 €", "10.00 €"):
+        watched.site.write("/1", product(price))
+        await watched.pass_time()
+    assert [change["matched"] for change in await watched.changes()] == [True, False, True, True]
+
+
+async def test_a_page_that_stays_away_counts_at_every_visit_where_that_is_asked_for(watched: Watched) -> None:
+    await watched.create(when="removed", at="every_visit", urls=[f"{SHOP}/1", f"{SHOP}/2"])
+    await watched.pass_time()
+    watched.site.pages.pop("/1")
+    assert [(await watched.pass_time())["result"]["matched"] for _ in range(3)] == [1, 1, 1]
+
+
+async def test_numbers_are_plotted_and_another_condition_is_tried_over_stored_versions(watched: Watched) -> None:
+    await watched.create()
+    await watched.pass_time()
+    for price in ("27.00 €", "24.00 €", "23.00 €", "26.00 €", "24.50 €"):
+        watched.site.write("/1", product(price))
+        await watched.pass_time()
+    plot = await watched.get(f"{watched.path}/plot")
+    assert (plot["field"], plot["unit"]) == ("price", "EUR")
+    assert [page["url"] for page in plot["pages"]] == [f"{SHOP}/1", f"{SHOP}/2"]
+    assert [point["value"] for point in plot["pages"][0]["points"]] == [29.9, 27, 24, 23, 26, 24.5]
+    assert [point["value"] for point in plot["pages"][1]["points"]] == [49]
+    (listed,) = (await watched.get("/api/watches"))["items"]
+    assert listed["line"] == {"field": "price", "values": [29.9, 27, 24, 23, 26, 24.5]}
+    tried = await watched.client.post(f"{watched.path}/try-condition", {"when": "price < 25"})
+    assert [each["matched"] for each in tried.json["items"]] == [True, False, False, True, False]
+    assert [each["holds"] for each in tried.json["items"]] == [True, False, True, True, False]
+    assert tried.json["matched"] == 2
+    every = await watched.client.post(f"{watched.path}/try-condition", {"when": "price < 25", "at": "every_visit"})
+    assert every.json["matched"] == 3
+    wrong = await watched.client.post(f"{watched.path}/try-condition", {"when": "prise < 25"})
+    assert (wrong.status, wrong.json["errors"][0]["field"]) == (422, "when")
+    assert (await watched.client.get(f"{watched.path}/plot?field=title")).status == 422
+
+
+async def test_a_list_of_watches_takes_as_many_statements_as_one(watched: Watched, world: World) -> None:
+    async def asked() -> int:
+        with statements(world.store) as seen:
+            assert (await watched.client.get("/api/watches")).status == 200
+        return len(seen)
+
+    await watched.create()
+    await watched.pass_time()
+    watched.site.write("/1", product("1.00 €"))
+    await watched.pass_time()
+    alone = await asked()
+    for number in range(5):
+        await watched.create(name=f"Prices {number}")
+    assert await asked() == alone

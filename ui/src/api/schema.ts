@@ -491,6 +491,16 @@ export interface CircuitBreaker {
   next_trial_at: string | null;
 }
 
+export interface ConditionTrialAnswer {
+  items: (TriedChangeDetail)[];
+  matched: number;
+}
+
+export interface ConditionTrialRequest {
+  when: string;
+  at?: Crossing | null;
+}
+
 export type Crossing = "crossing" | "every_visit";
 
 export interface DamagedSchedule {
@@ -1132,6 +1142,13 @@ export interface PageDiffDetail {
   cut: boolean;
 }
 
+export interface PagePlotDetail {
+  page_id: string;
+  url: string;
+  points: (PlotPointDetail)[];
+  until: string | null;
+}
+
 export type PageState = "new" | "same" | "changed" | "removed" | "error" | "blocked";
 
 export interface PageVersionDetail {
@@ -1257,6 +1274,11 @@ export interface PlannedCrawl {
   next_run: string | null;
   cached?: true;
   cached_at?: string | null;
+}
+
+export interface PlotPointDetail {
+  at: string;
+  value: number | null;
 }
 
 export interface PresetContents {
@@ -2132,6 +2154,18 @@ export interface TimelineRow {
   marks: (TimelineMark)[];
 }
 
+export interface TriedChangeDetail {
+  change_id: string;
+  page_id: string;
+  url: string;
+  at: string;
+  kind: ChangeKind;
+  fields: Record<string, Record<string, unknown>>;
+  diff: string;
+  holds: boolean;
+  matched: boolean;
+}
+
 export type TriggerType = "cron" | "interval" | "oneoff" | "after";
 
 export interface TurnBlock {
@@ -2199,6 +2233,7 @@ export interface WatchDetail {
   summary: string;
   pages: number;
   states: Record<string, number>;
+  line: WatchLine | null;
   changes: number;
   last_visit_at: string | null;
   last_change_at: string | null;
@@ -2210,9 +2245,20 @@ export interface WatchDetail {
   updated_at: string;
 }
 
+export interface WatchLine {
+  field: string;
+  values: (number | null)[];
+}
+
 export interface WatchPage {
   items: (WatchDetail)[];
   next_cursor: string | null;
+}
+
+export interface WatchPlotDetail {
+  field: string | null;
+  unit: string | null;
+  pages: (PagePlotDetail)[];
 }
 
 export interface WatchPreviewAnswer {
@@ -2469,6 +2515,8 @@ export interface Operations {
     "/api/watches/{watch_id}/pages/{page_id}/versions": { params: { watch_id: string; page_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: PageVersionList; };
     /** watches.version */
     "/api/watches/{watch_id}/pages/{page_id}/versions/{version_id}": { params: { watch_id: string; page_id: string; version_id: string; }; answer: PageVersionDetail; };
+    /** watches.plot */
+    "/api/watches/{watch_id}/plot": { params: { watch_id: string; }; query?: { field?: string | null; pages?: number; }; answer: WatchPlotDetail; };
     /** workers.list */
     "/api/workers": { query?: { limit?: number; cursor?: string | null; }; answer: WorkerPage; };
     /** health.live */
@@ -2591,6 +2639,8 @@ export interface Operations {
     "/api/watches/{watch_id}/pause": { params: { watch_id: string; }; answer: WatchDetail; };
     /** watches.resume */
     "/api/watches/{watch_id}/resume": { params: { watch_id: string; }; answer: WatchDetail; };
+    /** watches.try_condition */
+    "/api/watches/{watch_id}/try-condition": { params: { watch_id: string; }; body: ConditionTrialRequest; answer: ConditionTrialAnswer; };
     /** watches.visit */
     "/api/watches/{watch_id}/visit": { params: { watch_id: string; }; answer: Run; };
     /** workers.ping */

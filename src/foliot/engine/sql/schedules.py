@@ -55,6 +55,12 @@ def _one(dialect: Dialect, *, lock: bool) -> Select[Any]:
 
 
 @cache
+def _listed(dialect: Dialect) -> Select[Any]:
+    mine = (dialect.listed(schedules.c.id, "ids"), schedules.c.tenant_id == bindparam("tenant"))
+    return select(schedules).where(*mine)
+
+
+@cache
 def _locked(dialect: Dialect, *, whole: bool, skip: bool) -> Select[Any]:
     """Locks schedules in the order of their ids; `whole`: for an edit."""
     mine = (dialect.listed(schedules.c.id, "ids"), schedules.c.tenant_id == bindparam("tenant"))
@@ -102,6 +108,12 @@ class SqlSchedules(Statements):
         query = _one(self.dialect, lock=lock)
         row = (await self.conn.execute(query, {"id": schedule_id, "tenant": tenant_id})).first()
         return None if row is None else (await self.named([schedule_of(row)]))[0]
+
+    async def by_ids(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
+        """Those of these schedules that exist, without the names of the schedules that they follow."""
+        query = _listed(self.dialect)
+        found = await self.conn.execute(query, {"ids": list(schedule_ids), "tenant": tenant_id})
+        return {row.id: schedule_of(row) for row in found}
 
     async def named(self, found: Sequence[Schedule]) -> list[Schedule]:
         """The same with the names of the schedules that they follow: a statement only where one does."""

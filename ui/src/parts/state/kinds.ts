@@ -1,4 +1,15 @@
-import { Globe, type LucideIcon, Network, Newspaper, SquareTerminal, Terminal, Webhook, Workflow, Zap } from "lucide-react";
+import {
+  Eye,
+  Globe,
+  type LucideIcon,
+  Network,
+  Newspaper,
+  SquareTerminal,
+  Terminal,
+  Webhook,
+  Workflow,
+  Zap,
+} from "lucide-react";
 
 /** The kinds of action, with label and icon. */
 export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
@@ -8,6 +19,7 @@ export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
   pipeline: { label: "pipeline", icon: Workflow },
   task: { label: "task", icon: SquareTerminal },
   command: { label: "command", icon: Terminal },
+  watch: { label: "watch", icon: Eye },
   grpc: { label: "gRPC call", icon: Network },
 };
 

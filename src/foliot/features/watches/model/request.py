@@ -95,6 +95,14 @@ class WatchRequest:
     tags: Annotated[Tags, OR_NULL] = ()
 
 
+@declared
+class ConditionTrialRequest:
+    """Another condition for a watch."""
+
+    when: Annotated[str, MinLen(1), MaxLen(1000)]
+    at: Annotated[Crossing, OR_NULL] = Crossing.CROSSING
+
+
 WATCH_FIELDS = tuple(WatchRequest.__annotations__)
 
 

@@ -63,6 +63,18 @@ class VisitResult:
     """Whether alerts are told."""
 
 
+def counts(condition: Condition, at: Crossing, visit: Visit, *, level: bool) -> bool:
+    """Whether a condition is true at a visit, and that counts. `level`: whether it was true already."""
+    return condition.holds(visit) and (at is Crossing.EVERY_VISIT or not level)
+
+
+def standing(condition: Condition | None, values: Mapping[str, Any] | None) -> bool:
+    """Whether a condition is true of a page as it is, without a change: of one with `drops` it is not, so that the
+    next drop counts too. `values` are None for a page that is gone.
+    """
+    return condition is not None and condition.holds(Visit(values, values, removed=values is None))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitJudge:
     """Judges the visits of one run of a watch."""
@@ -88,9 +100,12 @@ class VisitJudge:
 
     def _removed(self, page: WatchedPage, seen: WatchedPage, old_text: str | None, now: datetime) -> VisitResult:
         if page.state is PageState.REMOVED or page.version_id is None:
-            return VisitResult(before=page, page=replace(seen, state=PageState.REMOVED))
+            known = page.version_id is not None and self.condition is not None
+            event = known and self._counts(page, Visit(None, None, removed=True))
+            return VisitResult(before=page, page=replace(seen, state=PageState.REMOVED), event=event)
         visit = Visit(self._values(page.fields, old_text), None, removed=True, changed=True)
-        level, event = self._counts(page, visit)
+        event = self._counts(page, visit)
+        level = standing(self.condition, None)
         change = self._change(page, ChangeKind.REMOVED, now, matched=event, fields=field_changes(page.fields, None))
         gone = replace(
             seen, state=PageState.REMOVED, level=level, changes=page.changes + 1, last_change_at=now, etag=None,
@@ -109,11 +124,9 @@ class VisitJudge:
         kind = self._kind(again=again or fresh, differs=differs and not baseline)
         old = None if page.version_id is None or baseline else self._values(page.fields, old_text)
         visit = Visit(old, self._values(read.fields, read.text), changed=kind is not None)
-        if baseline and not fresh:
-            # Nothing to compare with: it sets what the condition crosses from, and is no event.
-            level, event = self.condition is not None and self.condition.holds(visit), False
-        else:
-            level, event = self._counts(page, visit)
+        # Without anything to compare with, it sets what the condition crosses from, and is no event.
+        event = self._counts(page, visit) if fresh or not baseline else False
+        level = standing(self.condition, visit.new)
         state = PageState.NEW if page.version_id is None or again else PageState.CHANGED if kind else PageState.SAME
         now_page = replace(seen, state=state, level=level, fields=read.fields, digest=digest, reading=self.reading)
         version = None
@@ -134,12 +147,11 @@ class VisitJudge:
             return ChangeKind.NEW
         return ChangeKind.CHANGED if differs else None
 
-    def _counts(self, page: WatchedPage, visit: Visit) -> tuple[bool, bool]:
-        """Whether the condition is true, and whether that counts; without one, every change does."""
+    def _counts(self, page: WatchedPage, visit: Visit) -> bool:
+        """Whether the condition is true, and that counts; without one, every change does."""
         if self.condition is None:
-            return visit.changed, visit.changed
-        level = self.condition.holds(visit)
-        return level, level and (self.watch.settings.at is Crossing.EVERY_VISIT or not page.level)
+            return visit.changed
+        return counts(self.condition, self.watch.settings.at, visit, level=page.level)
 
     def _values(self, fields: Mapping[str, Any], text: str | None) -> dict[str, Any]:
         return {TEXT: text, **fields}

@@ -45,7 +45,7 @@ class PageState(StrEnum):
     SAME = "same"
     CHANGED = "changed"
     REMOVED = "removed"
-    """It answers 404 or 410, or its sitemap no longer lists it."""
+    """It answers 404 or 410."""
     ERROR = "error"
     """It could not be read: its last version stands."""
     BLOCKED = "blocked"

@@ -17,10 +17,10 @@ from foliot.core.errors import Invalid, NotFound
 from foliot.features.filters.model import FilterQuery
 from foliot.features.jobs.rest.jobs import CSV, NDJSON
 from foliot.features.jobs.rest.results import cell, table
-from foliot.features.watches import schema
 from foliot.features.watches.atom import feed_of
 from foliot.features.watches.model.watch import CHANGE
 from foliot.features.watches.rest.watches import Base, checked
+from foliot.features.watches.schema.changes import ChangeDetail, ChangeList
 from foliot.features.watches.usecases.history import ListedChange, PageHistory
 from foliot.servers.http import encode, sse
 from foliot.servers.http.paging import Paged
@@ -41,7 +41,7 @@ Filter = Annotated[
 @router.get(
     "/api/changes",
     dependencies=[permits(PageHistory.changes)],
-    response_model=schema.ChangeList,
+    response_model=ChangeList,
     summary="List changes of all watches",
     operation_id="changes.list",
 )
@@ -65,9 +65,9 @@ async def list_changes(
     found = await history.changes(caller, wanted, more.limit, before, after)
     shown, following = turn.of(found, lambda listed: str(listed.change.seq))
     last = max((listed.change.seq for listed in shown), default=None)
-    items = [schema.ChangeDetail.of(listed) for listed in shown]
+    items = [ChangeDetail.of(listed) for listed in shown]
     cursor = following if after is None else None
-    return encode.answer(schema.ChangeList(items=items, next_cursor=cursor, last_seq=last))
+    return encode.answer(ChangeList(items=items, next_cursor=cursor, last_seq=last))
 
 
 @router.get(
@@ -97,7 +97,7 @@ async def export_changes(
 @router.get(
     "/api/changes/{change_id}",
     dependencies=[permits(PageHistory.change)],
-    response_model=schema.ChangeDetail,
+    response_model=ChangeDetail,
     responses=UNKNOWN,
     summary="One change",
     operation_id="changes.get",
@@ -106,7 +106,7 @@ async def get_change(
     cases: Cases, caller: Who, change_id: Annotated[str, Path(description="A change's id, `chg_…`.")]
 ) -> Response:
     found = await cases[PageHistory].change(caller, checked("change", CHANGE, change_id))
-    return encode.answer(schema.ChangeDetail.of(found))
+    return encode.answer(ChangeDetail.of(found))
 
 
 @router.get("/api/watches/{watch_id}/feed.atom", dependencies=[PUBLIC], include_in_schema=False)
@@ -141,14 +141,14 @@ async def _pieces(
 
 
 def _documents(found: Sequence[ListedChange]) -> bytes:
-    return b"".join(encode.dumps(schema.ChangeDetail.of(listed)) + b"\n" for listed in found)
+    return b"".join(encode.dumps(ChangeDetail.of(listed)) + b"\n" for listed in found)
 
 
 def _rows(found: Sequence[ListedChange]) -> bytes:
-    return table([_row(schema.ChangeDetail.of(listed)) for listed in found])
+    return table([_row(ChangeDetail.of(listed)) for listed in found])
 
 
-def _row(change: schema.ChangeDetail) -> list[object]:
+def _row(change: ChangeDetail) -> list[object]:
     values = (getattr(change, name) for name in COLUMNS)
     return [cell(_plain(value)) for value in values]
 

@@ -9,8 +9,22 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from foliot.core.errors import NotFound
 from foliot.features.runs.schema import Run
-from foliot.features.watches import schema
+from foliot.features.watches.model.request import WatchRequest
 from foliot.features.watches.model.watch import VERSION, WATCH, WATCHED_PAGE, PageState
+from foliot.features.watches.schema.pages import (
+    PageDiffDetail,
+    PageVersionDetail,
+    PageVersionList,
+    WatchedPageDetail,
+    WatchedPageList,
+)
+from foliot.features.watches.schema.watches import (
+    WatchChange,
+    WatchDetail,
+    WatchPage,
+    WatchPreviewAnswer,
+    WatchPreviewRequest,
+)
 from foliot.features.watches.usecases.history import PageHistory
 from foliot.features.watches.usecases.preview import WatchPreviews
 from foliot.features.watches.usecases.watches import Watches, WatchView
@@ -60,8 +74,8 @@ Base = Annotated[str, Depends(base_of)]
     "",
     dependencies=[permits(Watches.create)],
     status_code=201,
-    response_model=schema.WatchDetail,
-    openapi_extra=body(schema.WatchRequest),
+    response_model=WatchDetail,
+    openapi_extra=body(WatchRequest),
     responses={**CONFLICT, **_TOO_MANY},
     summary="Create a watch",
     operation_id="watches.create",
@@ -69,8 +83,8 @@ Base = Annotated[str, Depends(base_of)]
 async def create_watch(cases: Cases, caller: Who, asked: Batch, base: Base) -> Response:
     """Its first visit is what later ones are compared with."""
 
-    def shown(view: WatchView) -> schema.WatchDetail:
-        return schema.WatchDetail.of(view, base)
+    def shown(view: WatchView) -> WatchDetail:
+        return WatchDetail.of(view, base)
 
     made = await cases[Watches].create(caller, asked.document, asked.once(201, shown))
     return encode.answer(shown(made), 201, {"Location": f"/api/watches/{made.watch.id}"})
@@ -79,21 +93,21 @@ async def create_watch(cases: Cases, caller: Who, asked: Batch, base: Base) -> R
 @router.post(
     "/preview",
     dependencies=[permits(WatchPreviews.preview)],
-    response_model=schema.WatchPreviewAnswer,
-    openapi_extra=body(schema.WatchPreviewRequest),
+    response_model=WatchPreviewAnswer,
+    openapi_extra=body(WatchPreviewRequest),
     summary="Try a watch before it is saved",
     operation_id="watches.preview",
 )
 async def preview_watch(cases: Cases, caller: Who, asked: Body) -> Response:
     """Visits its first page once. It counts as a run that was asked for."""
     found = await cases[WatchPreviews].preview(caller, asked.document)
-    return encode.answer(schema.WatchPreviewAnswer.of(found))
+    return encode.answer(WatchPreviewAnswer.of(found))
 
 
 @router.get(
     "",
     dependencies=[permits(Watches.list)],
-    response_model=schema.WatchPage,
+    response_model=WatchPage,
     summary="List watches",
     operation_id="watches.list",
 )
@@ -107,27 +121,27 @@ async def list_watches(
     """Newest first."""
     found = await cases[Watches].list(caller, turn.more(), q.replace("\x00", ""))
     shown, following = turn.of(found, lambda view: view.watch.id)
-    items = [schema.WatchDetail.of(view, base, whole=False) for view in shown]
-    return encode.answer(schema.WatchPage(items=items, next_cursor=following))
+    items = [WatchDetail.of(view, base, whole=False) for view in shown]
+    return encode.answer(WatchPage(items=items, next_cursor=following))
 
 
 @router.get(
     "/{watch_id}",
     dependencies=[permits(Watches.get)],
-    response_model=schema.WatchDetail,
+    response_model=WatchDetail,
     responses=UNKNOWN,
     summary="One watch",
     operation_id="watches.get",
 )
 async def get_watch(cases: Cases, caller: Who, watch_id: WatchId, base: Base) -> Response:
-    return encode.answer(schema.WatchDetail.of(await cases[Watches].get(caller, watch_id), base))
+    return encode.answer(WatchDetail.of(await cases[Watches].get(caller, watch_id), base))
 
 
 @router.patch(
     "/{watch_id}",
     dependencies=[permits(Watches.change)],
-    response_model=schema.WatchDetail,
-    openapi_extra=body(schema.WatchChange),
+    response_model=WatchDetail,
+    openapi_extra=body(WatchChange),
     responses={**UNKNOWN, **CONFLICT},
     summary="Change a watch",
     operation_id="watches.change",
@@ -136,7 +150,7 @@ async def change_watch(cases: Cases, caller: Who, watch_id: WatchId, asked: Batc
     """Fields that are absent stay. Pages that are read in another way from now on begin with a new version, which is
     no change.
     """
-    return encode.answer(schema.WatchDetail.of(await cases[Watches].change(caller, watch_id, asked.document), base))
+    return encode.answer(WatchDetail.of(await cases[Watches].change(caller, watch_id, asked.document), base))
 
 
 @router.delete(
@@ -156,28 +170,28 @@ async def delete_watch(cases: Cases, caller: Who, watch_id: WatchId) -> Response
 @router.post(
     "/{watch_id}/pause",
     dependencies=[permits(Watches.pause)],
-    response_model=schema.WatchDetail,
+    response_model=WatchDetail,
     responses=UNKNOWN,
     summary="Pause a watch",
     operation_id="watches.pause",
 )
 async def pause_watch(cases: Cases, caller: Who, watch_id: WatchId, asked: Body, base: Base) -> Response:
     """No page is visited until it is resumed."""
-    once = asked.once(200, lambda view: schema.WatchDetail.of(view, base))
-    return encode.answer(schema.WatchDetail.of(await cases[Watches].pause(caller, watch_id, once), base))
+    once = asked.once(200, lambda view: WatchDetail.of(view, base))
+    return encode.answer(WatchDetail.of(await cases[Watches].pause(caller, watch_id, once), base))
 
 
 @router.post(
     "/{watch_id}/resume",
     dependencies=[permits(Watches.resume)],
-    response_model=schema.WatchDetail,
+    response_model=WatchDetail,
     responses=UNKNOWN,
     summary="Resume a watch",
     operation_id="watches.resume",
 )
 async def resume_watch(cases: Cases, caller: Who, watch_id: WatchId, asked: Body, base: Base) -> Response:
-    once = asked.once(200, lambda view: schema.WatchDetail.of(view, base))
-    return encode.answer(schema.WatchDetail.of(await cases[Watches].resume(caller, watch_id, once), base))
+    once = asked.once(200, lambda view: WatchDetail.of(view, base))
+    return encode.answer(WatchDetail.of(await cases[Watches].resume(caller, watch_id, once), base))
 
 
 @router.post(
@@ -198,7 +212,7 @@ async def visit_watch(cases: Cases, caller: Who, watch_id: WatchId, asked: Body)
 @router.get(
     "/{watch_id}/pages",
     dependencies=[permits(PageHistory.pages)],
-    response_model=schema.WatchedPageList,
+    response_model=WatchedPageList,
     responses=UNKNOWN,
     summary="List the pages of a watch",
     operation_id="watches.pages",
@@ -216,14 +230,14 @@ async def list_pages(
     found = await cases[PageHistory].pages(caller, watch_id, turn.more(), state, (q or "").replace("\x00", ""))
     shown, following = turn.of(found, lambda page: page.id)
     now = cases[PageHistory].clock.now()
-    items = [schema.WatchedPageDetail.of(page, view, now) for page in shown]
-    return encode.answer(schema.WatchedPageList(items=items, next_cursor=following))
+    items = [WatchedPageDetail.of(page, view, now) for page in shown]
+    return encode.answer(WatchedPageList(items=items, next_cursor=following))
 
 
 @router.get(
     "/{watch_id}/pages/{page_id}",
     dependencies=[permits(PageHistory.page)],
-    response_model=schema.WatchedPageDetail,
+    response_model=WatchedPageDetail,
     responses=UNKNOWN,
     summary="One page of a watch",
     operation_id="watches.page",
@@ -231,13 +245,13 @@ async def list_pages(
 async def get_page(cases: Cases, caller: Who, watch_id: WatchId, page_id: PageId) -> Response:
     view = await cases[Watches].get(caller, watch_id)
     page = await cases[PageHistory].page(caller, watch_id, page_id)
-    return encode.answer(schema.WatchedPageDetail.of(page, view, cases[PageHistory].clock.now()))
+    return encode.answer(WatchedPageDetail.of(page, view, cases[PageHistory].clock.now()))
 
 
 @router.get(
     "/{watch_id}/pages/{page_id}/versions",
     dependencies=[permits(PageHistory.versions)],
-    response_model=schema.PageVersionList,
+    response_model=PageVersionList,
     responses=UNKNOWN,
     summary="List the versions of a page",
     operation_id="watches.versions",
@@ -246,27 +260,27 @@ async def list_versions(cases: Cases, caller: Who, watch_id: WatchId, page_id: P
     """Newest first."""
     found = await cases[PageHistory].versions(caller, watch_id, page_id, turn.more())
     shown, following = turn.of(found, lambda version: version.id)
-    items = [schema.PageVersionDetail.of(version) for version in shown]
-    return encode.answer(schema.PageVersionList(items=items, next_cursor=following))
+    items = [PageVersionDetail.of(version) for version in shown]
+    return encode.answer(PageVersionList(items=items, next_cursor=following))
 
 
 @router.get(
     "/{watch_id}/pages/{page_id}/versions/{version_id}",
     dependencies=[permits(PageHistory.version)],
-    response_model=schema.PageVersionDetail,
+    response_model=PageVersionDetail,
     responses=UNKNOWN,
     summary="One version of a page, with its text",
     operation_id="watches.version",
 )
 async def get_version(cases: Cases, caller: Who, watch_id: WatchId, page_id: PageId, version_id: VersionId) -> Response:
     found = await cases[PageHistory].version(caller, watch_id, page_id, version_id)
-    return encode.answer(schema.PageVersionDetail.of(found))
+    return encode.answer(PageVersionDetail.of(found))
 
 
 @router.get(
     "/{watch_id}/pages/{page_id}/diff",
     dependencies=[permits(PageHistory.diff)],
-    response_model=schema.PageDiffDetail,
+    response_model=PageDiffDetail,
     responses=UNKNOWN,
     summary="What differs between two versions of a page",
     operation_id="watches.diff",
@@ -287,4 +301,4 @@ async def diff_versions(  # noqa: PLR0913, PLR0917 -- one argument for each para
     """Between the last two versions, unless two are named."""
     named = [None if each is None else checked("version", VERSION, each) for each in (before, after)]
     found = await cases[PageHistory].diff(caller, watch_id, page_id, named[0], named[1], form)
-    return encode.answer(schema.PageDiffDetail.of(found))
+    return encode.answer(PageDiffDetail.of(found))

@@ -177,6 +177,12 @@ class SqlVersions(Statements):
         rows = await self.conn.execute(query.where(self.dialect.among(watch_versions.c.id, version_ids)))
         return {row.id: decompress(row.data, MOST_TEXT_BYTES).decode("utf-8", "replace") for row in rows}
 
+    async def fields(self, tenant_id: str, version_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """The fields of these versions, by version."""
+        query = select(watch_versions.c.id, watch_versions.c.fields).where(watch_versions.c.tenant_id == tenant_id)
+        rows = await self.conn.execute(query.where(self.dialect.among(watch_versions.c.id, version_ids)))
+        return {row.id: row.fields for row in rows}
+
     async def prune(self, now: datetime, limit: int) -> None:
         """Delete versions whose time is over, but never the one that a page stands at."""
         current = exists().where(watch_pages.c.version_id == watch_versions.c.id)

@@ -25,6 +25,7 @@ from foliot.features.monitors.usecases import digest_of
 from foliot.features.schedules.usecases.change import hold
 from foliot.features.schedules.usecases.create import ScheduleOwner
 from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.watches.model.plot import FieldLine, number_of, numeric_fields
 from foliot.features.watches.model.request import as_document, beneath, merged, read_watch
 from foliot.features.watches.model.watch import (
     KIND,
@@ -37,11 +38,14 @@ from foliot.features.watches.model.watch import (
     url_hash,
 )
 from foliot.features.watches.sql.pages import SqlVersions, SqlWatchedPages
+from foliot.features.watches.sql.plots import SqlPlots
 from foliot.features.watches.sql.watches import SqlWatches
 from foliot.features.watches.stored import read_stored
 from foliot.features.watches.visitor import PageVisitor
 from foliot.wakeups.feed import Feed
 
+LINE_POINTS = 40
+"""Values of the line in a list of watches."""
 FEED_PURPOSE = "watch-feed"
 """Purpose of the keyed digest that is the key of a watch's feed."""
 
@@ -56,6 +60,8 @@ class WatchView:
     """How many of its pages are in each state; empty in lists."""
     next_visit_at: datetime | None = None
     key: str | None = field(default=None, repr=False)
+    line: FieldLine | None = None
+    """A numeric field over time; only in lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +113,10 @@ class Watches:
         async with ctx.read() as tx:
             found = await SqlWatches(tx).find(ctx.tenant_id, page, read_stored, q)
             planned = await SqlWatchedPages(tx).next_visit([watch.id for watch in found if watch.settings.revisit])
-            return [await self._view(tx, ctx.caller, watch, planned) for watch in found]
+            schedules = await SqlSchedules(tx).by_ids(ctx.tenant_id, [watch.schedule_id for watch in found])
+            lines = await self._lines(tx, ctx.tenant_id, found)
+        views = (self._view(ctx.caller, watch, schedules.get(watch.schedule_id), planned) for watch in found)
+        return [replace(view, line=lines.get(view.watch.id)) for view in views]
 
     @query(Verb.READ, Thing.WATCH)
     async def get(self, ctx: QueryContext, watch_id: str) -> WatchView:
@@ -207,8 +216,21 @@ class Watches:
             await pages.replan(watch.id)
         return watch
 
-    async def _view(self, tx: Transaction, caller: Caller, watch: Watch, planned: Mapping[str, datetime]) -> WatchView:
-        schedule = await SqlSchedules(tx).get(watch.tenant_id, watch.schedule_id)
+    async def _lines(self, tx: Transaction, tenant_id: str, found: Sequence[Watch]) -> Mapping[str, FieldLine]:
+        """By watch, for those that have numbers, the newest ones of the page that changed last."""
+        names = {watch.id: numeric[0] for watch in found if (numeric := numeric_fields(watch.settings))}
+        pages = await SqlPlots(tx).liveliest(tenant_id, list(names)) if names else {}
+        stored = await SqlPlots(tx).fields(tenant_id, list(pages.values()), LINE_POINTS)
+        return {
+            watch_id: FieldLine(
+                names[watch_id], [number_of(each.fields.get(names[watch_id])) for each in stored[page_id]]
+            )
+            for watch_id, page_id in pages.items()
+        }
+
+    def _view(
+        self, caller: Caller, watch: Watch, schedule: Schedule | None, planned: Mapping[str, datetime]
+    ) -> WatchView:
         fires = None if schedule is None else schedule.next_at
         first = planned.get(watch.id)
         # A page is visited by the first run after it is due.
@@ -218,7 +240,8 @@ class Watches:
 
     async def _whole(self, tx: Transaction, caller: Caller, watch: Watch) -> WatchView:
         planned = await SqlWatchedPages(tx).next_visit([watch.id]) if watch.settings.revisit else {}
-        view = await self._view(tx, caller, watch, planned)
+        schedule = await SqlSchedules(tx).get(watch.tenant_id, watch.schedule_id)
+        view = self._view(caller, watch, schedule, planned)
         return replace(view, states=await SqlWatchedPages(tx).states(watch.id))
 
     def _key(self, watch: Watch) -> str | None:

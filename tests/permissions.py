@@ -170,6 +170,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/pipelines/{pipeline}",
         "GET /api/presets",
         "GET /api/presets/{preset}",
+        "POST /api/plan",
         "GET /api/resolve",
         "GET /api/schedules",
         "GET /api/schedules/count",
@@ -194,6 +195,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "schedule:write": (
         "POST /api/audit/{entry_id}/revert",
         "DELETE /api/demo",
+        "POST /api/plan/apply",
         "POST /api/presets/{preset}/load",
         "POST /api/presets/{preset}/unload",
         "POST /api/schedules",
@@ -205,6 +207,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/schedules/{schedule_id}/pause",
         "POST /api/schedules/{schedule_id}/realign",
         "POST /api/schedules/{schedule_id}/resume",
+        "POST /api/schedules/{schedule_id}/take-over",
         "DELETE /api/schedules/{schedule_id}/skip-next",
         "POST /api/schedules/{schedule_id}/skip-next",
     ),

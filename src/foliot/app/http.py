@@ -33,6 +33,7 @@ from foliot.features.jobs.rest import socket as job_sockets
 from foliot.features.live.rest import socket as live
 from foliot.features.monitors import rest as monitors
 from foliot.features.pipelines import rest as pipelines
+from foliot.features.plans import rest as plans
 from foliot.features.presets import rest as presets
 from foliot.features.queues import rest as queues
 from foliot.features.runs.rest import export as run_export
@@ -77,6 +78,7 @@ ROUTERS = tuple(
         job_sockets,
         live,
         tasks,
+        plans,
         presets,
         pipelines,
         dead_letters,

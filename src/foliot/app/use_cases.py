@@ -46,6 +46,7 @@ from foliot.features.monitors.attention import silent_monitors
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.pipelines.usecases.pipelines import Pipelines
+from foliot.features.plans.usecases.plans import Plans
 from foliot.features.presets.model import PresetDefinition
 from foliot.features.presets.usecases import Presets
 from foliot.features.queues.usecases import Queues
@@ -123,6 +124,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         new_id=new_id,
         default_zone=default_zone,
     )
+    batches = ScheduleBatches(schedules=schedules)
     runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
     dead_letters = DeadLetters(
         store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
@@ -133,7 +135,8 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         feed,
         [
             schedules,
-            ScheduleBatches(schedules=schedules),
+            batches,
+            Plans(schedules=schedules, batches=batches),
             Instants(store=store, clock=clock),
             Chains(store=store, clock=clock),
             Versions(store=store, clock=clock),

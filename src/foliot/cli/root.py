@@ -61,6 +61,8 @@ COMMANDS: Mapping[str, CommandSource] = {
     "monitor": _feature("monitors"),
     "ping": CommandSource("foliot.features.monitors.cli.ping_command", CLIENT, nested=False),
     "why": _feature("explanations", nested=False),
+    "plan": _feature("plans", nested=False),
+    "apply": _feature("plans", nested=False),
     "watch": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),
     "watches": CommandSource("foliot.features.watches.cli.watches", CLIENT),
     "changes": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),

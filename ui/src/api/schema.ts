@@ -168,6 +168,14 @@ export interface ApiKeyRequest {
   expires_at?: string | null;
 }
 
+export interface ApplyRequest {
+  file: string;
+  documents: PlanDocuments;
+  prune?: boolean | null;
+  overwrite?: boolean | null;
+  digest: string;
+}
+
 export interface ArticleDetail {
   article_id: string;
   url: string;
@@ -925,8 +933,6 @@ export interface LoginLink {
   expires_at: string;
 }
 
-export type ManagedBy = "api" | "code" | "preset" | "file";
-
 export interface MemberInfo {
   user_id: string;
   roles: (Role)[];
@@ -1266,6 +1272,42 @@ export interface PipelineTrigger {
   cron_expr: string | null;
   interval_seconds: number | null;
   timezone: string;
+}
+
+export type PlanAct = "create" | "change" | "delete" | "none" | "drift";
+
+export interface PlanAnswer {
+  file: string;
+  digest: string;
+  counts: Record<string, number>;
+  changes: (PlanChange)[];
+}
+
+export interface PlanChange {
+  thing: string;
+  name: string;
+  act: PlanAct;
+  id: string | null;
+  place: number | null;
+  fields: (PlanField)[];
+}
+
+export interface PlanDocuments {
+  schedules?: (ScheduleRequest)[] | null;
+}
+
+export interface PlanField {
+  field: string;
+  was: unknown;
+  becomes: unknown;
+  by_hand: boolean;
+}
+
+export interface PlanRequest {
+  file: string;
+  documents: PlanDocuments;
+  prune?: boolean | null;
+  overwrite?: boolean | null;
 }
 
 export interface PlannedCrawl {
@@ -1750,7 +1792,7 @@ export interface Schedule {
   paused_by: string | null;
   skips: SkippedInstant | null;
   fault: string | null;
-  managed_by: ManagedBy;
+  managed_by: string;
   summary: string;
   next_run_at: string | null;
   last_run_at: string | null;
@@ -2585,6 +2627,10 @@ export interface Operations {
     "/api/monitors/{monitor_id}/resume": { params: { monitor_id: string; }; answer: MonitorDetail; };
     /** pipelines.run */
     "/api/pipelines/{pipeline}/run": { params: { pipeline: string; }; body?: PipelineRunRequest; answer: Run; };
+    /** plans.plan */
+    "/api/plan": { body: PlanRequest; answer: PlanAnswer; };
+    /** plans.apply */
+    "/api/plan/apply": { body: ApplyRequest; answer: PlanAnswer; };
     /** presets.load */
     "/api/presets/{preset}/load": { params: { preset: string; }; body?: PresetLoadRequest; answer: PresetResult; };
     /** presets.unload */
@@ -2623,6 +2669,8 @@ export interface Operations {
     "/api/schedules/{schedule_id}/run-now": { params: { schedule_id: string; }; body?: RunNowRequest; answer: Run; };
     /** schedules.skip_next */
     "/api/schedules/{schedule_id}/skip-next": { params: { schedule_id: string; }; body?: SkipRequest; answer: Schedule; };
+    /** schedules.take_over */
+    "/api/schedules/{schedule_id}/take-over": { params: { schedule_id: string; }; answer: Schedule; };
     /** sessions.begin */
     "/api/session": { body: SessionRequest; answer: undefined; };
     /** stream_tickets.create */

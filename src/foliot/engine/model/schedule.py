@@ -56,6 +56,10 @@ class ManagedBy(StrEnum):
     FILE = "file"
 
 
+FROM_FILE = f"{ManagedBy.FILE.value}:"
+"""Precedes the name of the file in `managed_by` of a schedule that `foliot apply` manages."""
+
+
 class Overlap(StrEnum):
     """What happens when an instant comes due while an earlier run is still open."""
 
@@ -250,7 +254,8 @@ class Schedule:
     fault: str | None
     created_at: datetime
     updated_at: datetime
-    managed_by: ManagedBy = ManagedBy.API
+    managed_by: str = ManagedBy.API
+    """A `ManagedBy`, or `file:NAME` for one that the documents of a plan define."""
     paused_at: datetime | None = None
     paused_by: str | None = None
     skip_at: datetime | None = None

@@ -21,7 +21,7 @@ from foliot.db.sealer import Sealer
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, count_unmade
 from foliot.engine.model.run import RunState, order_key
-from foliot.engine.model.schedule import Schedule, ScheduleStatus
+from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.views import RewindResult
 from foliot.engine.sql import quarter_counts, tenant_limits
@@ -146,8 +146,15 @@ def columns_of(schedule: Schedule) -> dict[str, Any]:
         "skip_at": schedule.skip_at,
         "skip_by": schedule.skip_by,
         "fault": schedule.fault,
+        **_managed(schedule.managed_by),
         "updated_at": schedule.updated_at,
     }
+
+
+def _managed(by: str) -> dict[str, str | None]:
+    if by.startswith(FROM_FILE):
+        return {"managed_by": ManagedBy.API.value, "managed_file": by.removeprefix(FROM_FILE)}
+    return {"managed_by": str(by), "managed_file": None}
 
 
 def _tags_out(tags: tuple[str, ...]) -> str:
@@ -161,7 +168,6 @@ def new_rows(added: Sequence[Schedule], sealer: Sealer | None) -> tuple[list[Cha
     rows = [columns_of(one) for one in added]
     columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
     columns["id"] = [one.id for one in added]
-    columns["managed_by"] = [one.managed_by.value for one in added]
     columns["created_at"] = [one.created_at for one in added]
     bodies: dict[str, list[Any]] = {
         "schedule_id": columns["id"],

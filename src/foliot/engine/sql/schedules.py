@@ -18,7 +18,7 @@ from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import DamagedDocument
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
+from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.views import PageRequest, RewindResult
 from foliot.engine.sql import follow_rows, tenant_limits
@@ -347,12 +347,16 @@ def schedule_of(row: Any) -> Schedule:
         created_at=stored["created_at"],
         updated_at=stored["updated_at"],
         # A value that only a newer Foliot knows is no reason to refuse an edit.
-        managed_by=_MANAGERS.get(stored["managed_by"], ManagedBy.API),
+        managed_by=_manager(stored["managed_by"], stored["managed_file"]),
         paused_at=stored["paused_at"],
         paused_by=stored["paused_by"],
         skip_at=stored["skip_at"],
         skip_by=stored["skip_by"],
     )
+
+
+def _manager(word: str, file: str | None) -> str:
+    return _MANAGERS.get(word, ManagedBy.API) if file is None else FROM_FILE + file
 
 
 def spec_of(text: str, anchor: datetime) -> ScheduleSpec | str:

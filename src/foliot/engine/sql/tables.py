@@ -62,6 +62,7 @@ schedules = Table(
     Column("ahead_until", Moment),
     # Where it is managed: by clients, or by the file, code or preset that created it.
     Column("managed_by", key(16), nullable=False, server_default="api"),
+    Column("managed_file", key(64)),  # of `foliot apply`
     # Why this active row does not fire: it is damaged. `fault_next_at` is where its cursor was, and finds
     # the damaged ones without reading the others.
     Column("fault", prose()),

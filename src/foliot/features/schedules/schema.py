@@ -18,7 +18,6 @@ from foliot.engine.model.schedule import (
     POLICIES,
     Catchup,
     CatchupSettings,
-    ManagedBy,
     Overlap,
     ScheduleAlert,
     ScheduleStatus,
@@ -88,8 +87,10 @@ class Schedule:
     """The instant ahead that a user asked to skip."""
     fault: str | None
     """Why it does not fire although active: its row was damaged. Resuming or replacing it repairs it."""
-    managed_by: ManagedBy
-    """What manages it. A schedule of `file` is edited in its file; here it can be paused, resumed and run."""
+    managed_by: str
+    """What manages it: `api`, `code`, `preset`, `file` or `file:NAME`. One of `file` is edited in its file; here
+    it can be paused, resumed and run. One of `file:NAME` was applied by `foliot apply`: an edit here is drift.
+    """
     summary: str
     """The trigger in words."""
     next_run_at: datetime | None
@@ -128,7 +129,7 @@ class Schedule:
             paused_by=one.paused_by,
             skips=None if one.skip_at is None else SkippedInstant(at=one.skip_at, by=one.skip_by),
             fault=one.fault,
-            managed_by=one.managed_by,
+            managed_by=str(one.managed_by),
             summary=spec.trigger.summary,
             next_run_at=one.next_run_at,
             last_run_at=one.last_run_at,

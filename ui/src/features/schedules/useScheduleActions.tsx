@@ -13,6 +13,7 @@ export interface ScheduleActions {
   remove: (schedule: Schedule) => Promise<void>;
   skip: (schedule: Schedule) => Promise<void>;
   unskip: (schedule: Schedule) => Promise<void>;
+  takeOver: (schedule: Schedule) => Promise<void>;
 }
 
 /** The actions on a schedule. Each shows its outcome as a toast; a refusal is also thrown again. */
@@ -75,6 +76,11 @@ export function useScheduleActions(onDone?: () => void): ScheduleActions {
         });
       }),
     unskip,
+    takeOver: (schedule) =>
+      attempt(`Could not take over ${schedule.name}`, async () => {
+        await send("POST", "/api/schedules/{schedule_id}/take-over", { params: paramsOf(schedule) });
+        toast.success(`${schedule.name} is no longer managed by a file`);
+      }),
     remove: (schedule) =>
       attempt(
         `Could not delete ${schedule.name}`,

@@ -108,6 +108,11 @@ def resume(schedule: ScheduleId) -> None:
     """Resume a paused schedule."""
 
 
+@group.post("/api/schedules/{schedule}/take-over", SCHEDULE)
+def take_over(schedule: ScheduleId) -> None:
+    """Edit a schedule by hand that `foliot apply` manages: its file leaves it alone from then on."""
+
+
 @group.post("/api/schedules/{schedule}/run-now", RUN)
 def run_now(
     schedule: ScheduleId,

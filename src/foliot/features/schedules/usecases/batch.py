@@ -97,7 +97,7 @@ class ScheduleBatches:
         asked = read(ScheduleBatchRequest, raw)
         wanted, atomic = asked.schedules, asked.atomic
         sources = await self._sources(caller, wanted)
-        refused = await self._refusals(caller, wanted)
+        refused = await self.refusals(caller, wanted)
         batch = LinkedBatch(wanted, {}, {}, {})
         if any(follows_others(raw) for raw in wanted):
             async with self.store.read(caller.tenant_id) as tx:
@@ -207,7 +207,7 @@ class ScheduleBatches:
         async with self.store.read(caller.tenant_id) as tx:
             return await SqlSchedules(tx).actions_by_id(caller.tenant_id, ids)
 
-    async def _refusals(self, caller: Caller, wanted: Sequence[object]) -> Mapping[bytes, Invalid]:
+    async def refusals(self, caller: Caller, wanted: Sequence[object]) -> Mapping[bytes, Invalid]:
         """What targets object to, by action; each different action is asked about once."""
         check = self.schedules.check_for(caller)
         examined = self.schedules.actions

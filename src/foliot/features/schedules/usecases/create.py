@@ -29,7 +29,7 @@ class ScheduleOwner:
 
     schedule_id: str
     user_id: str
-    managed_by: ManagedBy = ManagedBy.API
+    managed_by: str = ManagedBy.API
 
 
 @dataclass(frozen=True, slots=True)

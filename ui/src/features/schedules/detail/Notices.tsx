@@ -26,6 +26,7 @@ export function Notices({ schedule }: { schedule: Schedule }) {
           Defined in a pipelines file; edit it there. You can pause, resume and run it here.
         </Notice>
       ) : null}
+      {schedule.managed_by.startsWith("file:") && schedule.status !== "deleted" ? <Filed schedule={schedule} /> : null}
       {schedule.status === "deleted" ? (
         <Notice tone="neutral" icon={<TriangleAlert size={16} aria-hidden />}>
           Deleted. It will not run again; its history is kept.
@@ -45,6 +46,27 @@ function Skips({ schedule, skips }: { schedule: Schedule; skips: NonNullable<Sch
       {may ? (
         <Button size="small" acts className="ml-1" onClick={() => void acts.unskip(schedule).catch(() => undefined)}>
           Undo
+        </Button>
+      ) : null}
+    </Notice>
+  );
+}
+
+function Filed({ schedule }: { schedule: Schedule }) {
+  const acts = useScheduleActions();
+  const may = usePermission("write:schedule");
+  return (
+    <Notice tone="neutral" icon={<FileText size={16} aria-hidden />}>
+      Managed by the files <b>{schedule.managed_by.slice("file:".length)}</b> (foliot apply). What you edit here is
+      reported there as drift.{" "}
+      {may ? (
+        <Button
+          size="small"
+          acts
+          className="ml-1"
+          onClick={() => void acts.takeOver(schedule).catch(() => undefined)}
+        >
+          Take over
         </Button>
       ) : null}
     </Notice>

@@ -1,0 +1,1 @@
+"""Requests for plans, and what a plan consists of."""

@@ -1,0 +1,185 @@
+"""Use cases of plans: compare documents with what is stored, and apply what was shown.
+
+Other features make documents too (importers). They pass them to `POST /api/plan` and `POST /api/plan/apply`
+(`features/plans/view.py` for commands), so that difference, ownership and conflicts are shared:
+
+    {"file": "crontab", "documents": {"schedules": [{"name": …, "paused": true, …}]}}
+
+A schedule is found by its name, belongs to the file afterwards (`managed_by: file:crontab`), and is left alone where
+it was edited by hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from foliot.commands.audit import AuditedChange
+from foliot.commands.envelope import CommandContext, command, requires, unchecked_command
+from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
+from foliot.core.access import Caller, Thing, Verb
+from foliot.core.declaration import read
+from foliot.core.errors import Conflict
+from foliot.core.ports import Clock
+from foliot.core.threads import REQUESTS
+from foliot.db.database import Database
+from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule
+from foliot.features.plans.model.difference import PlanAct, PlannedChange
+from foliot.features.plans.model.request import ApplyRequest, PlanRequest
+from foliot.features.plans.sql import SqlAppliedDocuments
+from foliot.features.plans.usecases.schedule_writes import ScheduleWrites
+from foliot.features.plans.usecases.schedules import (
+    THING,
+    PlannedSchedule,
+    SchedulePlanInput,
+    SchedulePlanner,
+)
+from foliot.features.schedules.usecases.batch import ScheduleBatches
+from foliot.features.schedules.usecases.change import hold, turn
+from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
+from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
+
+CHUNK = 1000
+"""Changes of one transaction."""
+WRITTEN = frozenset({PlanAct.CREATE, PlanAct.CHANGE, PlanAct.DELETE})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What applying the documents would do."""
+
+    file: str
+    digest: str
+    """Of the documents and the changes; applying the plan names it."""
+    changes: Sequence[PlannedChange]
+
+    def count(self) -> dict[PlanAct, int]:
+        """How many changes of each sort."""
+        return Counter(one.act for one in self.changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plans:
+    """Plan and apply documents."""
+
+    schedules: Schedules
+    batches: ScheduleBatches
+
+    @property
+    def store(self) -> Database:
+        return self.schedules.store
+
+    @property
+    def clock(self) -> Clock:
+        return self.schedules.clock
+
+    @property
+    def feed(self) -> Feed:
+        return self.schedules.feed
+
+    @requires(Verb.READ, Thing.SCHEDULE)
+    async def plan(self, caller: Caller, raw: object) -> Plan:
+        """Compare, and write nothing."""
+        asked = read(PlanRequest, raw)
+        return _plan(asked, await self._compare(caller, asked))
+
+    @requires(Verb.WRITE, Thing.SCHEDULE)
+    async def apply(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Plan:
+        """Write what the plan of this digest says, a thousand schedules per transaction; `Conflict` for another plan.
+
+        What is written names the versions that were compared, so that an edit in between refuses its transaction. A
+        refused application is repeated with a new plan, which holds the rest.
+        """
+        asked = read(ApplyRequest, raw)
+        planned = await self._compare(caller, asked)
+        plan = _plan(asked, planned)
+        if plan.digest != asked.digest:
+            return await self._refuse(caller, once)
+        # Schedules that follow others come after them; the planner keeps the order of the documents.
+        writes = sorted(
+            (one for one in planned if one.change.act in WRITTEN or one.row is not None), key=_depth_of(planned)
+        )
+        parts = [writes[start : start + CHUNK] for start in range(0, len(writes), CHUNK)] or [[]]
+        for part in parts[:-1]:
+            await self._write(caller, part, plan)
+        return await self._write(caller, parts[-1], plan, once)
+
+    @unchecked_command
+    async def _write(
+        self, ctx: CommandContext, part: Sequence[PlannedSchedule], plan: Plan, once: IdempotentRequest = EACH_TIME
+    ) -> Plan:
+        await ctx.begin(self.schedules.limiter)
+        if part:
+            await ScheduleWrites(self.schedules, self.clock.now()).write(ctx, part)
+        return plan
+
+    @unchecked_command
+    async def _refuse(self, ctx: CommandContext, once: IdempotentRequest) -> Plan:
+        """A request that is repeated by its key gets the answer of the first, whose plan is applied by now."""
+        await ctx.begin()
+        raise Conflict("something has changed since this plan was made: plan again")
+
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def take_over(self, ctx: CommandContext, schedule_id: str, once: IdempotentRequest = EACH_TIME) -> Schedule:
+        """Edit a schedule by hand from now on: its file reports it as drift, and leaves it alone."""
+        tx = await ctx.begin()
+        schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
+        if not schedule.managed_by.startswith(FROM_FILE):
+            raise Conflict(f"schedule {schedule_id} is not managed by a file")
+        held = await hold(ctx, schedule, self.clock.now())
+        became = await turn(tx, replace(held.sound(), managed_by=ManagedBy.API), held.now)
+        await SqlAppliedDocuments(tx).release(ctx.tenant_id, THING, schedule_id)
+        was = {"managed_by": schedule.managed_by}
+        ctx.audit(AuditedChange("take_over", Thing.SCHEDULE, schedule_id, was, {"managed_by": "api"}), at=held.now)
+        ctx.wake(SCHEDULES_TOPIC)
+        return became
+
+    async def _compare(self, caller: Caller, asked: PlanRequest) -> list[PlannedSchedule]:
+        refused = await self.batches.refusals(caller, asked.documents.schedules)
+        async with self.store.read(caller.tenant_id) as tx:
+            sql = SqlAppliedDocuments(tx)
+            there = SchedulePlanInput(
+                await sql.schedules(caller.tenant_id), await sql.applied(caller.tenant_id), refused
+            )
+        planner = SchedulePlanner(
+            schedules=self.schedules,
+            sealer=self.store.sealer,
+            caller=caller,
+            asked=asked,
+            there=there,
+            now=self.clock.now(),
+        )
+        return await REQUESTS.run(planner.plan)
+
+
+def _plan(asked: PlanRequest, planned: Sequence[PlannedSchedule]) -> Plan:
+    changes = [one.change for one in planned]
+    content = [
+        [asked.file, asked.prune, asked.overwrite],
+        list(asked.documents.schedules),
+        [change.as_dict() for change in changes],
+    ]
+    digest = hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return Plan(asked.file, digest, changes)
+
+
+def _depth_of(planned: Sequence[PlannedSchedule]) -> Callable[[PlannedSchedule], Any]:
+    """Parents before the schedules that follow them; the rest in the order of the documents."""
+    parents = {
+        one.unsaved.schedule.id: one.unsaved.schedule.spec.trigger.follows.parents
+        for one in planned
+        if one.unsaved is not None and one.unsaved.schedule.spec.trigger.follows is not None
+    }
+    known: dict[str, int] = {}
+
+    def depth(schedule_id: str) -> int:
+        if schedule_id not in known:
+            known[schedule_id] = 1 + max(map(depth, parents.get(schedule_id, ())), default=-1)
+        return known[schedule_id]
+
+    return lambda one: 0 if one.unsaved is None else depth(one.unsaved.schedule.id)

@@ -200,6 +200,7 @@ class Route:
             "POST /api/watches/preview": _WATCH,
             "PATCH /api/watches/{watch_id}": {"when": "changed()"},
             "POST /api/watches/{watch_id}/try-condition": {"when": "changed()"},
+            "POST /api/pages/reextract": {"fields": {"title": "h1"}},
             "POST /api/views": {"list": "runs", "name": new_id("view")[:40], "q": "state:failed"},
             "PATCH /api/views/{view_id}": {"q": "state:success"},
         }.get(str(self))

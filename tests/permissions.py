@@ -30,6 +30,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/bulk/{bulk_id}",
     ),
     "bulk:write": (
+        "POST /api/pages/reextract",
         "POST /api/bulk",
         "POST /api/bulk/{bulk_id}/pause",
         "POST /api/bulk/{bulk_id}/resume",
@@ -57,7 +58,12 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/dead-letters/groups/{fingerprint}/mute",
         "POST /api/dead-letters/groups/{fingerprint}/unmute",
     ),
-    "page:read": ("GET /api/pages", "GET /api/pages/{page_id}", "GET /api/pages/{page_id}/body"),
+    "page:read": (
+        "GET /api/pages",
+        "GET /api/pages/versions",
+        "GET /api/pages/{page_id}",
+        "GET /api/pages/{page_id}/body",
+    ),
     "host:read": ("GET /api/hosts", "GET /api/hosts/{host}"),
     "host:write": ("PUT /api/hosts/{host}", "DELETE /api/hosts/{host}"),
     "house:read": (

@@ -17,6 +17,7 @@ EXCEPTIONS = {
     ("runs", "jobs.rest"): "CSV and NDJSON are written by the same code",
     ("watches", "jobs.rest"): "CSV and NDJSON are written by the same code",
     ("schedules", "bulk.rest"): "a backfill answers with a bulk action",
+    ("reextractions", "bulk.rest"): "reading pages again answers with a bulk action",
 }
 
 

@@ -60,6 +60,7 @@ from foliot.features.pipelines.wiring import PipelineParts, build_pipelines, bui
 from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import Presets
 from foliot.features.queues.actor import QueueSampler
+from foliot.features.reextractions.wiring import build_page_extractions, build_page_reader
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.stored_pages.keeper import PagePruner
@@ -211,6 +212,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     articles = build_articles(settings, fetching, clock) if engine else None
     alerts = build_alerts(settings, egress)
     watching = build_watches(store, clock, feed, fetching.fetcher, pipelines.outside.apart, egress, judge)
+    rereader = build_page_reader(store, clock, pipelines)
     fetch = ArticlesAction(targets=egress)
     webhook = WebhookAction(egress=egress, secrets=wallet, polite=fetching.fetcher)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action, watching.action)
@@ -256,6 +258,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         manners=fetching.manners,
         keeper=keeper,
         visitor=watching.visitor,
+        rereader=rereader,
     )
     fires = engine and role is not NodeRole.WORKER
     mongo = build_mongo_copy(settings, store, clock) if fires else None
@@ -263,6 +266,8 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     file = build_reconciler(settings, store, usecases[Presets].declaring, pipelines.catalogue) if fires else None
     pruner = PagePruner(keeper=keeper) if fires else None
     runner = build_bulk_runner(store, clock, feed, usecases) if fires else None
+    works = engine and role is not NodeRole.SCHEDULER
+    rereading = build_page_extractions(store, clock, feed, keeper, rereader) if works else None
     if fires:
         alerts.actors = alert_actors(settings, alerts, store, clock, vault=vault, cases=usecases)
     watchers = monitor_actors(settings, store, clock, feed, egress, knowledge) if fires else []
@@ -300,7 +305,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         alerts=alerts,
         actors=[
             fetching.turns,
-            *(actor for actor in (declarer, file, runner, pruner, sampler) if actor is not None),
+            *(actor for actor in (declarer, file, runner, rereading, pruner, sampler) if actor is not None),
             *alerts.actors,
             *watchers,
         ],

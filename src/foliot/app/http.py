@@ -36,6 +36,7 @@ from foliot.features.pipelines import rest as pipelines
 from foliot.features.plans import rest as plans
 from foliot.features.presets import rest as presets
 from foliot.features.queues import rest as queues
+from foliot.features.reextractions import rest as reextractions
 from foliot.features.runs.rest import export as run_export
 from foliot.features.runs.rest import log as run_log
 from foliot.features.runs.rest import runs
@@ -85,6 +86,8 @@ ROUTERS = tuple(
         bulk,
         queues,
         fetching,
+        # Before the stored pages: its paths would be matched as the id of one.
+        reextractions,
         stored_pages,
         changes,
         watches,

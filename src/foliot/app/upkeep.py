@@ -17,6 +17,7 @@ from foliot.features.fetching.sql.rendered_hosts import SqlRenderedHosts
 from foliot.features.monitors.sql import SqlPings
 from foliot.features.queues.model import HISTORY_KEPT
 from foliot.features.queues.sql import SqlQueueHistory
+from foliot.features.reextractions.sql import SqlPageVersions
 from foliot.features.watches.sql.changes import SqlChanges
 from foliot.features.watches.sql.pages import SqlVersions
 
@@ -51,6 +52,11 @@ async def watched(tx: Transaction, now: datetime, _retention: timedelta | None) 
     await SqlVersions(tx).prune(now, BATCH)
 
 
+async def reread(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
+    """Versions of stored pages, as long as each reading said."""
+    await SqlPageVersions(tx).prune(now, BATCH)
+
+
 async def history(tx: Transaction, now: datetime, retention: timedelta | None) -> None:
     """Articles that no job refers to any more, bulk actions, resolved alerts and pings, as long as runs are kept."""
     if retention is not None:
@@ -60,4 +66,4 @@ async def history(tx: Transaction, now: datetime, retention: timedelta | None) -
         await SqlPings(tx).prune(now - retention, BATCH)
 
 
-UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, sampled, watched, history)
+UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, sampled, watched, reread, history)

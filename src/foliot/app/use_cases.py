@@ -50,6 +50,8 @@ from foliot.features.plans.usecases.plans import Plans
 from foliot.features.presets.model import PresetDefinition
 from foliot.features.presets.usecases import Presets
 from foliot.features.queues.usecases import Queues
+from foliot.features.reextractions.reader import StoredPageReader
+from foliot.features.reextractions.usecases import Reextractions
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.batch import ScheduleBatches
@@ -110,6 +112,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     manners: Politeness | None = None,
     keeper: PageKeeper | None = None,
     visitor: PageVisitor | None = None,
+    rereader: StoredPageReader | None = None,
 ) -> UseCases:
     """The use cases, by their type."""
     catalogue = TaskCatalogue() if tasks is None else tasks
@@ -223,6 +226,15 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Reverts(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
             StoredPages(store=store, clock=clock, keeper=keeper),
+            Reextractions(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                new_id=new_id,
+                keeper=keeper,
+                reader=rereader,
+            ),
             Watches(
                 store=store,
                 clock=clock,

@@ -184,6 +184,7 @@ _OPERATE = _SEE | {
     (Verb.WRITE, Thing.MONITOR),
     (Verb.WRITE, Thing.WATCH),
     (Verb.RUN, Thing.WATCH),
+    (Verb.WRITE, Thing.PAGE),
 }
 _ADMINISTER = _OPERATE | {
     (Verb.READ, Thing.KEY),

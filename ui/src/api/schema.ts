@@ -371,7 +371,7 @@ export interface BulkFailure {
   message: string;
 }
 
-export type BulkOperation = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "tag" | "delete" | "backfill";
+export type BulkOperation = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "tag" | "delete" | "backfill" | "reextract";
 
 export type BulkOrder = "oldest" | "newest";
 
@@ -507,6 +507,12 @@ export interface ConditionTrialAnswer {
 export interface ConditionTrialRequest {
   when: string;
   at?: Crossing | null;
+}
+
+export interface CoverageOfField {
+  field: string;
+  before: number | null;
+  after: number;
 }
 
 export type Crossing = "crossing" | "every_visit";
@@ -1148,6 +1154,8 @@ export interface PageDiffDetail {
   cut: boolean;
 }
 
+export type PageExtractor = "article" | "price";
+
 export interface PagePlotDetail {
   page_id: string;
   url: string;
@@ -1515,6 +1523,37 @@ export interface RealignedSchedule {
   id: string;
   name: string;
   next_run_at: string | null;
+}
+
+export interface ReextractDryRun {
+  dry_run: boolean;
+  count: number;
+  looked_at: number;
+  failed: number;
+  coverage: (CoverageOfField)[];
+  sample: (ReextractSample)[];
+}
+
+export interface ReextractRequest {
+  filter?: string;
+  fields?: Record<string, unknown> | null;
+  extract?: PageExtractor | null;
+  pipeline?: string | null;
+  keep?: string;
+  rate?: number;
+  stop_after?: number | null;
+  order?: BulkOrder;
+  dry_run?: boolean;
+  sample?: number;
+  expect?: number | null;
+}
+
+export interface ReextractSample {
+  page_id: string;
+  url: string;
+  before: (Record<string, unknown>)[] | null;
+  after: (Record<string, unknown>)[];
+  problem: string | null;
 }
 
 export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key" | "view" | "monitor" | "watch" | "channel" | "alert_rule" | "alert";
@@ -2077,6 +2116,22 @@ export interface StoredPageList {
   next_cursor: string | null;
 }
 
+export interface StoredPageVersionInfo {
+  id: string;
+  page_id: string;
+  url: string;
+  bulk_id: string;
+  at: string;
+  reading: Record<string, unknown>;
+  items: (Record<string, unknown>)[];
+  expires_at: string;
+}
+
+export interface StoredPageVersionList {
+  items: (StoredPageVersionInfo)[];
+  next_cursor: string | null;
+}
+
 export interface StreamTicket {
   ticket: string;
   expires_at: string;
@@ -2451,6 +2506,8 @@ export interface Operations {
     "/api/monitors/{monitor_id}/pings/{ping_id}": { params: { monitor_id: string; ping_id: string; }; answer: MonitorPing; };
     /** pages.list */
     "/api/pages": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: StoredPageList; };
+    /** pages.versions */
+    "/api/pages/versions": { query?: { page_id?: string | null; bulk_id?: string | null; limit?: number; cursor?: string | null; }; answer: StoredPageVersionList; };
     /** pages.get */
     "/api/pages/{page_id}": { params: { page_id: string; }; answer: StoredPageInfo; };
     /** pages.body */
@@ -2625,6 +2682,8 @@ export interface Operations {
     "/api/monitors/{monitor_id}/pause": { params: { monitor_id: string; }; answer: MonitorDetail; };
     /** monitors.resume */
     "/api/monitors/{monitor_id}/resume": { params: { monitor_id: string; }; answer: MonitorDetail; };
+    /** pages.reextract */
+    "/api/pages/reextract": { body: Omit<ReextractRequest, "dry_run">; answer: BulkAction; dryRun: ReextractDryRun; };
     /** pipelines.run */
     "/api/pipelines/{pipeline}/run": { params: { pipeline: string; }; body?: PipelineRunRequest; answer: Run; };
     /** plans.plan */

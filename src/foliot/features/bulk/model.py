@@ -43,7 +43,7 @@ TURNS = 5
 
 
 class BulkOperation(StrEnum):
-    """The operation: the first four act on runs, the others on schedules, the last on instants of one."""
+    """The operation: the first four act on runs, the next five on schedules, then on instants of one, and on pages."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -55,9 +55,12 @@ class BulkOperation(StrEnum):
     TAG = "tag"
     DELETE = "delete"
     BACKFILL = "backfill"
+    REEXTRACT = "reextract"
 
     @property
     def thing(self) -> Thing:
+        if self is BulkOperation.REEXTRACT:
+            return Thing.PAGE
         return Thing.RUN if self in _NARROWED_RUNS else Thing.SCHEDULE
 
     @property
@@ -84,6 +87,7 @@ _NARROWED_SCHEDULES: Mapping[BulkOperation, tuple[FilterTerm, ...]] = {
     BulkOperation.TAG: (FilterTerm("status", (ScheduleStatus.DELETED.value,), negated=True),),
     BulkOperation.DELETE: (FilterTerm("status", (ScheduleStatus.DELETED.value,), negated=True),),
     BulkOperation.BACKFILL: (),
+    BulkOperation.REEXTRACT: (),
 }
 _NEEDS: Mapping[BulkOperation, tuple[Verb, Thing]] = {
     BulkOperation.CANCEL: (Verb.WRITE, Thing.RUN),
@@ -96,7 +100,13 @@ _NEEDS: Mapping[BulkOperation, tuple[Verb, Thing]] = {
     BulkOperation.TAG: (Verb.WRITE, Thing.SCHEDULE),
     BulkOperation.DELETE: (Verb.WRITE, Thing.SCHEDULE),
     BulkOperation.BACKFILL: (Verb.RUN, Thing.SCHEDULE),
+    BulkOperation.REEXTRACT: (Verb.WRITE, Thing.PAGE),
 }
+
+ON_PAGES = frozenset({BulkOperation.REEXTRACT})
+"""Operations that read stored pages: processes that run work carry them out, many items at a time."""
+ONE_BY_ONE = frozenset(BulkOperation) - ON_PAGES
+"""The others: the bulk runner carries them out at their rate."""
 
 
 class BulkState(StrEnum):
@@ -222,6 +232,8 @@ def _operation(path: str, got: object) -> BulkOperation:
     act = choose(path, got, BulkOperation)
     if act is BulkOperation.BACKFILL:
         raise Invalid(path, "is asked of one schedule: POST /api/schedules/{id}/backfill", got=got)
+    if act is BulkOperation.REEXTRACT:
+        raise Invalid(path, "is asked of stored pages: POST /api/pages/reextract", got=got)
     return act
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +14,16 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.bulk.model import OVER, Bulk, BulkItem, BulkOperation, BulkOrder, BulkState, CanaryRun
+from foliot.features.bulk.model import (
+    ONE_BY_ONE,
+    OVER,
+    Bulk,
+    BulkItem,
+    BulkOperation,
+    BulkOrder,
+    BulkState,
+    CanaryRun,
+)
 from foliot.features.bulk.tables import bulk_items, bulks
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql import schedules as schedule_sieve
@@ -74,6 +83,10 @@ class SqlBulks(Statements):
     async def fix_schedules(self, bulk: Bulk, query: FilterQuery) -> int:
         matching = schedule_sieve.conditions(bulk.tenant_id, query)
         return await self._fix(bulk, select(schedules.c.id).where(*matching))
+
+    async def fix_pages(self, bulk: Bulk, matching: Select[Any]) -> int:
+        """Store the pages that this statement selects as its items; returns how many."""
+        return await self._fix(bulk, matching)
 
     async def _fix(self, bulk: Bulk, matching: Select[Any]) -> int:
         column = matching.subquery().c.id
@@ -159,20 +172,29 @@ class SqlBulks(Statements):
         }
         await self.conn.execute(update(bulks).where(bulks.c.id == bulk_id).values(**values))
 
-    async def next_at(self) -> datetime | None:
-        """When the next turn of any running one is due."""
-        query = select(bulks.c.next_at).where(bulks.c.next_at.is_not(None)).order_by(bulks.c.next_at).limit(1)
+    async def next_at(self, of: Collection[BulkOperation] = ONE_BY_ONE) -> datetime | None:
+        """When the next turn of any running one with such an operation is due."""
+        query = select(bulks.c.next_at).where(bulks.c.next_at.is_not(None), bulks.c.action.in_(sorted(of)))
+        query = query.order_by(bulks.c.next_at).limit(1)
         return await self.conn.scalar(query)
 
-    async def claim(self, holder: str, now: datetime, lease: timedelta, limit: int) -> list[Bulk]:
+    async def claim(
+        self,
+        holder: str,
+        now: datetime,
+        lease: timedelta,
+        limit: int,
+        of: Collection[BulkOperation] = ONE_BY_ONE,
+    ) -> list[Bulk]:
         """Claim running ones whose turn has come and whose lease is free or expired, for the length of the lease."""
         leases = Leases(self.tx, bulks)
         free = or_(bulks.c.lease_until.is_(None), leases.expired(now, longest(lease)), bulks.c.holder == holder)
-        query = select(bulks).where(bulks.c.next_at <= now, free).order_by(bulks.c.next_at).limit(limit)
+        mine = (bulks.c.next_at <= now, free, bulks.c.action.in_(sorted(of)))
+        query = select(bulks).where(*mine).order_by(bulks.c.next_at).limit(limit)
         found = [self._bulk(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))]
         if found:
-            mine = self.dialect.among(bulks.c.id, [bulk.id for bulk in found])
-            held = update(bulks).where(mine).values(holder=holder, lease_until=until(self.dialect, leases.own_clock))
+            these = self.dialect.among(bulks.c.id, [bulk.id for bulk in found])
+            held = update(bulks).where(these).values(holder=holder, lease_until=until(self.dialect, leases.own_clock))
             await self.conn.execute(held, leases.bound(lease, now))
         return found
 
@@ -200,6 +222,35 @@ class SqlBulks(Statements):
         ours = (bulks.c.id == bulk.id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
         counted = await self.conn.execute(update(bulks).where(*ours).values({column: column + 1, "updated_at": now}))
         return counted.rowcount == 1
+
+    async def settle_many(
+        self, bulk: Bulk, holder: str, failures: Mapping[int, str | None], now: datetime
+    ) -> frozenset[int] | None:
+        """Mark items, by position, done or failed with a message; those that another process has settled are left out.
+
+        None when the bulk action no longer runs, or another process holds it.
+        """
+        ours = (bulks.c.id == bulk.id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
+        held = self.dialect.lock(select(bulks.c.id).where(*ours))
+        if (await self.conn.execute(held)).first() is None:
+            return None
+        pending = (bulk_items.c.bulk_id == bulk.id, bulk_items.c.state == "pending")
+        asked = bulk_items.c.position.in_(sorted(failures))
+        open_ = frozenset((await self.conn.execute(select(bulk_items.c.position).where(*pending, asked))).scalars())
+        if not open_:
+            return open_
+        settled = sorted(open_)
+        keys = {"bulk_id": [bulk.id] * len(settled), "position": settled}
+        messages = [failures[at] for at in settled]
+        values = {
+            "state": ["ok" if message is None else "failed" for message in messages],
+            "message": [None if message is None else message[:MESSAGE] for message in messages],
+        }
+        await self.dialect.update(self.conn, bulk_items, keys, values)
+        bad = sum(message is not None for message in messages)
+        counted = {"ok": bulks.c.ok + len(settled) - bad, "failed": bulks.c.failed + bad, "updated_at": now}
+        await self.conn.execute(update(bulks).where(*ours).values(counted))
+        return open_
 
     async def made(self, bulk: Bulk, item: BulkItem, run_id: str) -> None:
         place = (bulk_items.c.bulk_id == bulk.id, bulk_items.c.position == item.position)

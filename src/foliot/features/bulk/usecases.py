@@ -351,6 +351,8 @@ class BulkItemAction:
                 return None
             case BulkOperation.BACKFILL:
                 return await self.actions.fill(ctx, self.bulk, thing_id)
+            case BulkOperation.REEXTRACT:
+                raise NotImplementedError("the page extractor carries this out")
             case (
                 BulkOperation.PAUSE
                 | BulkOperation.RESUME

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
+from foliot.features.bulk.view import BULK
 from foliot.terminal.client import connect, segment
-from foliot.terminal.group import CommandGroup, Facts, Table
+from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
+from foliot.terminal.options import DryRun, Json, NewestFirst, StopAfter, Utc, json_or_file, usage
+from foliot.terminal.output import note, print_json, printable
 
-group = CommandGroup("Show stored pages.")
+group = CommandGroup("Show stored pages, export them, and read them again.")
 
 Page = Annotated[str, typer.Argument(help="The page's id (pag_…).", metavar="PAGE")]
 
@@ -21,6 +25,27 @@ PAGES = Table(
 PAGE = Facts(
     "id, url, fetched: @fetched_at, status, type: content_type, bytes, stored: stored_bytes, rendered, run: run_id,"
     " article: article_id, expires: @expires_at"
+)
+
+
+def _found(version: JsonObject) -> str:
+    """The first item in one cell."""
+    first = version["items"][0] if version["items"] else {}
+    shown = ", ".join(f"{name} {value}" for name, value in first.items())
+    more = f" (+{len(version['items']) - 1})" if len(version["items"]) > 1 else ""
+    return (shown if len(shown) <= 100 else f"{shown[:99]}…") + more
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
+
+
+VERSIONS = Table("id, at: @at, page: page_id, found, url", computed={"found": _found}, empty="No page was read again.")
+COVERAGE = Table(
+    "field, before, after",
+    computed={"before": lambda one: _percent(one["before"]), "after": lambda one: _percent(one["after"])},
+    empty="Nothing was found.",
+    items="coverage",
 )
 
 
@@ -44,3 +69,73 @@ def body(
     with connect() as client:
         for piece in client.download(f"/api/pages/{segment(page)}/body", "application/octet-stream", **asked):
             sys.stdout.buffer.write(piece)
+
+
+@group.get("/api/pages/versions", VERSIONS, paged=True)
+def versions(
+    page: Annotated[str | None, typer.Option(help="Of this page (pag_…).")] = None,
+    bulk: Annotated[str | None, typer.Option(help="Made by this bulk action (blk_…).")] = None,
+) -> Mapping[str, object]:
+    """List what was found when stored pages were read again, newest first."""
+    return {"page_id": page, "bulk_id": bulk}
+
+
+@group.command()
+def reextract(  # noqa: PLR0913 -- a command has as many arguments as flags
+    *,
+    q: Annotated[str, typer.Option("--query", "-q", help="As in host:shop.example since:7d; default: all pages.")] = "",
+    field: Annotated[
+        list[str] | None, typer.Option("--field", "-f", help="name=selector, CSS; may be repeated.")
+    ] = None,
+    fields: Annotated[str | None, typer.Option(help="Fields as JSON or @FILE, with types, XPath and so on.")] = None,
+    extract: Annotated[str | None, typer.Option(help="article, or price.")] = None,
+    pipeline: Annotated[str | None, typer.Option(help="By the steps of this pipeline.")] = None,
+    keep: Annotated[str | None, typer.Option(help="How long the versions are kept; default 365d.")] = None,
+    rate: Annotated[int | None, typer.Option(min=1, max=1000, help="Pages a second, at most.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, max=200, help="Pages of a dry run.")] = None,
+    stop_after: StopAfter = None,
+    newest: NewestFirst = False,
+    dry_run: DryRun = False,
+    expect: Annotated[int | None, typer.Option(min=0, help="Refuse unless exactly this many match now.")] = None,
+    as_json: Json = False,
+    utc: Utc = None,
+) -> None:
+    """Read stored pages again by selectors, an extractor or a pipeline. No request is sent to their sites.
+
+    foliot pages reextract -q 'host:shop.example since:7d' -f price=.price --dry-run
+    """
+    wanted: dict[str, Any] = {} if fields is None else dict(json_or_file("--fields", fields))
+    for each in field or ():
+        name, equals, selector = each.partition("=")
+        if not equals:
+            raise usage(f"--field {each}: must be name=selector")
+        wanted[name.strip()] = selector
+    body = {
+        "filter": q,
+        "fields": wanted or None,
+        "extract": extract,
+        "pipeline": pipeline,
+        "keep": keep,
+        "rate": rate,
+        "sample": sample,
+        "stop_after": stop_after,
+        "order": "newest" if newest else None,
+        "dry_run": dry_run,
+        "expect": expect,
+    }
+    with connect() as client:
+        answer = client.request("POST", "/api/pages/reextract", body)
+    if as_json:
+        print_json(answer)
+    elif dry_run:
+        _show_trial(JsonObject(answer, utc))
+    else:
+        BULK(JsonObject(answer, utc))
+
+
+def _show_trial(answer: JsonObject) -> None:
+    typer.echo(printable(f"reextract would read {answer['count']} pages; of the newest {answer['looked_at']}:"))
+    COVERAGE(answer)
+    problems = [one["problem"] for one in answer.each("sample") if one["problem"]]
+    if answer["failed"]:
+        note(f"{answer['failed']} could not be read" + (f", such as: {problems[0]}" if problems else ""))

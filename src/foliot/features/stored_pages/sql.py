@@ -57,6 +57,13 @@ class SqlPages(Statements):
         row = (await self.conn.execute(query)).first()
         return None if row is None else _page(row)
 
+    async def several(self, tenant_id: str, ids: Sequence[str]) -> Sequence[StoredPage]:
+        """Those of these pages that are stored."""
+        if not ids:
+            return []
+        query = select(*_FACTS).where(pages.c.tenant_id == tenant_id, self.dialect.among(pages.c.id, ids))
+        return [_page(row) for row in await self.conn.execute(query)]
+
     async def body(self, tenant_id: str, page_id: str, *, dom: bool = False) -> StoredBody | None:
         """The body of a page, or its rendered document."""
         hash_ = pages.c.dom_hash if dom else pages.c.body_hash

@@ -26,6 +26,7 @@ const TITLES: Record<string, string> = {
   tag: "Tag schedules",
   delete: "Delete schedules",
   backfill: "Backfill a schedule",
+  reextract: "Read pages again",
 };
 const WORDS: Record<BulkAction["state"], string> = {
   running: "in progress",
@@ -127,6 +128,8 @@ export default function BulkPage() {
               <li key={failure.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
                 {bulk.action === "backfill" ? (
                   <Instant at={failure.id} as="short" precision="second" />
+                ) : bulk.action === "reextract" ? (
+                  <Id id={failure.id} />
                 ) : (
                   <Id id={failure.id} to={`${schedules ? "/schedules" : "/runs"}/${failure.id}`} />
                 )}

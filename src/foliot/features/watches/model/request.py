@@ -112,7 +112,7 @@ def read_watch(raw: object, guard: PageGuard) -> WatchSettings:
     wrong = Complaints()
     asked = wrong.attempt(lambda: read_fields(WatchRequest, given)) or {}
     sources = wrong.attempt(lambda: _sources(given, guard))
-    fields = wrong.attempt(lambda: _fields(given.get("fields")))
+    fields = wrong.attempt(lambda: read_selectors(given.get("fields")))
     select = wrong.attempt(lambda: _select(given.get("select")))
     ignore = wrong.attempt(lambda: _ignored(given.get("ignore")))
     text = wrong.attempt(lambda: _text(given.get("text")))
@@ -218,7 +218,8 @@ def _url(where: str, raw: object, guard: PageGuard) -> str:
     return url
 
 
-def _fields(raw: object) -> dict[str, dict[str, Any]]:
+def read_selectors(raw: object) -> dict[str, dict[str, Any]]:
+    """Fields by name, each with its selector and type; `Invalid` names those that break a rule."""
     given = check_object("fields", {} if raw is None else raw)
     if len(given) > MOST_FIELDS:
         raise Invalid("fields", f"must be at most {MOST_FIELDS} fields", got=f"{len(given)} fields")

@@ -1,0 +1,1 @@
+"""Reads stored pages again, by selectors, an extractor or a pipeline; each reading makes a new version."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from foliot.core.access import Caller, Role
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.engine.model.run import Succeeded
+from foliot.engine.ports import ActionContext
+from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.watches.usecases.history import PageHistory
 from foliot.testing import drain
 from tests.asgi import Answer, Client
 from tests.features.alerts.alerting import Alerting
-from tests.givens import statements
+from tests.givens import runs_of, statements
 from tests.world import World
 
 SHOP = "https://shop.example"
@@ -372,3 +376,55 @@ async def test_a_list_of_watches_takes_as_many_statements_as_one(watched: Watche
     for number in range(5):
         await watched.create(name=f"Prices {number}")
     assert await asked() == alone
+
+
+async def test_a_schedule_follows_runs_that_found_a_change_that_counts(watched: Watched, world: World) -> None:
+    await watched.create(when="price < 25", urls=[f"{SHOP}/1"])
+    follow = {"schedule": watched.watch["schedule_id"], "outcome": "changed"}
+    body = {"counted": "{{ parent.result.matched }}", "first": "{{ parent.result.changes.0.words }}"}
+    action = {"kind": "webhook", "url": "https://x.example/", "method": "POST", "body": body}
+    child = await watched.client.post(
+        "/api/schedules", {"name": "React", "type": "after", "after": follow, "action": action}
+    )
+    assert (child.status, child.json["summary"]) == (201, "After Prices finds a change")
+    world.clock.advance(1)
+    await watched.pass_time()
+    runs = []
+    for price in ("27.00 €", "24.00 €", "23.00 €"):
+        watched.site.write("/1", product(price))
+        runs.append(await watched.pass_time())
+    made = await runs_of(world.store, child.json["id"])
+    assert len(made) == 1, "only the run that crossed is followed"
+    parent = await watched.get(f"/api/runs/{made[0]['parent_id']}")
+    (change,) = parent["result"]["changes"]
+    assert (change["words"], change["fields"]["price"]["new"]["amount"]) == ("price: 27.00 EUR → 24.00 EUR", "24.00")
+    assert runs[-1]["result"]["changes"] == []
+    proof = await world.cases[LedgerVerifier].prove(LOCAL)
+    assert [(hole.name, hole.what) for hole in proof.holes] == []
+
+
+async def test_an_attempt_counts_what_one_before_it_has_written(watched: Watched, world: World) -> None:
+    await watched.create(urls=[f"{SHOP}/1", f"{SHOP}/2"])
+    await watched.pass_time()
+    watched.site.write("/1", product("20.00 €"))
+    assert world.watching is not None
+    config = {"watch": watched.watch["id"]}
+    results = []
+    for attempt in (1, 2):
+        ctx = ActionContext(
+            run_id=f"run_{1:032x}",
+            tenant_id=LOCAL.tenant_id,
+            schedule_id=watched.watch["schedule_id"],
+            kind="watch",
+            attempt=attempt,
+            max_attempts=2,
+            scheduled_for=None,
+            config=config,
+            timeout=timedelta(minutes=1),
+            now=world.clock.now(),
+            log=lambda message, level="info", at=None: None,
+        )
+        outcome = await world.watching.perform(ctx)
+        assert isinstance(outcome, Succeeded)
+        results.append((outcome.changed, outcome.result["matched"], outcome.result["visited"]))
+    assert results == [(True, 1, 2), (True, 1, 0)], "the second attempt has nothing left to visit"

@@ -726,7 +726,7 @@ export interface FilterSuggestion {
   hint: string;
 }
 
-export type FollowOutcome = "success" | "failed" | "partial" | "degraded" | "any";
+export type FollowOutcome = "success" | "failed" | "partial" | "degraded" | "changed" | "any";
 
 export interface FollowedSchedules {
   schedule: (string)[];

@@ -62,6 +62,7 @@ _ENDS = {
     "failed": ("fails", "fail"),
     "partial": ("ends with some items failed", "end with some items failed"),
     "degraded": ("ends degraded", "end degraded"),
+    "changed": ("finds a change", "find a change"),
     "any": ("ends", "end"),
 }
 

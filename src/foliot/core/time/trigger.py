@@ -105,11 +105,14 @@ class FollowOutcome(StrEnum):
     FAILED = "failed"
     PARTIAL = "partial"
     DEGRADED = "degraded"
+    CHANGED = "changed"
     ANY = "any"
 
-    def wants(self, state: str) -> bool:
-        """Whether a run that ended in this state is followed."""
+    def wants(self, state: str, *, changed: bool = False) -> bool:
+        """Whether a run that ended in this state is followed. `changed`: it found a change that counts."""
         match self:
+            case FollowOutcome.CHANGED:
+                return changed
             case FollowOutcome.ANY:
                 return True
             case FollowOutcome.FAILED:

@@ -44,6 +44,7 @@ def conclude(
         lost=isinstance(outcome, Lost),
         lines=lines,
         given_up=given_up(replay=claimed.replay),
+        changed=verdict.changed,
         host=host_in(str(claimed.config.get("url", ""))) if verdict.state in FAILURES else None,
     )
 

@@ -38,6 +38,7 @@ class ParentEnd:
     schedule_id: str
     state: RunState
     at: datetime
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,11 @@ def refused(due: DueSchedule, ends: Sequence[ParentEnd]) -> FollowPlan:
 
 def follows(rule: After | None, end: ParentEnd) -> bool:
     """Whether this rule follows the end, by its parent and outcome."""
-    return rule is not None and end.schedule_id in rule.parents and rule.outcome.wants(end.state.value)
+    return (
+        rule is not None
+        and end.schedule_id in rule.parents
+        and rule.outcome.wants(end.state.value, changed=end.changed)
+    )
 
 
 def _order(end: ParentEnd) -> tuple[datetime, str]:

@@ -154,17 +154,18 @@ class Verdict:
     response: Mapping[str, Any] | None = None
     ready_at: datetime | None = None
     refund: bool = False
+    changed: bool = False
 
 
 def judge(tried: AttemptFacts, outcome: Ended, now: datetime) -> Verdict:
     """A success takes precedence over a late cancellation; a cancellation takes precedence over a retry."""
     match outcome:
-        case Succeeded(result=result, degraded=AttemptError() as broken, response=response):
-            state = RunState.DEGRADED
-            return Verdict(state, state.value, result=result, error=broken.as_dict(), response=response)
-        case Succeeded(result=result, partial=partial, response=response):
+        case Succeeded(result=result, degraded=AttemptError() as broken, response=response, changed=changed):
+            state, error = RunState.DEGRADED, broken.as_dict()
+            return Verdict(state, state.value, result=result, error=error, response=response, changed=changed)
+        case Succeeded(result=result, partial=partial, response=response, changed=changed):
             state = RunState.PARTIAL if partial else RunState.SUCCESS
-            return Verdict(state, state.value, result=result, response=response)
+            return Verdict(state, state.value, result=result, response=response, changed=changed)
         case Cancelled(reason=reason):
             return Verdict(RunState.CANCELLED, "cancelled", error=AttemptError("cancelled", reason).as_dict())
         case HandedBack(reason=reason):

@@ -182,6 +182,8 @@ class Succeeded:
     degraded: AttemptError | None = None
     """Which expectations of its data were broken: the run is degraded then, whatever else it is."""
     response: dict[str, Any] | None = None
+    changed: bool = False
+    """What it looks at has changed in a way that counts: schedules can follow that."""
 
 
 @dataclass(frozen=True, slots=True)

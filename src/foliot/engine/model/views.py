@@ -83,6 +83,8 @@ class AttemptEnding:
     lines: Sequence[EventLine] = ()
     given_up: RunState = RunState.DEAD_LETTER
     """The state of this run after a final failure, also when its own ending cannot be stored."""
+    changed: bool = False
+    """It found a change that counts; of a run that has ended well."""
     host: str | None = None
     """The target's host: failures at different hosts are not alike, even where their errors do not name it."""
 
@@ -184,6 +186,8 @@ class RunView:
     """Why it was not started when it was ready; stays until its next attempt begins."""
     fingerprint: str | None = None
     """What it has in common with failures that are alike."""
+    changed: bool | None = None
+    """It found a change that counts."""
     fills: datetime | None = None
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
     schedule_name: str | None = None

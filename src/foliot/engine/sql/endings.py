@@ -115,7 +115,8 @@ async def finish(
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
         await _resolve(conn, dialect, held)
         ends = [(row, ending.state, ending.at) for row, ending in held if ending.state.final]
-        followed = [follow_ups.ended(*one) for one in ends if one[0].followed]
+        changed = {row.id for row, ending in held if ending.changed}
+        followed = [follow_ups.ended(*one, changed=one[0].id in changed) for one in ends if one[0].followed]
         released += await follow_ups.follow(conn, dialect, followed, now, cancel_runs)
         await quarter_counts.add_ended(conn, dialect, ends)
         final = [_ended(row, ending) for row, ending in held if ending.state.final]
@@ -173,6 +174,8 @@ async def _write(
         values["poll_at"] = [None] * len(held)
     if any(ending.state in FAILURES for _, ending in held):
         values["fingerprint"] = [_alike(row, ending) for row, ending in held]
+    if any(ending.changed for _, ending in held):
+        values["changed"] = [ending.changed or None for _, ending in held]
     if any(ending.lost for _, ending in held):
         # A worker that lost its lease must not mistake our ending for its own.
         values["token"] = [None if ending.lost else row.token for row, ending in held]

@@ -15,7 +15,7 @@ from sqlalchemy import exists, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import After
+from foliot.core.time.trigger import After, FollowOutcome
 from foliot.db.dialects import Dialect
 from foliot.engine.model.follow import FollowPlan, FollowUp, ParentEnd, refused, settle_ends
 from foliot.engine.model.follow import follows as is_followed
@@ -52,10 +52,14 @@ _CHILD = (
 )
 
 
-def ended(row: Any, state: RunState, at: datetime) -> ParentEnd:
+def ended(row: Any, state: RunState, at: datetime, *, changed: bool = False) -> ParentEnd:
     """The end of a run whose row was read with `FOLLOWED`. A repeat counts as the run that it repeats."""
     root = row.parent_id if row.origin in REPEATS and row.parent_id is not None else row.id
-    return ParentEnd(row.id, root, row.tenant_id, row.schedule_id, state, at)
+    return ParentEnd(row.id, root, row.tenant_id, row.schedule_id, state, at, changed)
+
+
+def _read_end(row: Any) -> ParentEnd:
+    return ended(row, RunState(row.state), row.finished_at, changed=bool(row.changed))
 
 
 async def follow(
@@ -109,16 +113,19 @@ async def unaccounted(
     done = follow_ups.c.run_id == runs.c.id, follow_ups.c.schedule_id == child_id
     query = select(
         *(runs.c.id, runs.c.tenant_id, runs.c.schedule_id, runs.c.origin, runs.c.parent_id),
-        *(runs.c.state, runs.c.finished_at),
+        *(runs.c.state, runs.c.finished_at, runs.c.changed),
     ).where(
         dialect.among(runs.c.schedule_id, rule.parents),
         runs.c.finished_at > within[0],
         runs.c.finished_at <= within[1],
-        runs.c.state.in_([state.value for state in RunState if state.final and rule.outcome.wants(state.value)]),
+        runs.c.state.in_(
+            [state.value for state in RunState if state.final and rule.outcome.wants(state.value, changed=True)]
+        ),
+        *((runs.c.changed,) if rule.outcome is FollowOutcome.CHANGED else ()),
         ~exists().where(*done).correlate(runs),
     )
     rows = (await conn.execute(query.order_by(runs.c.id).limit(limit))).all()
-    ends = await _rooted(conn, dialect, [ended(row, RunState(row.state), row.finished_at) for row in rows])
+    ends = await _rooted(conn, dialect, [_read_end(row) for row in rows])
     known = await _known(conn, dialect, [child_id], ends) if ends else set()
     return _once([one for one in ends if (child_id, one.root_id) not in known])
 
@@ -190,7 +197,7 @@ def _was_followed(rule: After | None, end: ParentEnd, edited_at: datetime) -> bo
     """Whether an end that is not followed may have been by the version before."""
     if rule is None or end.schedule_id not in rule.parents:
         return True
-    return not rule.outcome.wants(end.state.value) and end.at <= edited_at
+    return not rule.outcome.wants(end.state.value, changed=end.changed) and end.at <= edited_at
 
 
 def _spec(row: Any) -> ScheduleSpec | None:

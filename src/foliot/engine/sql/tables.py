@@ -191,6 +191,7 @@ runs = Table(
     Column("finished_at", Moment),
     # From its first start to its end, in microseconds; of an ended run that had started.
     Column("took_us", BigInteger),
+    Column("changed", Boolean),  # It found a change that counts; NULL stands for no.
     # The action of this run when it is not the one of its schedule's version.
     Column("action", Document),
     Column("result", Document),

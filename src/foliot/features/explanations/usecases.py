@@ -176,7 +176,7 @@ def _parent_fact(schedule: Schedule, run: RunView) -> Fact:
     if run.finished_at is None:
         words = f"Run {run.id} of {name} has not ended ({run.state.value}): this schedule runs when it has."
         return Fact(run.created_at, FactCode.WAITING_PREDECESSOR, words, proof)
-    if rule is None or rule.outcome.wants(run.state.value):
+    if rule is None or rule.outcome.wants(run.state.value, changed=bool(run.changed)):
         words = (
             f"Run {run.id} of {name} ended as {run.state.value} at {clock(run.finished_at, zone)}; others are awaited."
         )

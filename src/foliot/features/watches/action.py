@@ -20,6 +20,7 @@ from foliot.engine.ports import ActionContext, AttemptTarget
 from foliot.features.expectations.profile import ItemProfile
 from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.model import PageSource
+from foliot.features.filters.model import FilterQuery, FilterTerm
 from foliot.features.watches.model.planner import RevisitPlanner, list_due
 from foliot.features.watches.model.visit import VisitJudge, VisitResult
 from foliot.features.watches.model.watch import (
@@ -27,13 +28,15 @@ from foliot.features.watches.model.watch import (
     MOST_PAGES,
     WATCH,
     ListedPage,
+    PageChange,
     PageState,
     Watch,
     WatchedPage,
     page_of,
     url_hash,
 )
-from foliot.features.watches.recorder import VisitRecorder, in_words
+from foliot.features.watches.recorder import VisitRecorder, brief, in_words
+from foliot.features.watches.sql.changes import SqlChanges
 from foliot.features.watches.sql.pages import SqlVersions, SqlWatchedPages
 from foliot.features.watches.sql.watches import SqlWatches
 from foliot.features.watches.stored import read_stored
@@ -45,6 +48,9 @@ GROUP = 24
 """Pages whose visits are written in one transaction."""
 MOST_LINES = 500
 """Log lines of one run about single pages."""
+MOST_KEPT = 20
+"""Changes that a run's result names, for schedules that follow it; all are in the list of changes."""
+MOST_TAKEN_OVER = 1000
 _ID = re.compile(rf"{WATCH}_[0-9a-f]{{32}}")
 
 
@@ -84,6 +90,8 @@ class WatchAction:
         if watch is None:
             return Failed(AttemptError("unknown_watch", "there is no such watch any more"), permanent=True)
         run = await self._run(ctx, watch)
+        if ctx.attempt > 1:
+            await run.take_over()
         await run.find_pages()
         await run.visit_all()
         return await self._outcome(ctx, run)
@@ -113,7 +121,8 @@ class WatchAction:
         if bad and bad == run.visited:
             said = f"None of the {bad:,} pages could be read: {run.last_problem}"
             return Failed(AttemptError("no_page_read", said[:500]), response=result)
-        outcome = Succeeded(result=result, partial=bad > 0 or run.problem is not None)
+        partial = bad > 0 or run.problem is not None
+        outcome = Succeeded(result=result, partial=partial, changed=run.matched > 0)
         expect = run.watch.settings.expect
         if not expect or not run.visited:
             return outcome
@@ -141,6 +150,8 @@ class _WatchRun:
     profile: ItemProfile
     counts: Counter[str] = field(default_factory=Counter)
     matched: int = 0
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    """The first changes that count, for schedules that follow."""
     problem: Mapping[str, Any] | None = None
     """Why its sitemap, feed or page of links could not be read."""
     last_problem: str = ""
@@ -150,6 +161,16 @@ class _WatchRun:
     @property
     def visited(self) -> int:
         return sum(self.counts.values())
+
+    async def take_over(self) -> None:
+        """Count what an attempt before this one has written: a worker may have died after that."""
+        wanted = FilterQuery((FilterTerm("watch", (self.watch.id,)),))
+        async with self.store.read(self.ctx.tenant_id) as tx:
+            newest = await SqlChanges(tx).find(self.ctx.tenant_id, wanted, MOST_TAKEN_OVER)
+        for change in reversed(newest):
+            if change.run_id == self.ctx.run_id and change.matched:
+                self.matched += 1
+                self._keep(change)
 
     async def find_pages(self) -> None:
         """Read the sitemap, feed or page of links, and take up what is new in it."""
@@ -243,7 +264,13 @@ class _WatchRun:
         elif page.state is not PageState.REMOVED:
             self.profile.add({"url": page.url, **page.fields})
         if result.change is not None:
+            if result.event:
+                self._keep(result.change)
             self._say(f"{page.url} {result.change.kind.value}: {in_words(result.change)}", "info")
+
+    def _keep(self, change: PageChange) -> None:
+        if len(self.changes) < MOST_KEPT:
+            self.changes.append(brief(change))
 
     def _say(self, line: str, level: str) -> None:
         self._lines += 1
@@ -252,7 +279,7 @@ class _WatchRun:
 
     def result(self) -> dict[str, Any]:
         counted = {state.value: self.counts[state.value] for state in PageState}
-        changes = {"matched": self.matched}
+        changes = {"matched": self.matched, "changes": list(self.changes)}
         return {"watch": self.watch.id, "visited": self.visited, **counted, **changes}
 
     def in_words(self) -> str:

@@ -26,6 +26,8 @@ from foliot.wakeups.feed import Feed
 
 TRIM_EVERY = 50
 MOST_SHOWN = 120
+MOST_FIELDS_KEPT = 20
+MOST_KEPT_TEXT = 1000
 _SAID = {ChangeKind.NEW: "is new", ChangeKind.CHANGED: "changed", ChangeKind.REMOVED: "was removed"}
 
 
@@ -86,6 +88,28 @@ def in_words(change: PageChange) -> str:
     if not parts:
         parts = [" / ".join(change.diff.splitlines()[:4]) or _SAID[change.kind]]
     return "; ".join(parts)
+
+
+def brief(change: PageChange) -> dict[str, Any]:
+    """A change for the run's result: long values are cut."""
+    return {
+        "id": change.id,
+        "url": change.url,
+        "kind": change.kind.value,
+        "fields": {
+            name: {side: cut(value) for side, value in both.items()}
+            for name, both in list(change.fields.items())[:MOST_FIELDS_KEPT]
+        },
+        "diff": change.diff[:MOST_KEPT_TEXT],
+        "words": in_words(change)[:MOST_KEPT_TEXT],
+    }
+
+
+def cut(value: Any) -> Any:
+    """A price or a number as it is; of a long text or list its beginning."""
+    if isinstance(value, list):
+        return [cut(each) for each in value[:10]]
+    return value[:MOST_SHOWN] if isinstance(value, str) else value
 
 
 def shown(value: Any) -> str:

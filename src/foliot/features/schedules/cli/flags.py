@@ -19,7 +19,7 @@ After = Annotated[
     list[str] | None, typer.Option(help="Run after the runs of this schedule, by name or id; may be repeated.")
 ]
 Outcome = Annotated[
-    str | None, typer.Option(help="With --after: success (the default), failed, partial, degraded or any.")
+    str | None, typer.Option(help="With --after: success (the default), failed, partial, degraded, changed or any.")
 ]
 AllParents = Annotated[
     bool | None, typer.Option("--all/--each", help="With several --after: wait for one run of each, or follow any.")

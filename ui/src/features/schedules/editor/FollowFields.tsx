@@ -15,6 +15,7 @@ const OUTCOMES = [
   { value: "failed", label: "fails" },
   { value: "partial", label: "ends with some items failed" },
   { value: "degraded", label: "ends degraded" },
+  { value: "changed", label: "finds a change (watches)" },
   { value: "any", label: "ends, however" },
 ] as const;
 

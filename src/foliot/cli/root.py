@@ -63,6 +63,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "why": _feature("explanations", nested=False),
     "plan": _feature("plans", nested=False),
     "apply": _feature("plans", nested=False),
+    "import": _feature("imports", nested=False),
     "watch": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),
     "watches": CommandSource("foliot.features.watches.cli.watches", CLIENT),
     "changes": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),

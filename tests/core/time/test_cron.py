@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cronsim import CronSim
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from foliot.core.errors import Invalid
 from foliot.core.time.cron import LIMIT, parse, resolve
+from foliot.core.time.fire_times import fires
 
 
 @pytest.mark.parametrize(
@@ -240,3 +241,13 @@ def test_an_expression_full_of_mistakes_gets_no_suggestion_and_takes_no_time() -
         resolve("99," * 80 + "1 * * * *", "key")
 
     assert caught.value.suggestion is None
+
+
+def test_a_weekday_with_an_ampersand_restricts_the_days_of_the_month() -> None:
+    start, year = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=365)
+    both = list(fires("0 0 13 * FRI&", "UTC").between(start, start + year))
+
+    assert [at.date().isoformat() for at in both] == ["2026-02-13", "2026-03-13", "2026-11-13"]
+    assert resolve("0 0 H * mon,fri&", "key").endswith("* MON,FRI&")
+    # Where a star joins them already, the sign says nothing more.
+    assert parse("0 0 * * FRI&").times == parse("0 0 * * FRI").times

@@ -34,6 +34,8 @@ NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
         ("0 0 * * 5#2,1L", "At 00:00 on the second Friday of the month and the last Monday of the month"),
         ("0 9 21,22,23 * *", "At 09:00 on the 21st, the 22nd, and the 23rd day of month"),
         ("0 9 11,12,31 * *", "At 09:00 on the 11th, the 12th, and the 31st day of month"),
+        ("0 0 13 * fri&", "At 00:00 on the 13th day of month if it's on Friday"),
+        ("0 0 * * fri&", "At 00:00 on Friday"),
         ("*/23 * * * *", "Every 23rd minute of every hour"),
     ],
 )

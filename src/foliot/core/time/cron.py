@@ -1,8 +1,9 @@
 """Reads cron expressions: five fields, six with seconds first, or a macro.
 
-Reading yields the canonical text, which CronSim understands too but for `15W`, and the fields as numbers. Whether a
-field starts with `*` is part of its meaning: Debian cron joins day and weekday by AND, and lets minute and hour follow
-real time, when they do.
+Reading yields the canonical text, which CronSim understands too but for `15W` and `&`, and the fields as numbers.
+Whether a field starts with `*` is part of its meaning: Debian cron joins day and weekday by AND, and lets minute and
+hour follow real time, when they do. A weekday that ends with `&` is joined by AND too: `0 0 13 * FRI&` is Friday the
+13th.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def fitted(expression: str) -> str | None:
 T = TypeVar("T")
 
 LIMIT = 256
+AND = "&"
+"""Ends a weekday field that restricts the days of the month instead of adding to them."""
 MOST_MENDED = 8
 """How many errors of one expression get a suggestion, which takes time to compute."""
 MACROS = {
@@ -230,6 +233,9 @@ def _field(unit: CronUnit, part: str) -> CronField:
 
 
 def _list(unit: CronUnit, part: str) -> CronField:
+    if unit is WEEKDAY and part.endswith(AND):
+        joined = _list(unit, part.removesuffix(AND))
+        return joined if joined.starred else joined._replace(text=f"{joined.text}{AND}", starred=True)
     terms = [_term(unit, term) for term in part.split(",")]
     values = terms[0].values if len(terms) == 1 else tuple(sorted({value for term in terms for value in term.values}))
     bits = sum(map(POWERS.__getitem__, values))
@@ -298,6 +304,8 @@ def _spread(unit: CronUnit, part: str, key: str) -> str:
     """Replace each `H`, `H(a-b)`, `H/n` and `H(a-b)/n` of a field."""
     if "H" not in part:
         return part
+    if unit is WEEKDAY and part.endswith(AND):
+        return f"{_spread(unit, part.removesuffix(AND), key)}{AND}"
     return ",".join(_chosen(unit, term, key) if term.startswith("H") else term for term in part.split(","))
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from cronsim.explain import Day, Expression, ordinal
 from cronsim.explain import Sequence as Terms
 
-from foliot.core.time.cron import parse
+from foliot.core.time.cron import AND, parse
 from foliot.core.time.zone import zone_info
 
 NEAREST: Final = -2
@@ -97,6 +97,8 @@ class _Sentence(Expression):
     """A whole expression."""
 
     def __init__(self, parts: list[str]) -> None:
+        both = parts[-1].endswith(AND)
+        parts = [*parts[:-1], parts[-1].removesuffix(AND)]
         nearest = any(term.endswith("W") and term != "LW" for term in parts[-3].split(","))
         super().__init__([*parts[:-3], "*", *parts[-2:]] if nearest else parts)
         if nearest:
@@ -104,6 +106,8 @@ class _Sentence(Expression):
             # These let CronSim shorten "the 15th"; it would lose the "nearest".
             self.day.single_value, self.day.all_singles = None, False
             self.day_and = parts[-1].startswith("*")
+        if both and parts[-3] != "*":
+            self.day_and = True
 
     def translate_date(self, allow_every_day: bool) -> str:  # noqa: FBT001 - the signature is CronSim's
         if self.day.star or self.dow.star or self.day_and:

@@ -372,9 +372,8 @@ class Schedules:
     def _rewritten(self, caller: Caller, held: LockedSchedule, raw: object) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
-        draft = read_draft(
-            raw, self.check_for(caller), TriggerContext(schedule.id, held.now, self.default_zone, before)
-        )
+        context = TriggerContext(schedule.id, held.now, self.default_zone, before)
+        draft = read_draft(raw, self.check_for(caller), context)
         return replace(
             schedule,
             name=draft.name,

@@ -1,0 +1,1 @@
+"""Imports: schedules of other schedulers, translated into documents."""

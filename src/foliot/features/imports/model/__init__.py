@@ -1,0 +1,1 @@
+"""Translation of other schedulers entries; reads texts, no files."""

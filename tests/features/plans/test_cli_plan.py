@@ -30,7 +30,7 @@ def plan(*changes: tuple[str, str, list[Any]]) -> dict[str, Any]:
         {"thing": "schedules", "name": name, "act": act, "id": None, "place": place, "fields": fields}
         for place, (name, act, fields) in enumerate(changes)
     ]
-    return {"file": "prices", "digest": "d", "counts": counts, "changes": listed}
+    return {"file": "prices", "digest": "d", "counts": counts, "changes": listed, "offsets": {}, "simulation": None}
 
 
 def written(path: Path, text: str) -> str:
@@ -54,6 +54,7 @@ def test_a_plan_without_changes_ends_with_0_and_one_with_changes_with_2(server: 
         "documents": {"schedules": [{"name": "a", "type": "cron"}]},
         "prune": False,
         "overwrite": False,
+        "spread": False,
     }
 
 

@@ -249,6 +249,34 @@ async def test_every_fault_is_named_with_its_place(world: World) -> None:
     assert {"schedules[0].name", "schedules[1].name", "schedules[1].cron_expr", "schedules[2].typ"} <= set(faults)
 
 
+async def test_offsets_are_shown_applied_and_kept_by_later_plans(world: World) -> None:
+    crowd = [{**EVERY_MINUTE, "name": f"s{n}", "type": "cron", "cron_expr": "* * * * *"} for n in range(4)]
+    crowd = [{name: value for name, value in one.items() if name != "interval_seconds"} for one in crowd]
+
+    plan = await planned(world, *crowd, spread=True)
+    body = asked(*crowd, digest=plan.digest, offsets=dict(plan.offsets))
+    await world.cases[Plans].apply(LOCAL, body)
+
+    made = {one.spec.trigger.as_dict()["cron_expr"] for one in (await schedules(world)).values()}
+    again, spread_again = await planned(world, *crowd), await planned(world, *crowd, spread=True)
+    assert made == {"* * * * *", "1 * * * * *", "2 * * * * *", "3 * * * * *"}
+    assert (set(acts(again).values()), set(acts(spread_again).values())) == ({"none"}, {"none"})
+    assert plan.simulation is not None
+    assert again.simulation is not None
+    assert plan.simulation.queues["default"].after.count == again.simulation.queues["default"].before.count == 1
+    edited = {**crowd[0], "cron_expr": "*/2 * * * *"}
+    assert acts(await planned(world, edited, *crowd[1:])) == {"s0": "change", "s1": "none", "s2": "none", "s3": "none"}
+
+
+async def test_a_new_schedule_is_forecast_with_the_median_of_its_kind_and_told(world: World) -> None:
+    plan = await planned(world, HOURLY)
+
+    assert plan.simulation is not None
+    assert plan.simulation.queues["default"].after.count == 1
+    assert plan.simulation.queues["default"].before.count == 0
+    assert "1 schedule has no ended run" in plan.simulation.notes[0]
+
+
 async def test_more_changes_than_fit_one_transaction(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "CHUNK", 3)
     documents = [{**HOURLY, "name": f"Hourly {number}"} for number in range(10)]

@@ -173,6 +173,9 @@ export interface ApplyRequest {
   documents: PlanDocuments;
   prune?: boolean | null;
   overwrite?: boolean | null;
+  spread?: boolean | null;
+  offsets?: Record<string, string> | null;
+  simulate?: boolean | null;
   digest: string;
 }
 
@@ -516,6 +519,11 @@ export interface CoverageOfField {
 }
 
 export type Crossing = "crossing" | "every_visit";
+
+export interface CrowdedSecondAnswer {
+  at: string;
+  starts: number;
+}
 
 export interface DamagedSchedule {
   schedule_id: string;
@@ -918,6 +926,11 @@ export interface Liveness {
   version: string;
 }
 
+export interface LoadPeakAnswer {
+  count: number;
+  at: string | null;
+}
+
 export interface LogCount {
   count: number;
   by_level: Record<string, number>;
@@ -1289,6 +1302,8 @@ export interface PlanAnswer {
   digest: string;
   counts: Record<string, number>;
   changes: (PlanChange)[];
+  offsets: Record<string, string>;
+  simulation: SimulationAnswer | null;
 }
 
 export interface PlanChange {
@@ -1316,6 +1331,9 @@ export interface PlanRequest {
   documents: PlanDocuments;
   prune?: boolean | null;
   overwrite?: boolean | null;
+  spread?: boolean | null;
+  offsets?: Record<string, string> | null;
+  simulate?: boolean | null;
 }
 
 export interface PlannedCrawl {
@@ -1450,6 +1468,14 @@ export interface QuarantineAnswer {
 }
 
 export type QuarantineState = "held" | "released" | "dropped";
+
+export interface QueueForecastAnswer {
+  peak_before: LoadPeakAnswer;
+  peak_after: LoadPeakAnswer;
+  slots: number | null;
+  bars_before: (number)[];
+  bars_after: (number)[];
+}
 
 export interface QueueHealth {
   queue: string;
@@ -2064,8 +2090,24 @@ export interface SessionsEnded {
 
 export type Severity = "failed" | "dead" | "attention";
 
+export interface SimulationAnswer {
+  from: string;
+  to: string;
+  queues: Record<string, QueueForecastAnswer>;
+  hosts: Record<string, QueueForecastAnswer>;
+  skipped: (SkippedForecastAnswer)[];
+  crowded: (CrowdedSecondAnswer)[];
+  notes: (string)[];
+}
+
 export interface SkipRequest {
   at?: string | null;
+}
+
+export interface SkippedForecastAnswer {
+  name: string;
+  instants: number;
+  skipped: number;
 }
 
 export interface SkippedInstant {

@@ -32,6 +32,10 @@ Name = Annotated[
 Prune = Annotated[bool, typer.Option("--prune", help="Delete what PATH defined before and no longer contains.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Undo edits that were made by hand.")]
 
+Spread = Annotated[
+    bool, typer.Option("--spread", help="Propose other seconds and minutes that flatten the peaks of queues.")
+]
+
 
 @group.command()
 def plan(
@@ -40,12 +44,13 @@ def plan(
     name: Name = None,
     prune: Prune = False,
     overwrite: Overwrite = False,
+    spread: Spread = False,
     as_json: Json = False,
 ) -> None:
     """Show what applying files would change. Exit code 0: nothing; 2: something; 1: a fault."""
     with connect() as client:
         files = _files(path)
-        order = _order(path, name, files, prune=prune, overwrite=overwrite)
+        order = _order(path, name, files, {"prune": prune, "overwrite": overwrite, "spread": spread})
         answer = _planned(client, order, files)
         if as_json:
             print_json(answer)
@@ -56,19 +61,20 @@ def plan(
 
 
 @group.command()
-def apply(
+def apply(  # noqa: PLR0913 -- a command has as many arguments as flags
     path: Source,
     *,
     name: Name = None,
     prune: Prune = False,
     overwrite: Overwrite = False,
+    spread: Spread = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Make the server as the files say: plan, ask, and apply exactly that plan."""
     with connect() as client:
         files = _files(path)
-        order = _order(path, name, files, prune=prune, overwrite=overwrite)
+        order = _order(path, name, files, {"prune": prune, "overwrite": overwrite, "spread": spread})
         answer = _planned(client, order, files)
         if not as_json:
             view.print_plan(answer, prune=prune)
@@ -89,12 +95,12 @@ def _files(path: Path) -> DocumentFiles:
         raise Failure(str(faulty), details={"faults": [fault.to_dict() for fault in faulty.faults]}) from None
 
 
-def _order(path: Path, name: str | None, files: DocumentFiles, *, prune: bool, overwrite: bool) -> view.PlanOrder:
+def _order(path: Path, name: str | None, files: DocumentFiles, options: Mapping[str, bool]) -> view.PlanOrder:
     own = path.resolve()
     called = name or _UNNAMED.sub("-", own.stem if own.is_file() else own.name).strip("-.")[:MAX_FILE]
     if not called:
         raise usage("--name: give the documents a name, for the path has none")
-    return view.PlanOrder(called, files.documents, {"prune": prune, "overwrite": overwrite})
+    return view.PlanOrder(called, files.documents, options)
 
 
 def _planned(client: Client, order: view.PlanOrder, files: DocumentFiles) -> dict[str, Any]:

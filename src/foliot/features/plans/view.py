@@ -16,6 +16,7 @@ SIGNS = {"create": "+", "change": "~", "delete": "-", "drift": "!"}
 DONE = {"create": "created", "change": "changed", "delete": "deleted", "drift": "left alone: edited by hand"}
 PLANNED = {"create": "to create", "change": "to change", "delete": "to delete", "drift": "edited by hand"}
 _MOST = 80
+_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class PlanOrder:
     file: str
     documents: Mapping[str, Sequence[Any]]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """`prune`, `overwrite`."""
+    """`prune`, `overwrite`, `spread`."""
 
     def body(self) -> dict[str, Any]:
         return {"file": self.file, "documents": dict(self.documents), **self.options}
@@ -39,7 +40,8 @@ def request_plan(client: Client, order: PlanOrder) -> dict[str, Any]:
 
 def apply_plan(client: Client, order: PlanOrder, plan: Mapping[str, Any]) -> dict[str, Any]:
     """Apply the plan that was shown; `Failure` when something has changed since."""
-    applied: dict[str, Any] = client.post("/api/plan/apply", {**order.body(), "digest": plan["digest"]})
+    shown = {"digest": plan["digest"], "offsets": plan["offsets"], "spread": False}
+    applied: dict[str, Any] = client.post("/api/plan/apply", {**order.body(), **shown})
     return applied
 
 
@@ -63,12 +65,34 @@ def print_plan(plan: Mapping[str, Any], *, prune: bool) -> None:
         names = printable(", ".join(sorted(left)[:5])) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
         typer.echo(f"No longer in the file, and kept without --prune: {names}")
     typer.echo(summary(plan, PLANNED))
+    if plan["simulation"] is not None and differs(plan):
+        _print_forecast(plan["simulation"])
 
 
 def summary(plan: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """`3 to create, 1 edited by hand.`"""
     counts = [f"{plan['counts'][act]:,} {word}" for act, word in words.items() if plan["counts"][act]]
     return (", ".join(counts) or f"Nothing to change: {plan['counts']['none']:,} as wanted") + "."
+
+
+def _print_forecast(forecast: Mapping[str, Any]) -> None:
+    """The peaks of queues and hosts where they change, and what to expect."""
+    typer.echo("\nThe next 7 days:")
+    for name, one in forecast["queues"].items():
+        before, after = one["peak_before"]["count"], one["peak_after"]["count"]
+        slots = "" if one["slots"] is None else f", {one['slots']} slots"
+        typer.echo(f"  queue {printable(name)}: at most {before} open runs now, {after} after{slots}")
+    for name, one in forecast["hosts"].items():
+        before, after = one["peak_before"]["count"], one["peak_after"]["count"]
+        if before != after:
+            typer.echo(f"  host {printable(name)}: at most {before} open runs now, {after} after")
+    for one in forecast["skipped"][:_LISTED]:
+        part = f"{one['skipped']:,} of {one['instants']:,} instants"
+        typer.echo(f"  {printable(one['name'])} will skip {part}: its runs last longer than its rhythm")
+    for one in forecast["crowded"][:1]:
+        typer.echo(f"  {one['starts']} runs start at {one['at']}")
+    for note in forecast["notes"]:
+        typer.echo(f"  {printable(note)}")
 
 
 def _print_change(change: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
@@ -49,6 +50,15 @@ FileName = Annotated[
 ]
 
 
+def _offsets(path: str, got: object) -> dict[str, str]:
+    if not isinstance(got, dict) or len(got) > MOST_SCHEDULES:
+        raise Invalid(path, "must be an object of cron expressions by the names of schedules")
+    for name, expression in got.items():
+        if not isinstance(expression, str):
+            raise Invalid(f"{path}.{name[:100]}", "must be a cron expression", got=expression)
+    return got
+
+
 @declared(frozen=True)
 class PlanRequest:
     """Documents, compared with what is stored."""
@@ -59,6 +69,12 @@ class PlanRequest:
     """Delete what this file defined before and no longer contains."""
     overwrite: Annotated[bool, OR_NULL] = False
     """Undo edits that were made by hand; without it they are reported as drift and left alone."""
+    spread: Annotated[bool, OR_NULL] = False
+    """Propose `offsets` that flatten the peaks of queues."""
+    offsets: Annotated[dict[str, str], Parsed(_offsets), OR_NULL] = field(default_factory=dict)
+    """Cron expressions in place of those of the documents, by name: what a plan with `spread` proposed."""
+    simulate: Annotated[bool, OR_NULL] = True
+    """Forecast the next seven days."""
 
 
 @declared(frozen=True)

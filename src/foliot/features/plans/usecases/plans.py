@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -31,7 +31,9 @@ from foliot.db.database import Database
 from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule
 from foliot.features.plans.model.difference import PlanAct, PlannedChange
 from foliot.features.plans.model.request import ApplyRequest, PlanRequest
+from foliot.features.plans.model.simulation import Simulation
 from foliot.features.plans.sql import SqlAppliedDocuments
+from foliot.features.plans.usecases.forecast import Forecasts
 from foliot.features.plans.usecases.schedule_writes import ScheduleWrites
 from foliot.features.plans.usecases.schedules import (
     THING,
@@ -57,6 +59,9 @@ class Plan:
     digest: str
     """Of the documents and the changes; applying the plan names it."""
     changes: Sequence[PlannedChange]
+    offsets: Mapping[str, str] = field(default_factory=dict)
+    """Expressions in place of those of the documents, by name."""
+    simulation: Simulation | None = None
 
     def count(self) -> dict[PlanAct, int]:
         """How many changes of each sort."""
@@ -84,9 +89,18 @@ class Plans:
 
     @requires(Verb.READ, Thing.SCHEDULE)
     async def plan(self, caller: Caller, raw: object) -> Plan:
-        """Compare, and write nothing."""
+        """Compare, forecast, and write nothing."""
         asked = read(PlanRequest, raw)
-        return _plan(asked, await self._compare(caller, asked))
+        there = await self._stored(caller, asked)
+        planned = await self._compare(caller, asked, there)
+        if not (asked.simulate or asked.spread):
+            return _plan(asked, planned)
+        forecast = await Forecasts(store=self.store, clock=self.clock).begin(caller, there.schedules, planned)
+        if asked.spread:
+            offsets = await REQUESTS.run(forecast.spread, planned)
+            asked = replace(asked, offsets={**asked.offsets, **offsets})
+            planned = await self._compare(caller, asked, there)
+        return replace(_plan(asked, planned), simulation=await REQUESTS.run(forecast.simulate, planned))
 
     @requires(Verb.WRITE, Thing.SCHEDULE)
     async def apply(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Plan:
@@ -96,7 +110,7 @@ class Plans:
         refused application is repeated with a new plan, which holds the rest.
         """
         asked = read(ApplyRequest, raw)
-        planned = await self._compare(caller, asked)
+        planned = await self._compare(caller, asked, await self._stored(caller, asked))
         plan = _plan(asked, planned)
         if plan.digest != asked.digest:
             return await self._refuse(caller, once)
@@ -139,13 +153,15 @@ class Plans:
         ctx.wake(SCHEDULES_TOPIC)
         return became
 
-    async def _compare(self, caller: Caller, asked: PlanRequest) -> list[PlannedSchedule]:
+    async def _stored(self, caller: Caller, asked: PlanRequest) -> SchedulePlanInput:
         refused = await self.batches.refusals(caller, asked.documents.schedules)
         async with self.store.read(caller.tenant_id) as tx:
             sql = SqlAppliedDocuments(tx)
-            there = SchedulePlanInput(
+            return SchedulePlanInput(
                 await sql.schedules(caller.tenant_id), await sql.applied(caller.tenant_id), refused
             )
+
+    async def _compare(self, caller: Caller, asked: PlanRequest, there: SchedulePlanInput) -> list[PlannedSchedule]:
         planner = SchedulePlanner(
             schedules=self.schedules,
             sealer=self.store.sealer,
@@ -160,12 +176,12 @@ class Plans:
 def _plan(asked: PlanRequest, planned: Sequence[PlannedSchedule]) -> Plan:
     changes = [one.change for one in planned]
     content = [
-        [asked.file, asked.prune, asked.overwrite],
+        [asked.file, asked.prune, asked.overwrite, asked.offsets],
         list(asked.documents.schedules),
         [change.as_dict() for change in changes],
     ]
     digest = hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    return Plan(asked.file, digest, changes)
+    return Plan(asked.file, digest, changes, asked.offsets)
 
 
 def _depth_of(planned: Sequence[PlannedSchedule]) -> Callable[[PlannedSchedule], Any]:

@@ -28,6 +28,8 @@ from foliot.features.schedules.usecases.schedules import Schedules
 THING = "schedules"
 MOST_FAULTS = 1000
 """Faults that a refusal names."""
+SPREAD = "x-spread"
+"""Beside what was made: the expression of the document, and the one that flattens the peak."""
 _STATUSES = {"active": ScheduleStatus.ACTIVE, "paused": ScheduleStatus.PAUSED}
 
 
@@ -52,6 +54,21 @@ class PlannedSchedule:
     unsaved: UnsavedSchedule | None = None
     row: AppliedDocument | None = None
     """What is kept of the document; None where nothing is."""
+    movable: bool = False
+    """Whether an offset may be proposed for it."""
+
+    @property
+    def after(self) -> Schedule | None:
+        """The schedule once the plan is applied; None for one that is gone then."""
+        match self.change.act:
+            case PlanAct.CREATE:
+                return None if self.unsaved is None else self.unsaved.schedule
+            case PlanAct.CHANGE:
+                return self.wanted
+            case PlanAct.DELETE:
+                return None
+            case PlanAct.NONE | PlanAct.DRIFT:
+                return self.stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +163,23 @@ class SchedulePlanner:
             raise Invalid(
                 "name", f"is the name of {len(names.by_name[one.name])} schedules: rename all but one", got=one.name
             )
-        raw = links.resolved(one.raw)
+        raw = self._moved(one, links.resolved(one.raw), row)
         objection = self.there.refused.get(action_key(one.raw))
         if objection is not None:
             raise objection
         if target is None:
             return self._created(place, one, raw, links.ids[one.name], row)
         return self._compared(place, one, raw, names.by_id[target], row)
+
+    def _moved(self, one: WantedSchedule, raw: object, row: AppliedDocument | None) -> object:
+        """The document with the offset that flattens the peak: a new one, or that of an earlier plan."""
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("cron_expr"), str):
+            return raw
+        offset = self.asked.offsets.get(one.name)
+        kept = None if row is None else row.made.get(SPREAD)
+        if offset is None and isinstance(kept, list) and kept[:1] == [raw["cron_expr"]]:
+            offset = kept[1]
+        return raw if offset is None else {**raw, "cron_expr": offset}
 
     def _created(
         self, place: int, one: WantedSchedule, raw: object, schedule_id: str, row: AppliedDocument | None
@@ -169,7 +196,9 @@ class SchedulePlanner:
             change = PlannedChange(THING, one.name, PlanAct.DRIFT, fields=(gone,), place=place)
             return PlannedSchedule(change)
         change = PlannedChange(THING, one.name, PlanAct.CREATE, place=place)
-        return PlannedSchedule(change, unsaved=unsaved, row=self._row(unsaved.schedule, one))
+        return PlannedSchedule(
+            change, unsaved=unsaved, row=self._row(unsaved.schedule, one, raw), movable=_movable(one.raw, raw)
+        )
 
     def _compared(
         self, place: int, one: WantedSchedule, raw: object, stored: Schedule, row: AppliedDocument | None
@@ -191,10 +220,11 @@ class SchedulePlanner:
         if any(one.by_hand for one in fields) and not self.asked.overwrite:
             act = PlanAct.DRIFT
         change = PlannedChange(THING, one.name, act, stored.id, stored.version, fields, place)
-        kept = None if act is PlanAct.DRIFT else self._row(wanted, one)
+        kept = None if act is PlanAct.DRIFT else self._row(wanted, one, raw)
         if mine is not None and kept is not None and mine == kept:
             kept = None
-        return PlannedSchedule(change, stored, wanted, row=kept)
+        movable = act is not PlanAct.DRIFT and _movable(one.raw, raw)
+        return PlannedSchedule(change, stored, wanted, row=kept, movable=movable)
 
     def _wanted(self, one: WantedSchedule, raw: object, stored: Schedule) -> Schedule:
         before = None if stored.fault is not None else stored.spec.trigger
@@ -228,8 +258,11 @@ class SchedulePlanner:
             opened = replace(schedule, action=self.sealer.open(schedule.tenant_id, schedule.action).action)
         return ComparedDocument(_comparable(whole(opened), schedule, one), _comparable(document(opened), schedule, one))
 
-    def _row(self, schedule: Schedule, one: WantedSchedule) -> AppliedDocument:
-        made = self._document(schedule, one).shown
+    def _row(self, schedule: Schedule, one: WantedSchedule, raw: object) -> AppliedDocument:
+        made = dict(self._document(schedule, one).shown)
+        given, used = _expression(one.raw), _expression(raw)
+        if given != used:
+            made[SPREAD] = [given, used]
         return AppliedDocument(THING, one.name, self.asked.file, schedule.id, made)
 
     def _refuse_foreign(self, stored: Schedule, row: AppliedDocument | None) -> None:
@@ -252,7 +285,8 @@ class SchedulePlanner:
                 continue
             stored = by_id[row.thing_id]
             said = WantedSchedule(name, None, _said(row.made), row.made.get("paused_reason"))
-            made, now = ComparedDocument.plain(row.made), ComparedDocument.plain(self._document(stored, said).shown)
+            before = {name: value for name, value in row.made.items() if name != SPREAD}
+            made, now = ComparedDocument.plain(before), ComparedDocument.plain(self._document(stored, said).shown)
             drift = () if stored.fault or self.asked.overwrite or not self.asked.prune else differences(made, now, {})
             act = PlanAct.DRIFT if drift else PlanAct.DELETE if self.asked.prune else PlanAct.NONE
             left.append(PlannedSchedule(PlannedChange(THING, name, act, stored.id, stored.version, drift), stored))
@@ -277,6 +311,17 @@ def _comparable(fields: Mapping[str, Any], schedule: Schedule, one: WantedSchedu
             fields["paused_reason"] = schedule.paused_reason
     made: dict[str, Any] = orjson.loads(orjson.dumps(fields))
     return made
+
+
+def _expression(raw: object) -> str | None:
+    given = raw.get("cron_expr") if isinstance(raw, Mapping) else None
+    return given if isinstance(given, str) else None
+
+
+def _movable(given: object, used: object) -> bool:
+    """Whether an offset may be proposed: not where `H` chooses the place, nor where an earlier plan has chosen one."""
+    expression = _expression(given)
+    return expression is not None and "H" not in expression and expression == _expression(used)
 
 
 def action_key(raw: object) -> bytes:

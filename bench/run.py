@@ -1,7 +1,7 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
 python bench/run.py [cron firing stream engine webhooks interfaces batch streams articles cluster sqlite dashboard
-    idle history cold scale] [--quick]
+    idle history cold scale revisits] [--quick]
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ QUICK = {
     "history": ["--runs", "5000", "--stored", "20000"],
     "cold": ["--repeats", "2"],
     "scale": ["--seconds", "5", "--part", "0.05"],
+    "revisits": ["--pages", "100", "--days", "8", "--budget", "400"],
 }
 
 
@@ -58,6 +59,7 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "history": [["history.py"]],
         "cold": [["cold.py"]],
         "scale": [["scale.py"]],
+        "revisits": [["revisits.py"]],
     }
 
 

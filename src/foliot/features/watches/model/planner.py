@@ -108,7 +108,13 @@ class RevisitPlanner:
         if page.state is PageState.REMOVED:
             wait = self.rules.at_least
         why = explained(page.changes, max(page.seen - 1, 0), rate)
-        return replace(result, page=replace(page, rate=rate, next_visit_at=now + wait, why_then=why))
+        following = max(self._due_at(before, now) + wait, now + self.rules.at_most)
+        return replace(result, page=replace(page, rate=rate, next_visit_at=following, why_then=why))
+
+    def _due_at(self, page: WatchedPage, now: datetime) -> datetime:
+        """When this visit was planned: what a tick takes is not lost at each visit. An overdue one counts from now."""
+        due = page.next_visit_at
+        return due if due is not None and not page.hinted and now - due < 2 * self.rules.tick else now
 
     def _later(self, before: WatchedPage, page: WatchedPage, now: datetime) -> WatchedPage:
         """A page that could not be read is tried again after half the time that it could not, within its bounds."""

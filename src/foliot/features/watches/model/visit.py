@@ -135,9 +135,9 @@ class VisitJudge:
             now_page = replace(now_page, version_id=version.id)
         if kind is None:
             return VisitResult(before=page, page=now_page, version=version, text=read.text, event=event)
-        change = self._change(
-            page, kind, now, matched=event, fields=field_changes(page.fields, read.fields), diff=read.diff
-        )
+        # A page that is new has no values before, also where it comes back.
+        fields = field_changes(None if kind is ChangeKind.NEW else page.fields, read.fields)
+        change = self._change(page, kind, now, matched=event, fields=fields, diff=read.diff)
         change = replace(change, version_id=now_page.version_id)
         counted = replace(now_page, changes=page.changes + 1, last_change_at=now)
         return VisitResult(before=page, page=counted, version=version, text=read.text, change=change, event=event)

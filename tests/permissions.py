@@ -88,6 +88,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "monitor:read": (
         "GET /api/monitors",
         "GET /api/monitors/{monitor_id}",
+        "GET /api/monitors/{monitor_id}/instants",
         "GET /api/monitors/{monitor_id}/pings",
         "GET /api/monitors/{monitor_id}/pings/{ping_id}",
     ),

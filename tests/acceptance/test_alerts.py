@@ -14,8 +14,10 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +25,17 @@ import pytest
 
 from tests.acceptance.house import SECONDS, House
 from tests.mail_server import mails, serving_mail
-from tests.services import wait_until
+from tests.services import free_port, wait_until
 
 MISBEHAVIOUR = {"/hang": (60, 200), "/slow": (10, 200), "/busy": (0, 429), "/broken": (0, 500)}
 """How long each waits, and what it answers then."""
 KILLS = int(os.environ.get("FOLIOT_TEST_KILLS", "2"))
 """Rounds of failing and being mended, with a process killed in each half."""
+STORM = int(os.environ.get("FOLIOT_TEST_STORM", "120"))
+"""Schedules that fail at once."""
 
 
-pytestmark = pytest.mark.timeout(120 + 60 * KILLS)
+pytestmark = pytest.mark.timeout(120 + 60 * KILLS + STORM // 5)
 
 
 class Site(ThreadingHTTPServer):
@@ -49,6 +53,7 @@ class Site(ThreadingHTTPServer):
         """Requests of the channels that misbehave: path and time."""
         self.over = threading.Event()
         self.ids: list[str] = []
+        self.times: list[float] = []
         super().__init__(("127.0.0.1", 0), Visit)
 
     @property
@@ -76,6 +81,7 @@ class Visit(BaseHTTPRequestHandler):
         if self.path == "/alerts":
             self.server.messages.append(json.loads(body))
             self.server.ids.append(self.headers["webhook-id"])
+            self.server.times.append(time.monotonic())
         self.send_response(200 if self.path == "/alerts" or self.server.mended else 503)
         self.end_headers()
 
@@ -216,6 +222,48 @@ def test_channels_that_misbehave_delay_no_run_and_no_other_channel(house: House)
             for each in alert["deliveries"]
         }
         assert set(states.values()) >= {"sent", "pending"}
+
+
+def test_many_schedules_that_fail_at_once_are_one_message_a_minute(house: House) -> None:
+    """`FOLIOT_TEST_STORM=10000` takes minutes, and has a message for each."""
+    with site() as server:
+        house.up("--port", "0")
+        house.foliot("channel", "create", "hook", "webhook", "--set", f"url={server.url}/alerts")
+        house.foliot("alert", "create-rule", "failures", "--on", "failed", "--to", "hook")
+        at = (datetime.now(UTC) + timedelta(seconds=8 + STORM / 400)).isoformat()  # noqa: TID251 -- a real process fires it
+        each = {
+            "type": "oneoff",
+            "run_at": at,
+            "action": {"kind": "webhook", "url": f"http://127.0.0.1:{free_port()}/"},
+            "retry_policy": {"max_retries": 0},
+        }
+        for start in range(0, STORM, 1000):
+            named = [{"name": f"job {number}", **each} for number in range(start, min(start + 1000, STORM))]
+            asked(house, "/api/schedules/batch", {"schedules": named})
+        assert wait_until(lambda: opened(house) == STORM, seconds=SECONDS + STORM / 10)
+        # Of a storm in the suite the first message is enough: the rest follows a minute later.
+        all_ = STORM if STORM > 500 else 21
+        assert wait_until(lambda: sum(map(told_of, server.messages)) >= all_, seconds=SECONDS + 120)
+        print(f"{STORM} alerts, {len(server.messages)} messages about {[told_of(one) for one in server.messages]}")
+        apart = [after - before for before, after in pairwise(server.times)]
+        assert min(apart, default=60) > 55
+
+
+def asked(house: House, path: str, body: object = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {house.environ.get('FOLIOT_TOKEN', '')}"}
+    with urllib.request.urlopen(
+        urllib.request.Request(house.environ["FOLIOT_URL"] + path, data, headers), timeout=60
+    ) as answer:
+        return json.loads(answer.read())
+
+
+def opened(house: House) -> int:
+    return int(asked(house, "/api/alerts/counts")["open"])
+
+
+def told_of(message: dict[str, Any]) -> int:
+    return int(message.get("count", 1))
 
 
 def test_a_monitor_that_curl_pings_is_reported_late_down_and_up_again(house: House) -> None:

@@ -14,7 +14,7 @@ from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.crawls.sql import forget_expired
 from foliot.features.fetching.sql.rendered_hosts import SqlRenderedHosts
-from foliot.features.monitors.sql import SqlPings
+from foliot.features.monitors.sql import SqlMonitors, SqlPings
 from foliot.features.queues.model import HISTORY_KEPT
 from foliot.features.queues.sql import SqlQueueHistory
 from foliot.features.reextractions.sql import SqlPageVersions
@@ -64,6 +64,7 @@ async def history(tx: Transaction, now: datetime, retention: timedelta | None) -
         await SqlArticles(tx).prune(now - retention, BATCH)
         await SqlBulks(tx).prune(now - retention, 1)
         await SqlPings(tx).prune(now - retention, BATCH)
+        await SqlMonitors(tx).prune(now - retention)
 
 
 UPKEEP: tuple[Upkeep, ...] = (requests, sessions, learnt, sampled, watched, reread, history)

@@ -43,6 +43,7 @@ from foliot.features.jobs.usecases import Jobs
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.live.usecases import ChangeMarkers
 from foliot.features.monitors.attention import silent_monitors
+from foliot.features.monitors.expected import monitor_lanes, monitor_plans
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.pipelines.usecases.pipelines import Pipelines
@@ -148,8 +149,8 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Rankings(store=store, clock=clock),
             ChangeMarkers(store=store, clock=clock),
             Attention(store=store, clock=clock, knowledge=knowledge, sources=(failing_channels, silent_monitors)),
-            Timelines(store=store, clock=clock),
-            Calendars(store=store, clock=clock, default_zone=default_zone),
+            Timelines(store=store, clock=clock, sources=(monitor_lanes,)),
+            Calendars(store=store, clock=clock, default_zone=default_zone, sources=(monitor_plans,)),
             runs,
             searching,
             Suggester(store=store, clock=clock, actions=actions),

@@ -22,6 +22,7 @@ from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.batch import BatchOutcome, ScheduleBatches
 from foliot.features.schedules.usecases.schedules import Schedules
+from tests.asgi import Client
 from tests.givens import SECOND, row_of, runs_of, statements
 from tests.world import URL, World
 
@@ -408,3 +409,12 @@ async def test_the_proof_finds_a_second_follower_and_a_lost_one(world: World, pa
     await world.sql("DELETE FROM follow_ups WHERE run_id = :id", id=other)
     holes = (await world.cases[LedgerVerifier].prove(LOCAL)).holes
     assert [(hole.name, other in hole.what) for hole in holes] == [(child.name, True)]
+
+
+async def test_the_timeline_links_runs_to_those_that_follow(world: World, client: Client, parent: Schedule) -> None:
+    child = await child_of(world, "Parent")
+    followed = await ran(world, parent)
+    (made,) = await runs_of(world.store, child.id)
+    timeline = (await client.get("/api/timeline")).json
+    assert timeline["links"] == [{"parent": followed, "child": made["id"]}]
+    assert (await client.get("/api/timeline?group_by=queue")).json["links"] == []

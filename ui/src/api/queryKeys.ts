@@ -31,6 +31,7 @@ export const queryKeys = {
   monitors: ["monitors"] as const,
   monitor: (id: string) => ["monitors", id] as const,
   pings: (id: string) => ["monitors", id, "pings"] as const,
+  expectedPings: (id: string) => ["monitors", id, "expected"] as const,
   ping: (id: string) => ["ping", id] as const,
   watch: (id: string) => ["watches", id] as const,
   watchPlot: (id: string, field: string) => ["watches", id, "plot", field] as const,

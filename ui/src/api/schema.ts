@@ -664,6 +664,17 @@ export interface ExpectationVerdict {
   note?: string;
 }
 
+export interface ExpectedPing {
+  at: string;
+  outcome: "answered" | "late" | "failed" | "missed" | "planned";
+  ping_id: string | null;
+}
+
+export interface ExpectedPingPage {
+  items: (ExpectedPing)[];
+  next_cursor: string | null;
+}
+
 export interface ExplainedFact {
   at: string | null;
   code: FactCode;
@@ -2248,6 +2259,7 @@ export interface Timeline {
   groups: (TimelineRow)[];
   rest: (TimelineFold)[];
   collisions: (TimelineCollision)[];
+  links: (TimelineLink)[];
   marks: number;
   dropped_groups: number;
   complete: boolean;
@@ -2270,6 +2282,11 @@ export interface TimelineFold {
 }
 
 export type TimelineGrouping = "schedule" | "tag" | "queue";
+
+export interface TimelineLink {
+  parent: string;
+  child: string;
+}
 
 export interface TimelineMark {
   at: string;
@@ -2542,6 +2559,8 @@ export interface Operations {
     "/api/monitors": { query?: { limit?: number; cursor?: string | null; }; answer: MonitorPage; };
     /** monitors.get */
     "/api/monitors/{monitor_id}": { params: { monitor_id: string; }; answer: MonitorDetail; };
+    /** monitors.instants */
+    "/api/monitors/{monitor_id}/instants": { params: { monitor_id: string; }; query?: { limit?: number; }; answer: ExpectedPingPage; };
     /** monitors.pings */
     "/api/monitors/{monitor_id}/pings": { params: { monitor_id: string; }; query?: { limit?: number; cursor?: string | null; }; answer: MonitorPingPage; };
     /** monitors.ping */

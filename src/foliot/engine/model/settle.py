@@ -52,6 +52,8 @@ class LedgerReason(StrEnum):
     """A run of a parent ended while the schedule that follows it was being edited, paused or deleted."""
     EXHAUSTED = "exhausted"
     """A run of a parent ended together with the one whose follower was the last that `max_runs` allows."""
+    NO_PING = "no_ping"
+    """The job that a monitor watches sent no ping in time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,14 +138,16 @@ class AlertSender:
             return await self._claim_and_send([[each.id] for each in group])
         async with self.store.begin() as tx:
             sent, last = await SqlDeliveries(tx).sent_since(channel_id, rule_id, now - MINUTE)
-            if len(group) + sent <= STORM:
+            # Of a storm, the first are ready while the others still gather: they are one message all the same.
+            pending = await SqlDeliveries(tx).pending_of(rule_id, channel_id, event, now)
+            if len(pending) + sent <= STORM:
                 batches = [[each.id] for each in group]
             elif last is not None:
                 # This minute has its messages: the rest is one more when the minute is over.
-                await SqlDeliveries(tx).postpone([each.id for each in group], last + MINUTE)
+                await SqlDeliveries(tx).postpone(pending, last + MINUTE)
                 return True
             else:
-                batches = [await SqlDeliveries(tx).pending_of(rule_id, channel_id, event, now)]
+                batches = [pending]
         return await self._claim_and_send(batches)
 
     async def _claim_and_send(self, batches: Sequence[Sequence[str]]) -> bool:

@@ -77,9 +77,10 @@ class TimelineRow:
     """One row of a timeline."""
 
     key: str
-    """A schedule's id, a tag or a queue; empty for runs without a schedule."""
+    """A schedule's or monitor's id, a tag or a queue; empty for runs without a schedule."""
     name: str
     kind: str | None
+    """The kind of its runs; `monitor` for a job that runs elsewhere."""
     schedule_id: str | None
     summary: str | None
     timezone: str | None
@@ -116,6 +117,14 @@ class TimelineCollision:
     count: int
 
 
+@declared
+class TimelineLink:
+    """A run that follows another."""
+
+    parent: str
+    child: str
+
+
 _TimelineKey = TypedDict("_TimelineKey", {"from": datetime})
 
 
@@ -132,6 +141,8 @@ class Timeline(_TimelineKey):
     rest: list[TimelineFold]
     """What has no row of its own, where rows are schedules."""
     collisions: list[TimelineCollision]
+    links: list[TimelineLink]
+    """Chains: runs that follow others, where both have a mark of their own."""
     marks: int
     dropped_groups: int
     """Tags or queues left out, beyond the limit. Schedules are never left out: `rest` sums up those without a row."""

@@ -47,14 +47,16 @@ class MonitorChecker:
         if following is None or following > now:
             return SilenceChecked(0, rest_until(following, now, self.longest_rest))
         async with self.store.begin() as tx:
-            moved = [overdue(monitor) for monitor in await SqlMonitors(tx).lock_overdue(now, BATCH)]
+            moved = [overdue(monitor, now) for monitor in await SqlMonitors(tx).lock_overdue(now, BATCH)]
             if not moved:
                 # Locked by another process: it may be a ping, after which nothing is overdue.
                 return SilenceChecked(0, 1.0)
-            await SqlMonitors(tx).move([monitor for monitor, _ in moved])
-            judged = await judge(tx, [finding for _, finding in moved], now)
-        for monitor, finding in moved:
-            event = finding.events[0].value
-            log.info("a monitor received no ping in time", action="monitor_overdue", monitor=monitor.id, found=event)
+            await SqlMonitors(tx).move([each.monitor for each in moved])
+            await SqlMonitors(tx).miss([(each.monitor, each.missed) for each in moved if each.missed is not None])
+            judged = await judge(tx, [each.finding for each in moved], now)
+        for each in moved:
+            event = each.finding.events[0].value
+            found = {"monitor": each.monitor.id, "found": event}
+            log.info("a monitor received no ping in time", action="monitor_overdue", **found)
         self.feed.wake(MONITORS_TOPIC, *([ALERTS_TOPIC] if judged else []))
         return SilenceChecked(len(moved), 0.0)

@@ -14,6 +14,7 @@ from foliot.core.declaration import OR_NULL, Described, Name, Parsed, as_given, 
 from foliot.core.document import Complaints, Fields, check_object
 from foliot.core.errors import Invalid
 from foliot.core.time.trigger import FixedInterval, Trigger
+from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.trigger_document import TriggerContext, read_rule
 from foliot.features.alerts.model.alert import AlertFinding, AlertSubject, SubjectKind, clipped
 from foliot.features.alerts.model.rule import AlertEvent
@@ -32,6 +33,9 @@ MOST_BODY = 100_000
 PINGS_PER_MINUTE = 60
 DEFAULT_GRACE = 300
 LONGEST_GRACE = 31 * 86_400
+SILENT_EVERY = timedelta(minutes=1)
+"""A monitor that stays down is looked at as often, however many pings are expected of it."""
+TICK = timedelta(microseconds=1)
 _TIMED = ("cron_expr", "interval_seconds")
 
 
@@ -84,6 +88,24 @@ class MonitorSettings:
             return moment + timedelta(seconds=rule.seconds)
         return self.trigger.next_after(moment)
 
+    def passed(self, first: datetime, until: datetime) -> tuple[int, datetime]:
+        """How many pings are expected from `first`, an expected time, up to and including `until`, and the last."""
+        rule = self.trigger.rule
+        if isinstance(rule, FixedInterval):
+            step = timedelta(seconds=rule.seconds)
+            more = (until - first) // step
+            return more + 1, first + more * step
+        (last,) = self.trigger.newest(first, until + TICK, 1)
+        return self.trigger.count(first, until + TICK), last
+
+    def newest(self, entry: LedgerEntry, limit: int) -> list[datetime]:
+        """The newest expected times of an entry of the ledger."""
+        return self.planned(entry.first).newest(entry.first, entry.last + TICK, min(limit, entry.count))
+
+    def planned(self, first: datetime) -> Trigger:
+        """The trigger whose times are those expected from `first` on, if each ping comes when it is expected."""
+        return self.trigger.anchored(first) if isinstance(self.trigger.rule, FixedInterval) else self.trigger
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobMonitor:
@@ -106,6 +128,8 @@ class JobMonitor:
     alert_at: datetime | None = None
     """When silence becomes an event, and `alert_as` which one: late first, then missed."""
     alert_as: AlertEvent | None = None
+    gap_first: datetime | None = None
+    """The first expected time that the present silence has missed."""
     pings: int = 0
 
     @property
@@ -139,6 +163,38 @@ class Ping:
     body: str = ""
     body_bytes: int = 0
     """How many bytes were sent, also when fewer are kept."""
+    expected_at: datetime | None = None
+    """The expected time that it answers; None for a ping between two of them."""
+    late: bool = False
+
+    @property
+    def began(self) -> datetime:
+        """When its run started, as far as that was reported."""
+        return self.at - timedelta(milliseconds=self.duration_ms or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PingExpectation:
+    """A time at which a ping is expected: answered, late, failed, missed or planned."""
+
+    at: datetime
+    outcome: str
+    ping_id: str | None = None
+
+    @classmethod
+    def of(cls, ping: Ping) -> PingExpectation:
+        good = "late" if ping.late else "answered"
+        outcome = "failed" if ping.kind is PingKind.FAIL else good
+        return cls(ping.expected_at or ping.at, outcome, ping.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedPing:
+    """The monitor after a ping, the ping with the time that it answers, and what was missed before it."""
+
+    monitor: JobMonitor
+    ping: Ping
+    missed: LedgerEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,21 +269,41 @@ def _trigger(given: Mapping[str, Any], context: TriggerContext) -> Trigger:
     return trigger
 
 
-def received(monitor: JobMonitor, ping: Ping) -> JobMonitor:
-    """The monitor after a ping. One that is paused only counts it."""
+def received(monitor: JobMonitor, ping: Ping) -> ReceivedPing:
+    """What a ping changes. A monitor that is paused only counts it."""
     now = ping.at
     seen = replace(monitor, last_ping_at=now, pings=monitor.pings + 1)
     if monitor.status is MonitorStatus.PAUSED:
-        return seen
+        return ReceivedPing(seen, ping)
     match ping.kind:
         case PingKind.LOG:
-            return seen
+            return ReceivedPing(seen, ping)
         case PingKind.START:
-            return _started(replace(seen, started_at=now), now)
+            return ReceivedPing(_started(replace(seen, started_at=now), now), ping)
         case PingKind.SUCCESS | PingKind.FAIL:
             status = MonitorStatus.UP if ping.kind is PingKind.SUCCESS else MonitorStatus.DOWN
-            ended = replace(seen, status=status, started_at=None, last_duration_ms=ping.duration_ms)
-            return ended.waiting_from(now)
+            ended = replace(seen, status=status, started_at=None, gap_first=None, last_duration_ms=ping.duration_ms)
+            answered, missed = _answer(monitor, ping)
+            return ReceivedPing(ended.waiting_from(now), answered, missed)
+
+
+def _answer(monitor: JobMonitor, ping: Ping) -> tuple[Ping, LedgerEntry | None]:
+    """It answers the newest expected time that has passed; those before it were missed."""
+    first, settings = monitor.next_expected_at, monitor.settings
+    if first is None or first > ping.at:
+        return ping, None
+    count, last = settings.passed(first, ping.at)
+    began = ping.at if monitor.started_at is None else monitor.started_at
+    answered = replace(ping, expected_at=last, late=began > last + settings.grace)
+    if count == 1:
+        return answered, None
+    _, before = settings.passed(first, last - TICK)
+    return answered, no_ping(first, before, count - 1)
+
+
+def no_ping(first: datetime, last: datetime, count: int) -> LedgerEntry:
+    """Expected times without a ping."""
+    return LedgerEntry(first, last, count, LedgerKind.MISSED, LedgerReason.NO_PING)
 
 
 def _started(monitor: JobMonitor, now: datetime) -> JobMonitor:
@@ -265,19 +341,47 @@ def finding_of(before: JobMonitor, ping: Ping, failed_at: Sequence[datetime] = (
     return None
 
 
-def overdue(monitor: JobMonitor) -> tuple[JobMonitor, AlertFinding]:
-    """The monitor after `alert_at` has passed without a ping, and what alert rules are told."""
-    grace, name = monitor.settings.grace, monitor.settings.name
-    at = monitor.alert_at or monitor.updated_at
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """A monitor after `alert_at` has passed, what alert rules are told, and the expected times that are missed now."""
+
+    monitor: JobMonitor
+    finding: AlertFinding
+    missed: LedgerEntry | None = None
+
+
+def overdue(monitor: JobMonitor, now: datetime) -> Overdue:
+    """Late first, then down; while it is down, each further expected time that passes is missed as well."""
+    name, at = monitor.settings.name, monitor.alert_at or monitor.updated_at
     late = monitor.alert_as is AlertEvent.LATE
+    missed = None
     if late:
         status = MonitorStatus.DOWN if monitor.status is MonitorStatus.DOWN else MonitorStatus.LATE
-        changed = replace(monitor, status=status, alert_at=at + grace, alert_as=AlertEvent.MISSED)
+        changed = replace(monitor, status=status, alert_at=at + monitor.settings.grace, alert_as=AlertEvent.MISSED)
     else:
-        changed = replace(monitor, status=MonitorStatus.DOWN, alert_at=None, alert_as=None)
+        changed, missed = _down(monitor, now)
     events = (AlertEvent.LATE if late else AlertEvent.MISSED,)
     summary = clipped(f"{name} is {'late' if late else 'down'}")
-    return changed, AlertFinding(monitor.tenant_id, events, monitor.subject, at, summary, _silence(monitor))
+    finding = AlertFinding(monitor.tenant_id, events, monitor.subject, at, summary, _silence(monitor))
+    return Overdue(changed, finding, missed)
+
+
+def _down(monitor: JobMonitor, now: datetime) -> tuple[JobMonitor, LedgerEntry | None]:
+    """It is down, and waits for the next expected time to pass, at most once a minute."""
+    settings, following, missed = monitor.settings, monitor.next_expected_at, None
+    if following is not None and following + 2 * settings.grace <= now:
+        count, last = settings.passed(following, now - 2 * settings.grace)
+        missed = no_ping(following, last, count)
+        following = settings.expected_after(last)
+    down = replace(
+        monitor,
+        status=MonitorStatus.DOWN,
+        next_expected_at=following,
+        gap_first=monitor.gap_first or (None if missed is None else missed.first),
+        alert_at=None if following is None else max(following + 2 * settings.grace, now + SILENT_EVERY),
+        alert_as=None if following is None else AlertEvent.MISSED,
+    )
+    return down, missed
 
 
 def _silence(monitor: JobMonitor) -> str:

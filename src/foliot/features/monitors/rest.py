@@ -169,6 +169,25 @@ async def list_pings(cases: Cases, caller: Who, monitor_id: MonitorId, page: Pag
 
 
 @router.get(
+    "/api/monitors/{monitor_id}/instants",
+    dependencies=[permits(Monitors.instants)],
+    response_model=schema.ExpectedPingPage,
+    responses=UNKNOWN,
+    summary="List the times at which pings were or are expected",
+    operation_id="monitors.instants",
+)
+async def list_instants(
+    cases: Cases,
+    caller: Who,
+    monitor_id: MonitorId,
+    limit: Annotated[int, Query(ge=1, le=500, description="The largest number of times that have passed.")] = 100,
+) -> Response:
+    """The newest that have passed, oldest first, each answered, answered late, failed or missed; then the next five."""
+    items = [schema.ExpectedPing.of(one) for one in await cases[Monitors].instants(caller, monitor_id, limit)]
+    return encode.answer(schema.ExpectedPingPage(items=items, next_cursor=None))
+
+
+@router.get(
     "/api/monitors/{monitor_id}/pings/{ping_id}",
     dependencies=[permits(Monitors.ping)],
     response_model=schema.MonitorPing,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
@@ -124,6 +124,28 @@ class MonitorPing:
             body=ping.body,
             body_bytes=ping.body_bytes,
         )
+
+
+@declared
+class ExpectedPing:
+    """A time at which a ping was or is expected."""
+
+    at: datetime
+    outcome: Literal["answered", "late", "failed", "missed", "planned"]
+    ping_id: str | None
+    """The ping that answers it."""
+
+    @classmethod
+    def of(cls, one: model.PingExpectation) -> ExpectedPing:
+        return cls(at=one.at, outcome=cast("Any", one.outcome), ping_id=one.ping_id)
+
+
+@declared
+class ExpectedPingPage:
+    """Expected times, oldest first."""
+
+    items: list[ExpectedPing]
+    next_cursor: str | None
 
 
 @declared

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, literal, select, update
 
 from foliot.core.ids import floor_id
 from foliot.core.time.trigger import Trigger
 from foliot.db.database import Statements
+from foliot.engine.model.planned_counts import StepBudget
+from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade
+from foliot.engine.model.settle import LedgerEntry
 from foliot.engine.model.views import PageRequest
+from foliot.engine.sql import quarter_counts
+from foliot.engine.sql.tables import ledger
 from foliot.features.alerts.model.rule import AlertEvent
 from foliot.features.monitors.model import (
+    MONITOR,
     PING,
     PINGS_KEPT,
     JobMonitor,
@@ -22,6 +29,7 @@ from foliot.features.monitors.model import (
     MonitorStatus,
     Ping,
     PingKind,
+    no_ping,
 )
 from foliot.features.monitors.tables import monitors, pings
 
@@ -48,6 +56,45 @@ class SqlMonitors(Statements):
         states = [_state(monitor) for monitor in changed]
         values = {name: [state[name] for state in states] for name in states[0]}
         await self.dialect.update(self.conn, monitors, {"id": [monitor.id for monitor in changed]}, values)
+
+    async def miss(self, missed: Sequence[tuple[JobMonitor, LedgerEntry]]) -> None:
+        """Expected times without a ping: in the ledger, and in its counts; a silence is one entry."""
+        if not missed:
+            return
+        columns: dict[str, list[Any]] = {
+            "schedule_id": [monitor.id for monitor, _ in missed],
+            "first_at": [monitor.gap_first or entry.first for monitor, entry in missed],
+            "fate": [entry.fate.value for _, entry in missed],
+            "tenant_id": [monitor.tenant_id for monitor, _ in missed],
+            "last_at": [entry.last for _, entry in missed],
+            "count": [entry.count for _, entry in missed],
+            "version": [0] * len(missed),
+            "reason": [entry.reason.value for _, entry in missed],
+        }
+        budget, counts = StepBudget(UNMADE_STEPS), Counter[Key]()
+        for monitor, entry in missed:
+            trigger = monitor.settings.planned(entry.first)
+            counts += count_unmade(monitor.tenant_id, trigger, [entry], budget)
+        batches = [(ledger, columns, "add"), *quarter_counts.unmade_rows(counts, {})]
+        await self.dialect.insert_all(self.conn, batches)
+
+    async def missed(
+        self, tenant_id: str, monitor_ids: Sequence[str], start: datetime, end: datetime, limit: int
+    ) -> list[tuple[str, LedgerEntry]]:
+        """Entries of the ledger that touch [start, end), newest first."""
+        query = select(ledger, ledger.c["count"].label("instants")).where(
+            self.dialect.among(ledger.c.schedule_id, monitor_ids),
+            func.coalesce(ledger.c.tenant_id, "") == tenant_id,
+            ledger.c.last_at >= start,
+            ledger.c.first_at < end,
+        )
+        rows = await self.conn.execute(query.order_by(ledger.c.last_at.desc()).limit(limit))
+        return [(row.schedule_id, no_ping(row.first_at, row.last_at, row.instants)) for row in rows]
+
+    async def prune(self, before: datetime) -> None:
+        """Delete entries of the ledger that ended before this moment; those of schedules stay."""
+        mine = (ledger.c.schedule_id >= f"{MONITOR}_", ledger.c.schedule_id < f"{MONITOR}`")
+        await self.conn.execute(delete(ledger).where(*mine, ledger.c.last_at < before))
 
     async def get(self, tenant_id: str, monitor_id: str, *, lock: bool = False) -> JobMonitor | None:
         query = select(monitors).where(monitors.c.tenant_id == tenant_id, monitors.c.id == monitor_id)
@@ -80,8 +127,9 @@ class SqlMonitors(Statements):
         return None if row is None else (row.tenant_id, row.id)
 
     async def delete(self, monitor_id: str) -> None:
-        """With its pings."""
+        """With its pings and its part of the ledger."""
         await self.conn.execute(delete(pings).where(pings.c.monitor_id == monitor_id))
+        await self.conn.execute(delete(ledger).where(ledger.c.schedule_id == monitor_id))
         await self.conn.execute(delete(monitors).where(monitors.c.id == monitor_id))
 
     async def lock_overdue(self, now: datetime, limit: int) -> list[JobMonitor]:
@@ -113,6 +161,8 @@ class SqlPings(Statements):
                 user_agent=ping.user_agent,
                 body=ping.body,
                 body_bytes=ping.body_bytes,
+                expected_at=ping.expected_at,
+                late=ping.late,
             )
         )
 
@@ -124,6 +174,26 @@ class SqlPings(Statements):
         if page.cursor is not None:
             query = query.where(pings.c.id < page.cursor)
         return [_ping(row) for row in await self.conn.execute(query.order_by(pings.c.id.desc()).limit(page.limit))]
+
+    async def ends(self, tenant_id: str, monitor_ids: Sequence[str], start: datetime, end: datetime) -> list[Ping]:
+        """Of these monitors, the kept pings of [start, end) that report an end, oldest first, without bodies."""
+        named = [column for column in pings.c if column.name != "body"]
+        this = (
+            pings.c.tenant_id == tenant_id,
+            self.dialect.among(pings.c.monitor_id, monitor_ids),
+            pings.c.kind.in_([PingKind.SUCCESS.value, PingKind.FAIL.value]),
+            pings.c.at >= start,
+            pings.c.at < end,
+        )
+        query = select(*named, literal("").label("body")).where(*this).order_by(pings.c.id)
+        return [_ping(row) for row in await self.conn.execute(query)]
+
+    async def answered(self, monitor_id: str, start: datetime, end: datetime) -> list[Ping]:
+        """The kept pings that answer an expected time of [start, end), oldest first, without bodies."""
+        named = [column for column in pings.c if column.name != "body"]
+        this = (pings.c.monitor_id == monitor_id, pings.c.expected_at >= start, pings.c.expected_at < end)
+        query = select(*named, literal("").label("body")).where(*this).order_by(pings.c.expected_at, pings.c.id)
+        return [_ping(row) for row in await self.conn.execute(query)]
 
     async def get(self, tenant_id: str, monitor_id: str, ping_id: str) -> Ping | None:
         this = (pings.c.tenant_id == tenant_id, pings.c.monitor_id == monitor_id, pings.c.id == ping_id)
@@ -178,6 +248,7 @@ def _state(monitor: JobMonitor) -> dict[str, Any]:
         "next_expected_at": monitor.next_expected_at,
         "alert_at": monitor.alert_at,
         "alert_as": None if monitor.alert_as is None else monitor.alert_as.value,
+        "gap_first": monitor.gap_first,
         "pings": monitor.pings,
     }
 
@@ -200,6 +271,7 @@ def _monitor(row: Any) -> JobMonitor:
         next_expected_at=row.next_expected_at,
         alert_at=row.alert_at,
         alert_as=None if row.alert_as is None else AlertEvent(row.alert_as),
+        gap_first=row.gap_first,
         pings=row.pings,
     )
 
@@ -218,4 +290,6 @@ def _ping(row: Any) -> Ping:
         user_agent=row.user_agent,
         body=row.body,
         body_bytes=row.body_bytes,
+        expected_at=row.expected_at,
+        late=row.late,
     )

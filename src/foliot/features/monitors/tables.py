@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, String, Table, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+    text,
+)
 
 from foliot.db.metadata import Document, Moment, key, metadata, one_of, prose, tenant, where_set
 from foliot.features.monitors.model import MonitorStatus, PingKind
@@ -31,6 +42,8 @@ monitors = Table(
     # When silence becomes an event, and which.
     Column("alert_at", Moment),
     Column("alert_as", key(8)),
+    # The first expected time of the present silence: its entry in the ledger is extended.
+    Column("gap_first", Moment),
     Column("pings", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("tenant_id", "name"),
     CheckConstraint(one_of("status", MonitorStatus), name="status"),
@@ -55,6 +68,9 @@ pings = Table(
     Column("user_agent", String(200), nullable=False),
     Column("body", prose(), nullable=False),
     Column("body_bytes", BigInteger, nullable=False),
+    # The expected time that it answers.
+    Column("expected_at", Moment),
+    Column("late", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint(one_of("kind", PingKind), name="kind"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     Index(None, "monitor_id", "id"),

@@ -6,7 +6,8 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +33,7 @@ from foliot.features.monitors.model import (
     JobMonitor,
     MonitorStatus,
     Ping,
+    PingExpectation,
     PingKind,
     Signal,
     finding_of,
@@ -43,6 +45,9 @@ from foliot.wakeups.feed import Feed
 
 PURPOSE = "monitor-ping"
 """Purpose of the keyed digest that is a monitor's ping key."""
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+PLANNED = 5
+"""Expected times to come that are listed."""
 BUCKETS = 10_000
 """Ping keys whose rate a process remembers; the least recently used is forgotten first."""
 TRIM_EVERY = 10
@@ -133,7 +138,13 @@ class Monitors:
         known = await _find(tx, ctx.tenant_id, monitor_id, lock=True)
         if known.status is MonitorStatus.PAUSED:
             return self._view(ctx.caller, known)
-        silent: dict[str, Any] = {"started_at": None, "next_expected_at": None, "alert_at": None, "alert_as": None}
+        silent: dict[str, Any] = {
+            "started_at": None,
+            "next_expected_at": None,
+            "alert_at": None,
+            "alert_as": None,
+            "gap_first": None,
+        }
         monitor = replace(known, status=MonitorStatus.PAUSED, updated_at=ctx.now, **silent)
         await SqlMonitors(tx).change(monitor)
         await _end_alerts(ctx, monitor_id)
@@ -172,6 +183,23 @@ class Monitors:
         async with ctx.read() as tx:
             await _find(tx, ctx.tenant_id, monitor_id)
             return await SqlPings(tx).find(ctx.tenant_id, monitor_id, page)
+
+    @query(Verb.READ, Thing.MONITOR)
+    async def instants(self, ctx: QueryContext, monitor_id: str, limit: int) -> Sequence[PingExpectation]:
+        """The newest expected times that have passed, as far as pings are kept, and the next ones, oldest first."""
+        now = self.clock.now()
+        async with ctx.read() as tx:
+            monitor = await _find(tx, ctx.tenant_id, monitor_id)
+            answered = await SqlPings(tx).answered(monitor_id, EARLIEST, now)
+            entries = await SqlMonitors(tx).missed(ctx.tenant_id, [monitor_id], EARLIEST, now, limit)
+        missed = (at for _, entry in entries for at in monitor.settings.newest(entry, limit))
+        past = [PingExpectation.of(ping) for ping in answered] + [PingExpectation(at, "missed") for at in missed]
+        shown = sorted(past, key=lambda one: one.at)[-limit:]
+        following = monitor.next_expected_at
+        if following is not None:
+            ahead = monitor.settings.planned(following).between(following, LATEST)
+            shown += [PingExpectation(at, "planned") for at in islice(ahead, PLANNED)]
+        return shown
 
     @query(Verb.READ, Thing.MONITOR)
     async def ping(self, ctx: QueryContext, monitor_id: str, ping_id: str) -> Ping:
@@ -218,9 +246,13 @@ class Pings:
             raise NotFound("monitor", "of this key")
         ping = await self._recorded(tx, before, signal)
         failed = await SqlPings(tx).failed_at(monitor_id) if ping.kind is PingKind.FAIL else ()
-        await SqlPings(tx).add(ping)
-        after = received(before, ping)
+        became = received(before, ping)
+        after = became.monitor
+        await SqlPings(tx).add(became.ping)
         await SqlMonitors(tx).move([after])
+        if became.missed is not None:
+            # Beside those that were missed while it was silent.
+            await SqlMonitors(tx).miss([(before, became.missed)])
         if after.pings % TRIM_EVERY == 0:
             await SqlPings(tx).trim(monitor_id)
         finding = finding_of(before, ping, failed)

@@ -6,7 +6,7 @@ import { kindOf } from "@/parts/state/kinds";
 import { StateIcon } from "@/parts/state/StateBadge";
 import { number } from "@/time/moment";
 
-import type { ShownRow } from "./timelineRows";
+import { monitorOf, type ShownRow } from "./timelineRows";
 
 const ICONS: Record<string, string> = { failing: "failed", missed: "missed", late: "late", running: "running" };
 
@@ -53,7 +53,9 @@ export function RowLabel({
   );
 }
 
-const addressOf = (row: ShownRow, by: string): string =>
+const addressOf = (row: ShownRow, by: string): string => monitorOf(row) ?? listOf(row, by);
+
+const listOf = (row: ShownRow, by: string): string =>
   row.key && !row.key.startsWith("fold ") ? `/schedules?q=${encodeURIComponent(`${by}:${row.key}`)}` : "/runs";
 
 function FoldName({ row, onToggle }: { row: ShownRow; onToggle: (key: string) => void }) {

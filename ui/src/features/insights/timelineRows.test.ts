@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Timeline, TimelineFold, TimelineRow } from "@/api/schema";
 
-import { nestedRows } from "./timelineRows";
+import { chainLines, nestedRows, type ShownRow } from "./timelineRows";
 
 const row = (key: string): TimelineRow => ({ key, name: key, marks: [] }) as unknown as TimelineRow;
 const fold = (key: string, schedules: number): TimelineFold => ({
@@ -24,5 +24,22 @@ describe("an opened density row", () => {
       ["1,230 more", true, "/schedules?q=tag%3Aa"],
     ]);
     expect(rows[1]?.planned).toBe(4);
+  });
+});
+
+describe("chains", () => {
+  it("have a line between runs that both have a mark", () => {
+    const mark = (run: string, at: string, until: string) => ({ run_id: run, at, until, state: "success", count: 1 });
+    const rows = [
+      { ...row("a"), marks: [mark("run_1", "2027-01-04T12:00:00Z", "2027-01-04T12:01:00Z")] },
+      { ...row("b"), marks: [mark("run_2", "2027-01-04T12:01:01Z", "2027-01-04T12:02:00Z")] },
+    ] as unknown as ShownRow[];
+    const links = [
+      { parent: "run_1", child: "run_2" },
+      { parent: "run_0", child: "run_1" },
+    ];
+    const from = { at: Date.parse("2027-01-04T12:01:00Z"), row: 0 };
+    const to = { at: Date.parse("2027-01-04T12:01:01Z"), row: 1 };
+    expect(chainLines({ links } as unknown as Timeline, rows)).toEqual([{ from, to }]);
   });
 });

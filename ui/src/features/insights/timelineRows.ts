@@ -3,7 +3,8 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Timeline, TimelineFold, TimelineGrouping, TimelineRow } from "@/api/schema";
+import type { Timeline, TimelineFold, TimelineGrouping, TimelineMark, TimelineRow } from "@/api/schema";
+import { millis } from "@/time/moment";
 
 /** A row of a schedule, tag or queue, or a density row of the schedules without one of their own. */
 export interface ShownRow extends TimelineRow {
@@ -20,6 +21,32 @@ export interface TimelineQuery extends Record<string, string | number | null | u
   group_by: TimelineGrouping;
   q?: string;
   rows: number;
+}
+
+/** The page of the monitor that a row stands for. */
+export const monitorOf = (row: TimelineRow): string | null => (row.kind === "monitor" ? `/monitors/${row.key}` : null);
+
+/** Where a chain has a line: from the end of a run in one row to the begin of the run that follows it in another. */
+export interface ChainLine {
+  from: { at: number; row: number };
+  to: { at: number; row: number };
+}
+
+export function chainLines(timeline: Timeline, rows: readonly ShownRow[]): ChainLine[] {
+  const places = new Map<string, { mark: TimelineMark; row: number }>();
+  rows.forEach((row, index) => {
+    for (const mark of row.marks) if (mark.run_id) places.set(mark.run_id, { mark, row: index });
+  });
+  return timeline.links.flatMap(({ parent, child }) => {
+    const [from, to] = [places.get(parent), places.get(child)];
+    if (!from || !to) return [];
+    return [
+      {
+        from: { at: millis(from.mark.until ?? from.mark.at), row: from.row },
+        to: { at: millis(to.mark.at), row: to.row },
+      },
+    ];
+  });
 }
 
 const OPENED_ROWS = 20;

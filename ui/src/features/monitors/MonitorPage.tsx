@@ -4,12 +4,13 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { MonitorDetail, MonitorPing } from "@/api/schema";
+import type { ExpectedPing, MonitorDetail, MonitorPing } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Confirm } from "@/parts/Confirm";
 import { CopyButton } from "@/parts/copy/CopyButton";
+import { cx } from "@/parts/cx";
 import { Duration } from "@/parts/Duration";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Id } from "@/parts/Id";
@@ -18,7 +19,8 @@ import { Page } from "@/parts/Page";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { useCommand } from "@/parts/useCommand";
 import { useNavigateTo } from "@/parts/useUrl";
-import { duration, number } from "@/time/moment";
+import { useZone } from "@/prefs";
+import { absolute, duration, number } from "@/time/moment";
 
 import { pingLines } from "./pingLines";
 import { StatusBadge } from "./StatusBadge";
@@ -56,6 +58,7 @@ export default function MonitorPage() {
         <Facts monitor={monitor.data} />
         <Address monitor={monitor.data} />
       </div>
+      <Expected id={id} />
       <Pings id={id} />
     </Page>
   );
@@ -172,6 +175,48 @@ function Address({ monitor }: { monitor: MonitorDetail }) {
           </div>
         ))}
       </dl>
+    </Card>
+  );
+}
+
+const LOOKS: Record<ExpectedPing["outcome"], string> = {
+  answered: "bg-success",
+  late: "bg-attention",
+  failed: "bg-failed",
+  missed: "border border-attention border-dashed",
+  planned: "border border-neutral",
+};
+
+/** The times at which pings were expected, oldest first, as blocks, and the next ones. */
+function Expected({ id }: { id: string }) {
+  const zone = useZone();
+  const expected = useQuery({
+    queryKey: queryKeys.expectedPings(id),
+    queryFn: ({ signal }) =>
+      ask("/api/monitors/{monitor_id}/instants", { params: { monitor_id: id }, query: { limit: 60 }, signal }),
+    refetchInterval: 5000,
+  });
+  const items = expected.data?.items ?? [];
+  if (!items.length) return null;
+  const missed = items.filter((one) => one.outcome === "missed").length;
+  return (
+    <Card title="Expected pings">
+      <ol
+        className="flex flex-wrap gap-1"
+        aria-label={`${number(items.length)} expected times, ${number(missed)} missed`}
+      >
+        {items.map((one) => (
+          <li
+            key={`${one.at} ${one.ping_id ?? one.outcome}`}
+            title={`${absolute(one.at, zone, Date.now())}: ${one.outcome}`}
+            className={cx("h-5 w-2.5 rounded-sm", LOOKS[one.outcome])}
+          >
+            <span className="sr-only">
+              {absolute(one.at, zone, Date.now())}: {one.outcome}
+            </span>
+          </li>
+        ))}
+      </ol>
     </Card>
   );
 }

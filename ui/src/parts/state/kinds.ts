@@ -1,6 +1,7 @@
 import {
   Eye,
   Globe,
+  HeartPulse,
   type LucideIcon,
   Network,
   Newspaper,
@@ -20,6 +21,7 @@ export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
   task: { label: "task", icon: SquareTerminal },
   command: { label: "command", icon: Terminal },
   watch: { label: "watch", icon: Eye },
+  monitor: { label: "monitor", icon: HeartPulse },
   grpc: { label: "gRPC call", icon: Network },
 };
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 
 from foliot.core.histogram import DURATION_BUCKETS, Histogram
 from foliot.core.ids import new_id
@@ -15,7 +15,7 @@ from foliot.db.database import Statements
 from foliot.engine.model.run import Fence
 from foliot.engine.sql import metric_counters
 from foliot.engine.sql.leases import Leases, until
-from foliot.features.alerts.model.alert import Delivery, DeliveryEvent, DeliveryState, clipped
+from foliot.features.alerts.model.alert import GATHER, Delivery, DeliveryEvent, DeliveryState, clipped
 from foliot.features.alerts.model.channel import ChannelKind
 from foliot.features.alerts.tables import alerts, channels, deliveries
 
@@ -64,16 +64,9 @@ class SqlDeliveries(Statements):
 
         A message waits for the earlier ones of its alert and channel.
         """
-        earlier = deliveries.alias("earlier")
-        waits = select(earlier.c.id).where(
-            earlier.c.alert_id == deliveries.c.alert_id,
-            earlier.c.channel_id == deliveries.c.channel_id,
-            earlier.c.ready_at.is_not(None),
-            earlier.c.id < deliveries.c.id,
-        )
         query = (
             select(deliveries)
-            .where(deliveries.c.ready_at <= now, self._free(now), ~waits.exists())
+            .where(deliveries.c.ready_at <= now, self._free(now), _first_of_its_alert())
             .order_by(deliveries.c.ready_at, deliveries.c.id)
             .limit(limit)
         )
@@ -94,13 +87,14 @@ class SqlDeliveries(Statements):
         return moment
 
     async def pending_of(self, rule_id: str, channel_id: str, event: DeliveryEvent, now: datetime) -> list[str]:
-        """Every delivery of this rule, channel and event that waits, for one message about all of them."""
+        """Every delivery of this rule, channel and event, those that still wait for others too."""
         query = select(deliveries.c.id).where(
             deliveries.c.rule_id == rule_id,
             deliveries.c.channel_id == channel_id,
             deliveries.c.event == event.value,
-            deliveries.c.ready_at <= now,
+            deliveries.c.ready_at <= now + GATHER,
             self._free(now),
+            _first_of_its_alert(),
         )
         return list((await self.conn.execute(query.order_by(deliveries.c.id))).scalars())
 
@@ -118,7 +112,7 @@ class SqlDeliveries(Statements):
         leases, token = Leases(self.tx, deliveries), new_id("tok")
         mine = (
             self.dialect.among(deliveries.c.id, ids),
-            deliveries.c.ready_at <= now,
+            deliveries.c.ready_at <= now + GATHER,
             or_(deliveries.c.lease_until.is_(None), leases.expired(now)),
         )
         values = {
@@ -217,6 +211,18 @@ class SqlDeliveries(Statements):
         query = select(deliveries).where(deliveries.c.tenant_id == tenant_id, deliveries.c.id == delivery_id)
         row = (await self.conn.execute(query)).first()
         return None if row is None else delivery_of(row)
+
+
+def _first_of_its_alert() -> ColumnElement[bool]:
+    """A message waits for the earlier ones of its alert and channel."""
+    earlier = deliveries.alias("earlier")
+    waits = select(earlier.c.id).where(
+        earlier.c.alert_id == deliveries.c.alert_id,
+        earlier.c.channel_id == deliveries.c.channel_id,
+        earlier.c.ready_at.is_not(None),
+        earlier.c.id < deliveries.c.id,
+    )
+    return ~waits.exists()
 
 
 def delivery_of(row: Any) -> Delivery:

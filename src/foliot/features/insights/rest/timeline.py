@@ -77,6 +77,7 @@ async def timeline(
                 )
                 for at, count in found.collisions
             ],
+            "links": [schema.TimelineLink(parent=parent, child=child) for parent, child in found.links],
             "marks": found.marks,
             "dropped_groups": found.dropped,
             "complete": found.complete,

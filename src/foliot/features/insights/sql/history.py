@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, 
 from foliot.db.clock import Elapsed
 from foliot.db.database import Statements
 from foliot.db.metadata import Moment
-from foliot.engine.model.run import FAILURES, OPEN, RunState
+from foliot.engine.model.run import FAILURES, OPEN, Origin, RunState
 from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.sql.tables import ledger, runs, schedules
@@ -201,6 +201,13 @@ class SqlHistory(Statements):
         cut = select(bucket(stretch).label("bucket"), runs.c.state.label("state")).where(*sieve.where()).subquery()
         query = select(cut.c.bucket, cut.c.state, func.count().label("runs")).group_by(cut.c.bucket, cut.c.state)
         return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
+
+    async def links(self, tenant_id: str, run_ids: Sequence[str]) -> list[tuple[str, str]]:
+        """Those of these runs that follow another of them: (the other, the run)."""
+        mine = (runs.c.tenant_id == tenant_id, runs.c.origin == Origin.AFTER)
+        query = select(runs.c.parent_id, runs.c.id).where(self.dialect.among(runs.c.id, run_ids), *mine)
+        known = set(run_ids)
+        return [(row.parent_id, row.id) for row in await self._all(query.order_by(runs.c.id)) if row.parent_id in known]
 
     async def missing(self, tenant_id: str, start: datetime, end: datetime) -> list[str]:
         """Schedules of the newest missed instants of [start, end), latest first."""

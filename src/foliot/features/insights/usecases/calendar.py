@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from foliot.commands.envelope import QueryContext, query
-from foliot.core.access import Thing, Verb
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
@@ -26,6 +26,8 @@ from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.insights.sql.plans import SqlPlans
 from foliot.features.schedules.usecases.schedules import find_schedule
 
+PlanSource = Callable[[Transaction, Caller], Awaitable[Sequence[FiringState]]]
+"""What another feature has planned."""
 MOST_TILES = 800
 STEPS = 200_000
 """Instants computed and tiles counted for one answer; beyond that, planned instants are spread evenly."""
@@ -84,6 +86,7 @@ class Calendars:
     store: Database
     clock: Clock
     default_zone: str = "UTC"
+    sources: Sequence[PlanSource] = ()
 
     @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
     async def cells(self, ctx: QueryContext, asked: CalendarRequest) -> CalendarCells:
@@ -105,8 +108,10 @@ class Calendars:
                 groups = PlannedGroups([] if state is None else [PlannedGroup(state, 1)], more=False)
             else:
                 groups = await SqlPlans(tx).every(ctx.tenant_id, now)
-            if groups.more:
-                share = groups.number / max(await SqlHistory(tx).active_schedules(ctx.tenant_id), 1)
+                if groups.more:
+                    share = groups.number / max(await SqlHistory(tx).active_schedules(ctx.tenant_id), 1)
+                others = [plan for source in self.sources for plan in await source(tx, ctx.caller)]
+                groups = replace(groups, items=[*groups.items, *(PlannedGroup(plan, 1) for plan in others)])
         # Computing thousands of triggers takes a while, and must not block the event loop.
         sheet = _CellCounter(found, zone, asked.granularity, share, schedule)
         return await REQUESTS.run(_draw, sheet, made, unmade, groups.items)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from foliot.commands.envelope import QueryContext, query
-from foliot.core.access import Thing, Verb
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
@@ -22,9 +22,9 @@ from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.filters.usecases import shares
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow
+from foliot.features.insights.model.planned_marks import SINGLE, STEPS, PlannedMarks
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.model.timeline import (
-    PLANNED,
     TimelineGrouping,
     TimelineLane,
     TimelinePoint,
@@ -38,6 +38,10 @@ from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.insights.sql.plans import SqlPlans
 from foliot.features.schedules.sql import SqlScheduleHealth
 
+LaneSource = Callable[
+    [Transaction, Caller, HistoryWindow], Awaitable[Sequence[tuple[TimelineLane, FiringState | None]]]
+]
+"""Rows of another feature, which has a few: their past marks, and what they have planned."""
 PAST = FUTURE = timedelta(hours=24)
 LONGEST = timedelta(days=366)
 BUCKETS = 96
@@ -46,10 +50,6 @@ MOST_SCHEDULES = 300
 """Schedules that are read; of more, the most urgent."""
 MOST_FOLDS = 12
 """Density rows of the schedules that have no row of their own."""
-SINGLE = 48
-"""Up to so many instants of one schedule have a mark each; more are counted by bucket."""
-STEPS = 200_000
-"""Instants computed and buckets counted for one answer; beyond that, planned instants are spread evenly."""
 MOST_COLLISIONS = 100
 MOST_DRAWN = 4000
 """Runs that rows of many schedules are drawn from; of more, a random sample, rare states complete."""
@@ -77,9 +77,16 @@ class TimelineView:
     sampled: bool = False
     """Whether counts of frequent states are estimated from a random sample of the runs, in rows of many schedules."""
 
+    links: Sequence[tuple[str, str]] = ()
+    """Runs that follow others, where both have a mark: (followed run, the run that follows it)."""
+
     @property
     def marks(self) -> int:
         return sum(len(group.marks) for group in [*self.groups, *self.rest])
+
+    @property
+    def points(self) -> Iterator[TimelinePoint]:
+        return (mark for group in self.groups for mark in group.marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +111,7 @@ class Timelines:
 
     store: Database
     clock: Clock
+    sources: Sequence[LaneSource] = ()
 
     @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
     async def strip(
@@ -121,6 +129,9 @@ class Timelines:
         stretch = HistoryWindow(start, end, width_of(end - start, BUCKETS), by)
         async with ctx.read() as tx:
             past = await _read(tx, ctx.tenant_id, query, stretch, now, rows)
+            others = [] if query or by is not TimelineGrouping.SCHEDULE else await self._others(tx, ctx.caller, stretch)
+        keys = {lane.key for lane, _ in others}
+        past = replace(past, unmade=[each for each in past.unmade if each[0] not in keys])
         # Computing thousands of triggers takes a while, and must not block the event loop.
         view = await REQUESTS.run(_draw, past, stretch, now, rows)
         if by is TimelineGrouping.SCHEDULE and len(past.ranked) > len(view.groups):
@@ -131,8 +142,18 @@ class Timelines:
                 drawn = {} if query else await _drawn(tx, ctx.tenant_id, stretch)
                 bars = await SqlHistory(tx).rest(ctx.tenant_id, stretch, query, shown, drawn)
             view = replace(await REQUESTS.run(_with_rest, view, plans, own, bars), sampled=bool(drawn))
+        if others:
+            view = await REQUESTS.run(_with_others, view, others)
         fold([*view.groups, *view.rest], stretch.width)
+        if by is TimelineGrouping.SCHEDULE and (shown := [mark.run_id for mark in view.points if mark.run_id]):
+            async with ctx.read() as tx:
+                view = replace(view, links=await SqlHistory(tx).links(ctx.tenant_id, shown))
         return view
+
+    async def _others(
+        self, tx: Transaction, caller: Caller, stretch: HistoryWindow
+    ) -> list[tuple[TimelineLane, FiringState | None]]:
+        return [lane for source in self.sources for lane in await source(tx, caller, stretch)]
 
 
 def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:
@@ -211,7 +232,7 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime, most: int) -
             plans.setdefault(group.key, Counter())[plan] += number
     # Marks are computed only for the groups that are shown.
     shown, dropped = chosen(rows.made.values(), most, past=stretch.end <= now)
-    pencil = _PlannedMarks.on(stretch)
+    pencil = PlannedMarks.on(stretch)
     for group in shown:
         group.marks += pencil.planned(plans.get(group.key, Counter()))
         rows.describe(group)
@@ -242,6 +263,18 @@ async def _plans(tx: Transaction, tenant_id: str, query: FilterQuery, now: datet
     return await (plans.groups(tenant_id, query, labelled=True) if query else plans.every(tenant_id, now))
 
 
+def _with_others(view: TimelineView, others: Sequence[tuple[TimelineLane, FiringState | None]]) -> TimelineView:
+    """Adds the rows of what is no schedule: what is late or missed first, the rest behind the schedules."""
+    stretch = HistoryWindow(view.start, view.end, view.width)
+    foresight, pencil = PlannedCounter(stretch.start, stretch.end), PlannedMarks.on(stretch)
+    for lane, state in others:
+        if state is not None and (plan := foresight.of_state(state)):
+            lane.marks += pencil.planned({plan: 1})
+    there = [lane for lane, _ in others if lane.marks]
+    bad = [lane for lane in there if lane.urgency in {Urgency.MISSED, Urgency.LATE}]
+    return replace(view, groups=[*bad, *view.groups, *(lane for lane in there if lane not in bad)])
+
+
 def _with_rest(
     view: TimelineView, plans: PlannedGroups, own: Sequence[Schedule], bars: Sequence[HistoryBar]
 ) -> TimelineView:
@@ -263,7 +296,7 @@ def _with_rest(
         until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else view.now
         lane = _fold_of(lanes, tags, kind)
         lane.marks.append(TimelinePoint(bar.at, until, bar.state.value, bar.count))
-    pencil = _PlannedMarks.on(stretch)
+    pencil = PlannedMarks.on(stretch)
     for key, counts in planned.items():
         lanes[key].marks += pencil.counted(counts)
     meetings = Counter(dict(view.collisions)) if not every else _starts(every)
@@ -292,40 +325,6 @@ def _starts(plans: Mapping[PlannedInstants, int]) -> Counter[datetime]:
             for minute in {at.replace(second=0, microsecond=0) for at in plan.instants()}:
                 starts[minute] += number
     return starts
-
-
-@dataclass(frozen=True, slots=True)
-class _PlannedMarks:
-    """Computes marks of planned instants, within a budget of steps."""
-
-    edges: Sequence[datetime]
-    budget: StepBudget
-
-    @classmethod
-    def on(cls, stretch: HistoryWindow) -> _PlannedMarks:
-        step = timedelta(seconds=stretch.width)
-        count = -((stretch.start - stretch.end) // step)
-        return cls([*(stretch.start + place * step for place in range(count)), stretch.end], StepBudget(STEPS))
-
-    def planned(self, plans: Mapping[PlannedInstants, int]) -> list[TimelinePoint]:
-        """Each instant of a few; of many, counts per bucket."""
-        if sum(plan.count for plan in plans) <= SINGLE and self.budget.take(SINGLE):
-            return [
-                TimelinePoint(at, None, PLANNED, number) for plan, number in plans.items() for at in plan.instants()
-            ]
-        return self.counted(plans)
-
-    def counted(self, plans: Mapping[PlannedInstants, int]) -> list[TimelinePoint]:
-        """Counts per bucket."""
-        counts, first = Counter[int](), min((plan.start for plan in plans), default=self.edges[0])
-        for plan, number in plans.items():
-            for cell, count in plan.spread(self.edges, self.budget)[0].items():
-                counts[cell] += count * number
-        return [
-            TimelinePoint(max(self.edges[cell], first), self.edges[cell + 1], PLANNED, count)
-            for cell, count in sorted(counts.items())
-            if count > 0
-        ]
 
 
 def _unmade(entry: LedgerEntry, schedule: Schedule | None, stretch: HistoryWindow) -> TimelinePoint:

@@ -28,6 +28,7 @@ MONITOR = Facts(
     " pings, last ping: @last_ping_at, last duration (ms): last_duration_ms, running since: @started_at,"
     " next expected: @next_expected_at, created: @created_at, by: created_by"
 )
+INSTANTS = Table("at: @at, outcome, ping: ping_id", empty="No ping has been expected yet.")
 PINGS = Table(
     "at: @at, kind, exit code: exit_code, duration (ms): duration_ms, method, client: user_agent, log: body",
     empty="No pings yet.",
@@ -82,6 +83,11 @@ def show(monitor: MonitorId) -> None:
 @group.get("/api/monitors/{monitor}/pings", PINGS, paged=True)
 def pings(monitor: MonitorId) -> None:
     """List a monitor's pings, newest first."""
+
+
+@group.get("/api/monitors/{monitor}/instants", INSTANTS)
+def instants(monitor: MonitorId) -> None:
+    """List when pings were and are expected, and which were late or missed."""
 
 
 @group.post("/api/monitors/{monitor}/pause", MONITOR)

@@ -12,8 +12,9 @@ import { ticks } from "@/time/axis";
 import { absolute, duration, millis, number } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
+import { ChainLines } from "../ChainLines";
 import { RowLabel } from "../RowLabel";
-import type { ShownRow } from "../timelineRows";
+import { monitorOf, type ShownRow } from "../timelineRows";
 import { medianDuration } from "./aggregate";
 import { MarkShape, ROW } from "./MarkShape";
 import { StartPeaks } from "./StartPeaks";
@@ -53,7 +54,9 @@ export function Gantt({
   const place = (event: PointerEvent<Element>): number =>
     Math.min(Math.max(event.clientX - event.currentTarget.getBoundingClientRect().left, 0), plotWidth);
   const open = (group: ShownRow, mark: TimelineMark): void => {
-    if (group.fold?.q) onToggle(group.fold.key);
+    const monitor = monitorOf(group);
+    if (monitor) go(monitor);
+    else if (group.fold?.q) onToggle(group.fold.key);
     else if (group.to) go(group.to);
     else if (group.fold) go("/schedules");
     else if (mark.run_id) go(`/runs/${mark.run_id}`);
@@ -164,6 +167,7 @@ export function Gantt({
                   </g>
                 );
               })}
+              <ChainLines timeline={timeline} rows={rows} x={x} height={ROW} />
               {drag ? (
                 <rect
                   x={drag[0]}

@@ -18,8 +18,9 @@ import { ticks } from "@/time/axis";
 import { absolute, clock, duration, mark as zoneMark, millis, number, short } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
+import { ChainLines } from "../ChainLines";
 import { RowLabel } from "../RowLabel";
-import { type ShownRow, useTimelineRows } from "../timelineRows";
+import { monitorOf, type ShownRow, useTimelineRows } from "../timelineRows";
 
 const ROW = 26;
 const TOP = 22;
@@ -77,6 +78,7 @@ export function TimelineCard() {
             <span>▮ ran</span>
             <span>▯ planned</span>
             <span>▨ many, by density</span>
+            {data.links.length ? <span>⌒ followed by</span> : null}
             {peak && peak.count > 1 ? (
               <span>
                 {short(peak.at, zone, now)} – {number(peak.count)} start together
@@ -176,6 +178,7 @@ function Strip({
                   onHover={setHover}
                 />
               ))}
+              <ChainLines timeline={data} rows={groups} x={x} top={TOP} height={ROW} />
               {data.collisions.map((collision) => (
                 <rect
                   key={collision.at}
@@ -355,6 +358,8 @@ function Mark({
 }
 
 function addressOf(group: ShownRow, item: TimelineMark): string | null {
+  const monitor = monitorOf(group);
+  if (monitor) return monitor;
   if (item.run_id) return `/runs/${item.run_id}`;
   if (item.state === "planned" || item.state === "missed" || item.state === "skipped")
     return group.schedule_id ? `/schedules/${group.schedule_id}` : null;

@@ -183,6 +183,7 @@ class Route:
             "POST /api/dead-letters/replay": {"ids": [things.letter_id]},
             "POST /api/bulk": {"action": "retry", "ids": [things.ended_id]},
             "POST /api/keys": {"name": "matrix", "role": "viewer"},
+            "POST /api/invites": {"name": "matrix guest", "role": "viewer"},
             "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
             "PUT /api/hosts/{host}": {"rate": 0.5},
             "POST /api/hosts/{host}/turns": {"holder": "matrix", "wanted": 1},

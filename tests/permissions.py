@@ -82,6 +82,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/members",
     ),
     "key:write": (
+        "POST /api/invites",
         "POST /api/keys",
         "DELETE /api/keys/{key_id}",
     ),

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.acceptance.house import House
 from tests.browser.asking import soon, told, webhook
-from tests.browser.conftest import Open, a_house
+from tests.browser.conftest import Open, a_house, serious
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -98,6 +98,29 @@ def test_a_link_signs_in_once_and_a_viewer_sees_why_buttons_are_disabled(secured
     again.forgiven.append("401")
     again.page.goto(link)
     expect(again.page.get_by_role("alert")).to_contain_text("has been used or has expired")
+
+
+def test_a_person_is_invited_with_a_role_by_a_link_that_works_once(secured: House, tab: Open) -> None:
+    host = tab(secured)
+    page = host.go("/settings/members")
+    host.forgiven.append("401")
+    sign_in(page, secured.environ["FOLIOT_TOKEN"])
+    page.get_by_role("button", name="Invite").click()
+    page.get_by_label("Name", exact=True).fill("eva")
+    page.get_by_label("Role").select_option("operator")
+    assert serious(page) == []
+    page.get_by_role("button", name="Create link").click()
+    link = page.get_by_label("Invitation link").inner_text()
+
+    guest = tab(secured)
+    guest.page.goto(link)
+    expect(guest.page.get_by_role("heading", level=1)).to_have_text("Overview")
+    expect(guest.page.get_by_role("button", name="Signed in as key:eva")).to_be_visible()
+    expect(guest.go("/schedules").get_by_role("button", name="New schedule")).to_be_enabled()
+    late = tab(secured)
+    late.forgiven.append("401")
+    late.page.goto(link)
+    expect(late.page.get_by_role("alert")).to_contain_text("has been used or has expired")
 
 
 def test_a_key_that_ends_in_mid_page_asks_again_and_nothing_is_lost(secured: House, tab: Open) -> None:

@@ -28,6 +28,7 @@ from foliot.features.health import metrics_rest
 from foliot.features.health import rest as health
 from foliot.features.health.metrics_rest import MetricsScrape
 from foliot.features.insights.rest import attention, timeline
+from foliot.features.invites import rest as invites
 from foliot.features.jobs.rest import jobs
 from foliot.features.jobs.rest import socket as job_sockets
 from foliot.features.live.rest import socket as live
@@ -102,6 +103,7 @@ ROUTERS = tuple(
         api_keys,
         tickets,
         session,
+        invites,
         webhooks,
         demo,
         secrets,

@@ -39,6 +39,7 @@ from foliot.features.health.usecases import HealthChecks, KnownStandstills, Scra
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.insights.usecases.calendar import Calendars
 from foliot.features.insights.usecases.timeline import Timelines
+from foliot.features.invites.usecases import Invites
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.live.usecases import ChangeMarkers
@@ -135,6 +136,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     )
     backfills = Backfills(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
     searching = Search(store=store, clock=clock, actions=actions)
+    keys = ApiKeys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer)
     return UseCases(
         feed,
         [
@@ -215,7 +217,8 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             SavedViews(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id),
             Monitors(store=store, clock=clock, feed=feed, vault=vault, new_id=new_id, default_zone=default_zone),
             Pings(store=store, clock=clock, feed=feed, new_id=new_id),
-            ApiKeys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),
+            keys,
+            Invites(store=store, clock=clock, feed=feed, pepper=pepper, keys=keys),
             Tickets(store=store, clock=clock, feed=feed, pepper=pepper),
             Sessions(store=store, clock=clock, feed=feed, pepper=pepper),
             Members(store=store, clock=clock),

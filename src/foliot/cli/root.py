@@ -91,6 +91,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "login-link": _feature("sessions", nested=False),
     "sign-out": _feature("sessions", nested=False),
     "members": _feature("sessions", nested=False),
+    "invite": _feature("invites", nested=False),
     "health": _feature("health", nested=False),
 }
 """In the order of `foliot --help`."""

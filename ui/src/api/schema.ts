@@ -847,6 +847,22 @@ export interface Interval {
   seconds?: number;
 }
 
+export interface Invite {
+  key_id: string;
+  name: string;
+  role: Role;
+  url: string;
+  link_expires_at: string;
+  expires_at: string | null;
+}
+
+export interface InviteRequest {
+  name: string;
+  role: Role;
+  expires_at?: string | null;
+  link_hours?: number;
+}
+
 export interface JobDetail {
   job_id: string;
   kind: string;
@@ -2733,6 +2749,8 @@ export interface Operations {
     "/api/endpoints/test": { body: EndpointTestRequest; answer: Run; };
     /** hosts.turns */
     "/api/hosts/{host}/turns": { params: { host: string; }; body: TurnsRequest; answer: TurnBlock; };
+    /** invites.create */
+    "/api/invites": { body: InviteRequest; answer: Invite; };
     /** api_keys.create */
     "/api/keys": { body: ApiKeyRequest; answer: NewApiKey; };
     /** login_links.create */

@@ -40,7 +40,7 @@ export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
         <p className="font-medium text-failed-ink">{title}</p>
         <p className="break-words">{detail}</p>
         {known && !bar ? (
-          <p className="mt-1 font-mono text-xs text-muted">
+          <p className="mt-1 font-mono text-xs break-all text-muted">
             {known.request.method} {known.request.path.slice(0, 120)} · {known.status || "no response"} ·{" "}
             {clock(known.at.getTime(), zone, "second")} {mark(known.at.getTime(), zone)}
             {known.requestId ? ` · ${known.requestId}` : ""}

@@ -52,8 +52,13 @@ class ApiKeys:
     @command(Verb.WRITE, Thing.KEY)
     async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> IssuedKey:
         """A key cannot exceed its creator's rights: no higher role, no other scopes, no later expiry than their key."""
-        pepper = needed(self.pepper)
-        tx = await ctx.begin()
+        needed(self.pepper)
+        await ctx.begin()
+        return await self.issue(ctx, raw)
+
+    async def issue(self, ctx: CommandContext, raw: object, *, verb: str = "create") -> IssuedKey:
+        """Add a key in the caller's transaction, under this action of the audit log."""
+        pepper, tx = needed(self.pepper), ctx.tx
         draft = read_key(raw, ctx.caller, ctx.now, self.longer)
         if await SqlKeys(tx).lock_live(ctx.tenant_id, ctx.now) >= MOST:
             raise TooMany(f"there are {MOST} active API keys, the maximum: revoke one first")
@@ -71,7 +76,7 @@ class ApiKeys:
             expires_at=draft.expires_at,
         )
         await SqlKeys(tx).add(key, KeyDigest(*pepper.digest(KEY_PURPOSE, text)))
-        ctx.audit(AuditedChange("create", Thing.KEY, key_id, became=_portrait(key)))
+        ctx.audit(AuditedChange(verb, Thing.KEY, key_id, became=_portrait(key)))
         return IssuedKey(key, text)
 
     @query(Verb.READ, Thing.KEY)

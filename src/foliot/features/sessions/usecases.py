@@ -204,6 +204,7 @@ def stands_for(ticket: StoredTicket) -> Caller:
         raise Unauthenticated from None
 
 
+LOGIN_PREFIX = "lgn_"
 LINK_LASTS = timedelta(minutes=5)
 LONGEST = timedelta(days=30)
 """The lifetime of a session whose token or key has no earlier expiry."""
@@ -245,7 +246,7 @@ class Sessions:
             clock=self.clock,
             feed=self.feed,
             pepper=self.pepper,
-            prefix="lgn_",
+            prefix=LOGIN_PREFIX,
             purpose=LOGIN_PURPOSE,
             lasts=LINK_LASTS,
         )

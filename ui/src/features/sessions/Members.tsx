@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
+import { useSession } from "@/api/session";
+import { InviteButton } from "@/features/invites/Invite";
 import { Card } from "@/parts/Card";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -15,11 +17,13 @@ export function Members() {
     queryFn: ({ signal }) => ask("/api/members", { signal }),
     retry: false,
   });
+  const local = useSession()?.mode === "local";
   return (
-    <Card title="Members" flush>
+    <Card title="Members" flush aside={local ? null : <InviteButton />}>
       <p className="border-b px-4 py-2 text-sm text-muted">
-        People sign in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>, so
-        there are no invitations here. These people have used Foliot.
+        {local
+          ? "This server only listens on this machine: there is no sign-in, and everyone here is “local”."
+          : "People sign in with an invitation, or with a token of your identity provider. These have used Foliot."}
       </p>
       {error ? (
         <div className="p-4">

@@ -32,6 +32,7 @@ from foliot.features.sessions.usecases import (
     session_caller,
 )
 from foliot.servers.http import encode, session_cookie
+from foliot.servers.http.own_address import own_address
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import MAX_TOKEN, PUBLIC, Who, identify, permits
 from foliot.servers.http.request import Body, Cases
@@ -209,7 +210,7 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
     """Opens the dashboard as yourself: once, within 5 minutes, and until your present credential expires."""
     if asked.document not in (None, {}):
         raise Invalid("body", "must be empty: a link signs in its caller")
-    address = _own_address(request)
+    address = own_address(request)
 
     if request.app.state.identity is None:
         # Local mode has no sign-in: the plain URL suffices.
@@ -231,16 +232,6 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
 
     ticket = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
     return encode.answer(shown(ticket), 201, NO_STORE)
-
-
-def _own_address(request: Request) -> str:
-    """The dashboard's URL: as configured, or where the request arrived. `Host` is chosen by the client."""
-    public: str | None = request.app.state.public_url
-    if public is not None:
-        return public
-    host, port = request.scope.get("server") or ("127.0.0.1", None)
-    named = f"[{host}]" if ":" in host else host
-    return f"{request.scope['scheme']}://{named}" + (f":{port}" if port else "")
 
 
 @router.get(

@@ -7,12 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from foliot.features.watches.cli.imported import create_each, read_source
+from foliot.features.watches.model.imported import UnreadableBackup
 from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
-from foliot.terminal.options import Json, Yes
-from foliot.terminal.output import note, print_json
+from foliot.terminal.options import DryRun, Json, Yes
+from foliot.terminal.output import Exit, Failure, note, print_json
 from foliot.terminal.reference import Reference, resolve
 
+MOST_NOTES = 50
+"""Of an import, that are printed; --json has all."""
 group = CommandGroup("Watch pages for changes.")
 
 WatchName = Annotated[
@@ -142,3 +146,41 @@ def delete(watch: WatchName, yes: Yes = False) -> None:
     with connect() as client:
         client.delete(f"/api/watches/{segment(resolve(client, 'watch', watch))}")
         note(f"watch {watch} is deleted")
+
+
+@group.command("import")
+def import_(
+    source: Annotated[
+        str, typer.Argument(help="A backup (.zip or url-watches.json), or URLs, one a line; - is standard input.")
+    ],
+    *,
+    name: Annotated[str, typer.Option(help="The name of the watch of a list of URLs.")] = "Imported pages",
+    every: Annotated[int, typer.Option(min=60, help="Seconds between visits of a list of URLs.")] = 3600,
+    active: Annotated[bool, typer.Option("--active", help="Do not pause what is created.")] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Create watches from a backup of changedetection.io or a list of URLs, paused.
+
+    Watches whose names are taken are left alone, so importing again creates nothing twice.
+    """
+    try:
+        imported = read_source(source, name, every)
+    except UnreadableBackup as wrong:
+        raise Failure(f"{source}: {wrong}") from None
+    if dry_run:
+        print_json({"watches": imported.documents, "notes": [list(each) for each in imported.notes]})
+        return
+    done = create_each(imported, active=active)
+    if as_json:
+        print_json({**done, "notes": [list(each) for each in imported.notes]})
+    else:
+        typer.echo(f"{len(done['created'])} watches created, {len(done['taken'])} there already")
+        for named, text in imported.notes[:MOST_NOTES]:
+            note(f"{named}: {text}")
+        for refused in done["refused"]:
+            note(f"{refused['name']} was refused: {refused['message']}")
+        if done["created"] and not active:
+            note("They are paused: foliot watches resume NAME")
+    if done["refused"]:
+        raise typer.Exit(Exit.FAILED)

@@ -103,7 +103,7 @@ def test_the_editor_chooses_who_is_notified_and_what_is_followed(busy: House, ta
     page.get_by_label("When its run").select_option("any")
     page.locator("summary", has_text="Notifications").click()
     page.get_by_label("editor-ops").check()
-    page.get_by_label("After so many failures in a row").fill("3")
+    page.get_by_label("After this many failures in a row").fill("3")
     picture(page, "editor")
     page.get_by_role("button", name="Save").first.click()
     page.wait_for_url(f"**/schedules/{child}")

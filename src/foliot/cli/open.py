@@ -55,7 +55,7 @@ def open_(
             return
         typer.echo(url)
         if not show and not _browse(url):
-            note("there is no browser here: open the address in one")
+            note("no browser found here: open the URL yourself")
 
 
 def _page(client: Client, what: str | None) -> str:

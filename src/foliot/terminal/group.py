@@ -241,7 +241,7 @@ class Table:
             times = [part.partition(":")[0].strip() for part in self.spec.split(",") if "@" in part]
             table(tuple(shown), rows, empty=empty, rigid=times, wrap=self.wrap)
         if answer["next_cursor"]:
-            note(f"there are more: --cursor {answer['next_cursor']}")
+            note(f"for more: --cursor {answer['next_cursor']}")
         if self.then is not None:
             self.then(answer)
 

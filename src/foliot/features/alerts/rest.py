@@ -320,7 +320,7 @@ async def acknowledge(cases: Cases, caller: Who, alert_id: AlertId, asked: Body)
     response_model=schema.AlertDetail,
     openapi_extra=body(schema.SnoozeRequest),
     responses={**UNKNOWN, **CONFLICT},
-    summary="Send no reminder for a while",
+    summary="Snooze an alert",
     operation_id="alerts.snooze",
 )
 async def snooze(cases: Cases, caller: Who, alert_id: AlertId, asked: Body) -> Response:

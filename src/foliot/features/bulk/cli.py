@@ -125,4 +125,4 @@ def resume(bulk: BulkId) -> None:
 
 @group.post("/api/bulk/{bulk}/stop", BULK)
 def stop(bulk: BulkId) -> None:
-    """Stop a bulk action for good; what was done stays done."""
+    """Stop a bulk action for good; what has been done is not undone."""

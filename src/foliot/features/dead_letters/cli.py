@@ -31,7 +31,7 @@ GROUPS = Table(
 REPLAYED = Table(
     "run: id, state, replays: parent_id, version: schedule_version",
     empty="No dead letters match.",
-    then=lambda answer: note("there are more that match: run the same command again") if answer["more"] else None,
+    then=lambda answer: note("more match: run the same command again") if answer["more"] else None,
 )
 
 

@@ -28,7 +28,7 @@ def why(
     target: Target,
     at: Annotated[
         str | None,
-        typer.Option(help="The time that is meant: 12:00, '2027-03-28 02:30' (in the schedule's zone), or RFC 3339."),
+        typer.Option(help="The time in question: 12:00, '2027-03-28 02:30' (in the schedule's zone), or RFC 3339."),
     ] = None,
     as_json: Json = False,
     utc: Utc = None,

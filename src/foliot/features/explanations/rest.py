@@ -43,7 +43,7 @@ async def explain_schedule(
     caller: Who,
     schedule_id: ScheduleId,
     at: Annotated[
-        str | None, Query(max_length=64, description="The time that is meant, RFC 3339; by default the newest one.")
+        str | None, Query(max_length=64, description="The time in question, RFC 3339; by default the newest one.")
     ] = None,
 ) -> Response:
     """Why it did, or did not, run at a time. A whole minute stands for every instant within it."""

@@ -48,8 +48,8 @@ def show(host: Host) -> None:
 @group.put("/api/hosts/{host}", HOST, name="set")
 def set_(
     host: Host,
-    rate: Annotated[float | None, typer.Option(help="Requests per second; 0: no limit.")] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Requests at once.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Requests per second; 0 means no limit.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Concurrent requests.")] = None,
     robots: Annotated[str | None, typer.Option(help="respect, or ignore.")] = None,
     render: Annotated[str | None, typer.Option(help="never, auto or always.")] = None,
 ) -> None:

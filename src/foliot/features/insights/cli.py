@@ -84,7 +84,9 @@ def timeline(
     group_by: Annotated[
         str, typer.Option("--by", help="What each row stands for: schedule, tag or queue.")
     ] = "schedule",
-    rows: Annotated[int, typer.Option(min=1, max=80, help="At most this many rows; the rest is summed up.")] = 20,
+    rows: Annotated[
+        int, typer.Option(min=1, max=80, help="At most this many rows; the others are folded by tag or kind.")
+    ] = 20,
     from_: From = None,
     to: To = None,
 ) -> None:

@@ -47,7 +47,7 @@ def plan(
     spread: Spread = False,
     as_json: Json = False,
 ) -> None:
-    """Show what applying files would change. Exit code 0: nothing; 2: something; 1: a fault."""
+    """Show what applying files would change. Exit code: 0 if nothing, 2 if something, 1 on an error."""
     with connect() as client:
         files = _files(path)
         order = _order(path, name, files, {"prune": prune, "overwrite": overwrite, "spread": spread})
@@ -71,7 +71,7 @@ def apply(  # noqa: PLR0913 -- a command has as many arguments as flags
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Make the server as the files say: plan, ask, and apply exactly that plan."""
+    """Make the server match the files: plan, ask, and apply exactly that plan."""
     with connect() as client:
         files = _files(path)
         order = _order(path, name, files, {"prune": prune, "overwrite": overwrite, "spread": spread})

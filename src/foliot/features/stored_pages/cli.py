@@ -73,10 +73,10 @@ def body(
 
 @group.get("/api/pages/versions", VERSIONS, paged=True)
 def versions(
-    page: Annotated[str | None, typer.Option(help="Of this page (pag_…).")] = None,
-    bulk: Annotated[str | None, typer.Option(help="Made by this bulk action (blk_…).")] = None,
+    page: Annotated[str | None, typer.Option(help="Only those of this page (pag_…).")] = None,
+    bulk: Annotated[str | None, typer.Option(help="Only those made by this bulk action (blk_…).")] = None,
 ) -> Mapping[str, object]:
-    """List what was found when stored pages were read again, newest first."""
+    """List the results of reading stored pages again, newest first."""
     return {"page_id": page, "bulk_id": bulk}
 
 
@@ -88,11 +88,11 @@ def reextract(  # noqa: PLR0913 -- a command has as many arguments as flags
         list[str] | None, typer.Option("--field", "-f", help="name=selector, CSS; may be repeated.")
     ] = None,
     fields: Annotated[str | None, typer.Option(help="Fields as JSON or @FILE, with types, XPath and so on.")] = None,
-    extract: Annotated[str | None, typer.Option(help="article, or price.")] = None,
-    pipeline: Annotated[str | None, typer.Option(help="By the steps of this pipeline.")] = None,
+    extract: Annotated[str | None, typer.Option(help="article or price.")] = None,
+    pipeline: Annotated[str | None, typer.Option(help="Use the steps of this pipeline.")] = None,
     keep: Annotated[str | None, typer.Option(help="How long the versions are kept; default 365d.")] = None,
-    rate: Annotated[int | None, typer.Option(min=1, max=1000, help="Pages a second, at most.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, max=200, help="Pages of a dry run.")] = None,
+    rate: Annotated[int | None, typer.Option(min=1, max=1000, help="At most this many pages per second.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, max=200, help="How many pages a dry run reads.")] = None,
     stop_after: StopAfter = None,
     newest: NewestFirst = False,
     dry_run: DryRun = False,

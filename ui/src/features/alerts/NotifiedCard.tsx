@@ -37,7 +37,7 @@ export function NotifiedCard({ id }: { id: string }) {
           ))}
         </ul>
       ) : (
-        <p className="text-muted">No alert rule is about this schedule: nothing is sent when it fails.</p>
+        <p className="text-muted">No alert rule covers this schedule: nothing is sent when it fails.</p>
       )}
     </Card>
   );

@@ -94,7 +94,7 @@ export function RuleForm({
         <Text
           name="after"
           label="After failures"
-          hint="3: in a row. 5 within 1h: so many in that time."
+          hint="“3” means three in a row, “5 within 1h” five in an hour."
           value={after}
           onChange={setAfter}
         />

@@ -78,7 +78,7 @@ def ack(alert: AlertId) -> None:
 def snooze(
     alert: AlertId, for_: Annotated[str, typer.Option("--for", help="How long: 30m, 4h, 2d.")] = "4h"
 ) -> dict[str, object]:
-    """Send no reminder for a while, and one at the end."""
+    """Snooze an alert: no reminders for a while, then one."""
     return {"for": for_}
 
 
@@ -101,15 +101,18 @@ def create_rule(  # noqa: PLR0913 -- a command has as many arguments as flags
     filter_: Annotated[str, typer.Option("--filter", help="Only schedules that match, such as 'tag:prices'.")] = "",
     after: Annotated[int, typer.Option(min=1, help="Failures in a row that open an alert.")] = 1,
     count_: Annotated[
-        int | None, typer.Option("--count", min=1, help="Or: this many failures within --within.")
+        int | None, typer.Option("--count", min=1, help="Instead of --after: this many failures within --within.")
     ] = None,
-    within: Annotated[str | None, typer.Option(help="The time for --count, such as 1h.")] = None,
-    late_after: Annotated[str, typer.Option(help="How long overdue is late, such as 5m.")] = "1m",
+    within: Annotated[str | None, typer.Option(help="The period for --count, such as 1h.")] = None,
+    late_after: Annotated[
+        str, typer.Option(help="How long a run may be overdue before it is late, such as 5m.")
+    ] = "1m",
     slow_after: Annotated[str | None, typer.Option(help="How long a run may take, for --on slow: 30m.")] = None,
     quiet: Annotated[
-        str | None, typer.Option(help="When nothing is sent: 22:00-07:00, or 22:00-07:00 Europe/Stockholm.")
+        str | None,
+        typer.Option(help="Quiet hours, when nothing is sent: 22:00-07:00, or 22:00-07:00 Europe/Stockholm."),
     ] = None,
-    remind_every: Annotated[str | None, typer.Option(help="Remind while it is open, such as 24h.")] = None,
+    remind_every: Annotated[str | None, typer.Option(help="How often to remind while it is open, such as 24h.")] = None,
     severity: Annotated[str, typer.Option(help="warning or critical.")] = "warning",
     preview: Annotated[bool, typer.Option("--preview", help="Only show what it would have sent in 7 days.")] = False,
     as_json: Json = False,

@@ -265,7 +265,9 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
     ] = None,
     render: Annotated[str | None, typer.Option(help="never, auto or always.", show_default="the host's")] = None,
     robots: Annotated[str | None, typer.Option(help="respect, or ignore.", show_default="the host's")] = None,
-    keep_pages: Annotated[str | None, typer.Option(help="Keep each page as it came for so long, such as 30d.")] = None,
+    keep_pages: Annotated[
+        str | None, typer.Option(help="How long to keep each page as it was received, such as 30d.")
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Wait until the last article has ended; exit 1 if one has failed.")
     ] = False,

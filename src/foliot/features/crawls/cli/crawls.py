@@ -115,8 +115,8 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     context: typer.Context,
     urls: Annotated[list[str], typer.Argument(help="Where the spider starts.", metavar="URL...")],
     *,
-    spider: Annotated[str, typer.Option(help="Which spider.")] = "seo",
-    depth: Annotated[int | None, typer.Option(min=0, help="How many links deep.")] = None,
+    spider: Annotated[str, typer.Option(help="The spider to run.")] = "seo",
+    depth: Annotated[int | None, typer.Option(min=0, help="How many links deep to follow.")] = None,
     project: Annotated[str | None, typer.Option(help="The spider's project.", show_default="the server's")] = None,
     param: Annotated[
         list[str] | None, typer.Option(help="name=value for the spider; JSON if it parses as JSON. May be repeated.")

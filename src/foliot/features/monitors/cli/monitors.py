@@ -39,7 +39,7 @@ PINGS = Table(
 def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     name: Annotated[str, typer.Argument(help="The monitor's name.", metavar="NAME")],
     cron: Annotated[str | None, typer.Option(help="A cron expression: when pings are expected.")] = None,
-    every: Annotated[int | None, typer.Option(min=1, help="Or: seconds from one ping to the next.")] = None,
+    every: Annotated[int | None, typer.Option(min=1, help="Instead of --cron: seconds between two pings.")] = None,
     *,
     timezone: Annotated[str | None, typer.Option(help="The time zone of --cron, such as Europe/Stockholm.")] = None,
     grace: Annotated[int, typer.Option(min=1, help="Seconds after the expected time before it is late.")] = 300,
@@ -97,7 +97,7 @@ def pause(monitor: MonitorId) -> None:
 
 @group.post("/api/monitors/{monitor}/resume", MONITOR)
 def resume(monitor: MonitorId) -> None:
-    """Expect pings again."""
+    """Resume a monitor: pings are expected again."""
 
 
 @group.command()

@@ -101,7 +101,7 @@ def ping(
 ) -> None:
     """Ping a monitor; with a command, report its start, its exit code and the end of its output.
 
-    The command runs also when the server cannot be reached, and its exit code is ours.
+    The command runs even if the server cannot be reached, and foliot ping exits with its code.
 
     foliot ping https://foliot.example/ping/KEY -- /usr/local/bin/backup
     """

@@ -40,7 +40,8 @@ Urgency = Annotated[int | None, typer.Option("--priority", help="1 (most urgent)
 Timeout = Annotated[str | None, typer.Option(help="How long an attempt may take: 30s, 5m.")]
 Jitter = Annotated[str | None, typer.Option(help="Spread the starts over this long: 30s.")]
 StartAt = Annotated[
-    str | None, typer.Option(help="Nothing before this time; an interval counts from it: 2027-01-01T09:00:00Z.")
+    str | None,
+    typer.Option(help="Nothing runs before this time; an interval is counted from it: 2027-01-01T09:00:00Z."),
 ]
 Notify = Annotated[
     list[str] | None, typer.Option(help="Notify this channel, by name or id, when it fails; may be repeated.")

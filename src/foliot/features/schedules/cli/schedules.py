@@ -161,7 +161,7 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
     at: At = None,
     timezone: Timezone = None,
     start: Annotated[str | None, typer.Option("--from", help="Count from this time instead of now.")] = None,
-    count: Annotated[int, typer.Option(min=1, max=100, help="How many instants.")] = 10,
+    count: Annotated[int, typer.Option(min=1, max=100, help="How many instants to show.")] = 10,
 ) -> dict[str, object]:
     """Show when a trigger would fire, without creating anything.
 

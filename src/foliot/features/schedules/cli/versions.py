@@ -30,7 +30,7 @@ OlderVersion = Annotated[int | None, typer.Argument(min=1, help="The older versi
 
 @group.get("/api/schedules/{schedule}/versions", VERSIONS, paged=True)
 def versions(schedule: ScheduleId) -> None:
-    """List a schedule's versions, newest first: every edit, pause and resume makes one."""
+    """List a schedule's versions, newest first: every edit, pause and resume creates one."""
 
 
 @group.command()

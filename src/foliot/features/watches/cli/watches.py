@@ -124,7 +124,7 @@ def pause(watch: WatchName) -> None:
 
 @group.post("/api/watches/{watch}/resume", WATCH)
 def resume(watch: WatchName) -> None:
-    """Visit its pages again."""
+    """Resume a watch: its pages are visited again."""
 
 
 @group.command()

@@ -74,7 +74,7 @@ export function stateOf(
   const next = schedule.next_run_at ? `next run ${relative(schedule.next_run_at, now)}` : ending;
   if (!ended) return { tone: "neutral", state: "scheduled", text: `Never run; ${next}` };
   if (ended.state === "partial")
-    return { tone: "attention", state: "partial", text: `The last run finished in part; ${next}`, run: ended.id };
+    return { tone: "attention", state: "partial", text: `The last run succeeded in part; ${next}`, run: ended.id };
   return {
     tone: "success",
     state: "success",

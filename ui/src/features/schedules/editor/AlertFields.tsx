@@ -54,7 +54,7 @@ export function AlertFields({ alert, onChange }: { alert: ScheduleAlert; onChang
           </div>
         )}
       </Field>
-      <Field name="alert.after" label="After so many failures in a row" className="max-w-52">
+      <Field name="alert.after" label="After this many failures in a row" className="max-w-52">
         {(wired) => (
           <input
             {...wired}

@@ -60,6 +60,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     ),
     "page:read": (
         "GET /api/pages",
+        "GET /api/pages/export",
         "GET /api/pages/versions",
         "GET /api/pages/{page_id}",
         "GET /api/pages/{page_id}/body",

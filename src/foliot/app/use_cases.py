@@ -71,6 +71,7 @@ from foliot.features.schedules.usecases.versions import Versions
 from foliot.features.search.usecases import ReferenceResolver, Suggester
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases import Members, Sessions, Tickets
+from foliot.features.stored_pages.attention import FullQuotas
 from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.features.stored_pages.usecases import StoredPages
 from foliot.features.tasks.model.task import TaskCatalogue
@@ -150,7 +151,12 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             ScheduleHealthReader(store=store),
             Rankings(store=store, clock=clock),
             ChangeMarkers(store=store, clock=clock),
-            Attention(store=store, clock=clock, knowledge=knowledge, sources=(failing_channels, silent_monitors)),
+            Attention(
+                store=store,
+                clock=clock,
+                knowledge=knowledge,
+                sources=(failing_channels, silent_monitors, FullQuotas(clock)),
+            ),
             Timelines(store=store, clock=clock, sources=(monitor_lanes,)),
             Calendars(store=store, clock=clock, default_zone=default_zone, sources=(monitor_plans,)),
             runs,
@@ -224,7 +230,14 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Members(store=store, clock=clock),
             Demo(store=store, clock=clock, feed=feed, site=site),
             Secrets(store=store, clock=clock, feed=feed, vault=vault, require_hosts=require_hosts),
-            Tenants(store=store, clock=clock, feed=feed, limiter=limiter, check_allow=check_allow),
+            Tenants(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                check_allow=check_allow,
+                page_quota=None if keeper is None else keeper.quota,
+            ),
             limiter,
             AuditLog(store=store),
             Reverts(store=store, clock=clock, feed=feed, schedules=schedules),

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
+from urllib import request as urls
 
 import pytest
+from moto.server import ThreadedMotoServer
+from warcio.archiveiterator import ArchiveIterator
 
 from foliot.core.access import Caller, Role
 from foliot.core.errors import Invalid, NotFound
 from foliot.db.database import Database
 from foliot.engine.model.views import PageRequest
 from foliot.features.fetching.model import FetchOptions, FetchRequest, Page, PageSource
-from foliot.features.stored_pages.bodies import LocalBodies
+from foliot.features.stored_pages.attention import FullQuotas
+from foliot.features.stored_pages.bodies import LocalBodies, S3Bodies
 from foliot.features.stored_pages.keeper import PageKeeper
-from foliot.features.stored_pages.model import IN_DATABASE
+from foliot.features.stored_pages.model import IN_DATABASE, PageFilter
 from foliot.features.stored_pages.sql import SqlPages
 from foliot.features.stored_pages.usecases import StoredPages
+from foliot.features.stored_pages.warc import head
 from foliot.testing import StoppedClock
+from tests.givens import statements
 
 ANN = Caller("acme", "ann", Role.VIEWER)
 BOB = Caller("beta", "bob", Role.ADMIN)
@@ -111,6 +119,113 @@ async def test_a_full_quota_keeps_the_newest(store: Database, clock: StoppedCloc
     pages = await StoredPages(store=store, clock=clock, keeper=keeper).list(ANN, FIRST)
 
     assert [kept.url[-1] for kept in pages] == ["4", "3"]
+
+
+async def test_a_full_quota_needs_attention_for_a_day(store: Database, clock: StoppedClock, tmp_path: Path) -> None:
+    keeper = PageKeeper(store=store, clock=clock, bodies=LocalBodies(tmp_path), quota=25_000)
+    source = FullQuotas(clock)
+    for number in range(2):
+        await keeper.keep(page(noise(10_000) + bytes([number]), str(number)), wanted())
+    async with store.read() as tx:
+        assert await source(tx, ANN) == ()
+    for number in range(2, 5):
+        await keeper.keep(page(noise(10_000) + bytes([number]), str(number)), wanted())
+    async with store.read() as tx:
+        (entry,) = await source(tx, ANN)
+        assert (entry.kind.value, entry.count, await source(tx, BOB)) == ("pages", 3, ())
+    clock.advance(timedelta(hours=25))
+    async with store.read() as tx:
+        assert await source(tx, ANN) == ()
+
+
+async def test_the_bytes_of_a_tenant_are_not_counted_for_each_page(
+    store: Database, clock: StoppedClock, keeper: PageKeeper
+) -> None:
+    await keeper.keep(page(b"first"), wanted())
+    with statements(store) as sent:
+        for number in range(5):
+            await keeper.keep(page(b"page %d" % number, str(number)), wanted())
+    assert not [each for each in sent if "sum(" in each.lower()]
+
+
+async def test_an_export_is_read_by_the_tools_of_archives(
+    keeper: PageKeeper, stored: StoredPages, tmp_path: Path
+) -> None:
+    await keeper.keep(page(b"<p>plain</p>", "1", headers={"content-encoding": "gzip", "x-a": "b"}), wanted())
+    await keeper.keep(page(b"<script/>", "2", rendered=b"<p>by script</p>"), wanted())
+    piece, after = await stored.archived(ANN, PageFilter(), None)
+    file = tmp_path / "pages.warc.gz"
+    file.write_bytes(head("Foliot/test", stored.clock.now()) + piece)
+
+    with file.open("rb") as stream:
+        found = [
+            (each.rec_type, each.rec_headers.get_header("WARC-Target-URI"), each.content_stream().read())
+            for each in ArchiveIterator(stream, check_digests="raise")
+        ]
+    assert after is None
+    assert [each[:2] for each in found] == [
+        ("warcinfo", None),
+        ("response", "https://a.test/2"),
+        ("conversion", "https://a.test/2"),
+        ("response", "https://a.test/1"),
+    ]
+    assert [each[2] for each in found[1:]] == [b"<script/>", b"<p>by script</p>", b"<p>plain</p>"]
+    assert (await stored.archived(BOB, PageFilter(), None))[0] == b""
+
+
+async def test_a_header_of_a_page_cannot_begin_a_record(keeper: PageKeeper, stored: StoredPages) -> None:
+    await keeper.keep(page(b"x", headers={"x-a": "b\r\n\r\nWARC/1.1\r\nWARC-Type: response"}), wanted())
+    piece, _ = await stored.archived(ANN, PageFilter(), None)
+    assert [each.rec_type for each in ArchiveIterator(io.BytesIO(piece))] == ["response"]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A real server that speaks S3, with an empty bucket; yields its address."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    urls.urlopen(urls.Request(f"http://{host}:{port}/foliot", method="PUT"), timeout=10).close()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+async def test_large_bodies_are_kept_in_s3_read_from_there_and_deleted(
+    store: Database, clock: StoppedClock, bucket: str
+) -> None:
+    bodies = S3Bodies("s3://foliot/pages", bucket)
+    keeper = PageKeeper(store=store, clock=clock, bodies=bodies, quota=10_000_000)
+    stored = StoredPages(store=store, clock=clock, keeper=keeper)
+    large, small = noise(IN_DATABASE + 1000), b"<p>small</p>"
+    first = await keeper.keep(page(large, "1"), wanted())
+    await keeper.keep(page(large, "2"), wanted())
+    second = await keeper.keep(page(small, "3"), wanted())
+    assert first is not None
+    assert second is not None
+
+    assert (await stored.body(ANN, first)).body == large
+    assert (await stored.body(ANN, second)).body == small
+    assert len(listed(bucket)) == 1, "equal bodies are one object, and small ones are in the database"
+    assert listed(bucket)[0].startswith("pages/")
+    clock.advance(2 * HOUR)
+    assert await keeper.prune(10) == 3
+    assert listed(bucket) == []
+
+
+async def test_a_bucket_that_cannot_be_reached_loses_the_page_and_not_what_was_fetched(
+    store: Database, clock: StoppedClock, monkeypatch: pytest.MonkeyPatch, bucket: str
+) -> None:
+    bodies = S3Bodies("s3://another-bucket/pages", bucket)
+    keeper = PageKeeper(store=store, clock=clock, bodies=bodies, quota=10_000_000)
+    assert await keeper.keep(page(noise(IN_DATABASE + 1000)), wanted()) is None
+
+
+def listed(bucket: str) -> list[str]:
+    """The names of the objects."""
+    with urls.urlopen(f"{bucket}/foliot?list-type=2", timeout=10) as answer:
+        return re.findall(r"<Key>([^<]+)</Key>", answer.read().decode())
 
 
 async def test_nothing_is_stored_unless_it_is_asked_for(keeper: PageKeeper, stored: StoredPages) -> None:

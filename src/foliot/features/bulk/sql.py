@@ -198,6 +198,13 @@ class SqlBulks(Statements):
             await self.conn.execute(held, leases.bound(lease, now))
         return found
 
+    async def renew(self, bulk_id: str, holder: str, now: datetime, lease: timedelta) -> None:
+        """Extend the lease of one that this process still holds."""
+        leases = Leases(self.tx, bulks)
+        ours = (bulks.c.id == bulk_id, bulks.c.holder == holder)
+        held = update(bulks).where(*ours).values(lease_until=until(self.dialect, leases.own_clock))
+        await self.conn.execute(held, leases.bound(lease, now))
+
     async def items(self, bulk_id: str, limit: int) -> list[BulkItem]:
         """The next pending items."""
         waiting = (bulk_items.c.bulk_id == bulk_id, bulk_items.c.state == "pending")

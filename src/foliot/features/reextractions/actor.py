@@ -24,11 +24,13 @@ from foliot.features.stored_pages.model import StoredPage
 from foliot.features.stored_pages.sql import SqlPages
 from foliot.wakeups.feed import Feed
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=15)
 GROUP = 40
 """Pages that one transaction writes."""
-READING = 25.0
-"""Seconds after which a group is written as far as it has been read: well within the lease."""
+RENEWED = 4.0
+"""Seconds between two renewals of the lease while a group is read."""
+READING = 60.0
+"""Seconds after which a group is written as far as it has been read."""
 BULKS_AT_ONCE = 4
 
 Found = tuple[BulkItem, StoredPage | None, PageItems]
@@ -104,12 +106,17 @@ class PageExtractions:
         if not tasks:
             return []
         try:
-            done, _ = await asyncio.wait(tasks, timeout=READING)
+            for _ in range(int(READING / RENEWED)):
+                _, waiting = await asyncio.wait(tasks, timeout=RENEWED)
+                if not waiting:
+                    break
+                async with self.store.begin(bulk.tenant_id) as tx:
+                    await SqlBulks(tx).renew(bulk.id, self.holder, self.clock.now(), LEASE)
+            return [task.result() for task in tasks if task.done()]
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return [task.result() for task in tasks if task in done]
 
     async def _write(self, bulk: Bulk, found: Sequence[Found], until: datetime) -> int:
         """The versions and their items, together: a page that was read is read once, whatever happens in between."""

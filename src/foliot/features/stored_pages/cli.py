@@ -10,8 +10,9 @@ import typer
 
 from foliot.features.bulk.view import BULK
 from foliot.terminal.client import connect, segment
+from foliot.terminal.follow import write
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
-from foliot.terminal.options import DryRun, Json, NewestFirst, StopAfter, Utc, json_or_file, usage
+from foliot.terminal.options import DryRun, Json, NewestFirst, Output, StopAfter, Utc, json_or_file, usage
 from foliot.terminal.output import note, print_json, printable
 
 group = CommandGroup("Show stored pages, export them, and read them again.")
@@ -69,6 +70,19 @@ def body(
     with connect() as client:
         for piece in client.download(f"/api/pages/{segment(page)}/body", "application/octet-stream", **asked):
             sys.stdout.buffer.write(piece)
+
+
+@group.command()
+def export(
+    q: Annotated[str, typer.Option("--query", "-q", help="As in host:shop.example since:7d; default: all pages.")] = "",
+    output: Output = None,
+) -> None:
+    """Export stored pages as WARC, each record compressed (.warc.gz).
+
+    foliot pages export -q host:shop.example -o shop.warc.gz
+    """
+    with connect() as client:
+        write(client.download("/api/pages/export", "application/warc", q=q), output)
 
 
 @group.get("/api/pages/versions", VERSIONS, paged=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -26,6 +27,11 @@ from foliot.features.stored_pages.model import (
 )
 from foliot.features.stored_pages.sql import SqlPages
 
+RECENT = timedelta(hours=24)
+"""A full quota is one event for this long."""
+COUNTED = 60.0
+"""Seconds for which the bytes of a tenant are known to this process, with what it adds itself."""
+TENANTS = 1000
 CLEAR = 50
 """Pages that are dropped at a time when the quota is full."""
 _PRIVATE = frozenset({"set-cookie", "cookie", "authorization", "proxy-authorization", "set-cookie2"})
@@ -43,6 +49,8 @@ class PageKeeper:
     quota: int
     """Compressed bytes that one tenant may have."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _used: OrderedDict[str, tuple[float, int]] = field(default_factory=OrderedDict)
+    """When the bytes of a tenant were counted, and how many they are."""
 
     async def keep(self, page: Page, request: FetchRequest) -> str | None:
         """Stores the page for as long as the request says; its id, or None where it could not be stored.
@@ -74,13 +82,12 @@ class PageKeeper:
 
     async def _make_room(self, tenant_id: str, needed: int) -> None:
         """The newest pages are kept: the oldest go until there is room."""
-        async with self.store.read(tenant_id) as tx:
-            used = await SqlPages(tx).total(tenant_id)
+        used = await self._bytes(tenant_id, needed)
         while used + needed > self.quota:
             async with self.store.begin(tenant_id) as tx:
                 oldest = await SqlPages(tx).oldest(tenant_id, CLEAR)
                 if not oldest:
-                    return
+                    break
                 ids, freed = [], 0
                 for page_id, size in oldest:
                     ids.append(page_id)
@@ -88,9 +95,25 @@ class PageKeeper:
                     if used + needed - freed <= self.quota:
                         break
                 loose = await SqlPages(tx).remove(tenant_id, ids)
+                now = self.clock.now()
+                await SqlPages(tx).dropped(tenant_id, len(ids), now, now - RECENT)
                 used = await SqlPages(tx).total(tenant_id)
             await self.forget(tenant_id, loose)
             log.info("the quota of stored pages is full", action="pages_dropped", tenant_id=tenant_id, pages=len(ids))
+        self._used[tenant_id] = (self._used[tenant_id][0], used + needed)
+
+    async def _bytes(self, tenant_id: str, needed: int) -> int:
+        """What the tenant's bodies take; counted again after a while, and before anything is deleted."""
+        now = self.clock.monotonic()
+        at, used = self._used.get(tenant_id, (now - COUNTED, 0))
+        if now - at >= COUNTED or used + needed > self.quota:
+            async with self.store.read(tenant_id) as tx:
+                at, used = now, await SqlPages(tx).total(tenant_id)
+        self._used[tenant_id] = at, used
+        self._used.move_to_end(tenant_id)
+        if len(self._used) > TENANTS:
+            self._used.popitem(last=False)
+        return used
 
     async def read(self, tenant_id: str, body: StoredBody) -> bytes:
         """The body as it was stored."""

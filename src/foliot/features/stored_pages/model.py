@@ -60,6 +60,15 @@ class StoredBody:
 
 
 @dataclass(frozen=True, slots=True)
+class PageDrops:
+    """Pages that a full quota has lately taken before their time."""
+
+    pages: int
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PageFilter:
     """Which stored pages: `host:shop.example since:7d url:/news source:article status:200 id:pag_…`."""
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
+from foliot import __version__
 from foliot.core.errors import NotFound
 from foliot.features.stored_pages import schema
-from foliot.features.stored_pages.model import PAGE
+from foliot.features.stored_pages.model import PAGE, PageFilter
 from foliot.features.stored_pages.usecases import StoredPages
-from foliot.servers.http import encode
+from foliot.features.stored_pages.warc import WARC, head
+from foliot.servers.http import encode, sse
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases
@@ -47,6 +51,36 @@ async def list_pages(
     shown, following = turn.of(await cases[StoredPages].list(caller, turn.more(), q), lambda page: page.id)
     items = [schema.StoredPageInfo.of(page) for page in shown]
     return encode.answer(schema.StoredPageList(items=items, next_cursor=following))
+
+
+@router.get(
+    "/export",
+    dependencies=[permits(StoredPages.archived)],
+    response_class=StreamingResponse,
+    responses={200: {"content": {WARC: {"schema": {"type": "string", "format": "binary"}}}}},
+    summary="Download stored pages as WARC",
+    operation_id="pages.export",
+)
+async def export_pages(
+    request: Request,
+    cases: Cases,
+    caller: Who,
+    q: Annotated[str, Query(max_length=1000, description="As in `host:shop.example since:7d status:200`.")] = "",
+) -> Response:
+    """Newest first, without a limit: answers as they were received, and rendered documents as their conversions."""
+    pages = cases[StoredPages]
+    which = PageFilter.read(q, pages.clock.now())
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield head(f"Foliot/{__version__}", pages.clock.now())
+        after: str | None = None
+        while True:
+            piece, after = await pages.archived(caller, which, after)
+            yield piece
+            if after is None:
+                return
+
+    return await sse.download(request.app, cases, caller, pieces(), sse.DownloadName(WARC, "pages.warc.gz"))
 
 
 @router.get(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, select
+from sqlalchemy import ColumnElement, and_, delete, exists, func, select, update
 
 from foliot.db.database import Statements
-from foliot.features.stored_pages.model import BodyPlace, PageFilter, StoredBody, StoredPage
-from foliot.features.stored_pages.tables import page_bodies, pages
+from foliot.features.stored_pages.model import BodyPlace, PageDrops, PageFilter, StoredBody, StoredPage
+from foliot.features.stored_pages.tables import page_bodies, page_drops, pages
 
 _FACTS = [column for column in pages.c if column.name != "dom_hash"]
 
@@ -81,6 +81,24 @@ class SqlPages(Statements):
         query = select(pages.c.id, pages.c.stored_bytes).where(pages.c.tenant_id == tenant_id)
         rows = await self.conn.execute(query.order_by(pages.c.id).limit(limit))
         return [(row.id, row.stored_bytes) for row in rows]
+
+    async def dropped(self, tenant_id: str, count: int, now: datetime, recent: datetime) -> None:
+        """Note that a full quota took so many pages; the count begins anew after a time without."""
+        mine = page_drops.c.tenant_id == tenant_id
+        more = update(page_drops).where(mine, page_drops.c.last_at > recent)
+        row = {"pages": count, "first_at": now, "last_at": now}
+        if (await self.conn.execute(more.values(pages=page_drops.c.pages + count, last_at=now))).rowcount == 0:
+            await self.conn.execute(delete(page_drops).where(mine))
+            columns = {"tenant_id": [tenant_id], **{name: [value] for name, value in row.items()}}
+            await self.dialect.insert(self.conn, page_drops, columns, conflict="ignore")
+
+    async def drops(self, tenant_id: str, since: datetime) -> PageDrops | None:
+        """What a full quota took, where it did so since then."""
+        query = select(page_drops.c.pages, page_drops.c.first_at, page_drops.c.last_at)
+        row = (
+            await self.conn.execute(query.where(page_drops.c.tenant_id == tenant_id, page_drops.c.last_at > since))
+        ).first()
+        return None if row is None else PageDrops(*row)
 
     async def expired(self, now: datetime, limit: int) -> Mapping[str, list[str]]:
         """Ids of pages whose time is over, by tenant."""

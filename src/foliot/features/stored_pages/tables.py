@@ -49,3 +49,14 @@ page_bodies = Table(
     CheckConstraint(one_of("place", BodyPlace), name="place"),
     CheckConstraint("(data IS NOT NULL) = (place = 'database')", name="data"),
 )
+
+# Pages that were deleted before their time, because a tenant's quota was full.
+page_drops = Table(
+    "page_drops",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("pages", BigInteger, nullable=False),
+    Column("first_at", Moment, nullable=False),
+    Column("last_at", Moment, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+)

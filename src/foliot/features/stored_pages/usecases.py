@@ -16,6 +16,10 @@ from foliot.features.stored_pages.bodies import decompress
 from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.features.stored_pages.model import PageFilter, StoredPage
 from foliot.features.stored_pages.sql import SqlPages
+from foliot.features.stored_pages.warc import records
+
+EXPORTED = 20
+"""Pages of an export that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,25 @@ class StoredPages:
         if stored.data is not None:
             return PageBody(page, await REQUESTS.run(decompress, stored.data, stored.size), kind)
         return PageBody(page, await self._keeper.read(ctx.tenant_id, stored), kind)
+
+    @query(Verb.READ, Thing.PAGE)
+    async def archived(self, ctx: QueryContext, which: PageFilter, after: str | None) -> tuple[bytes, str | None]:
+        """The next pages of a WARC export, newest first, and where the following begin."""
+        async with ctx.read() as tx:
+            found = await SqlPages(tx).find(ctx.tenant_id, which, EXPORTED, after)
+        pieces = [await self._archived(page) for page in found]
+        return b"".join(pieces), found[-1].id if len(found) == EXPORTED else None
+
+    async def _archived(self, page: StoredPage) -> bytes:
+        """One page; without it, where its body can no longer be read."""
+        async with self.store.read(page.tenant_id) as tx:
+            stored = await SqlPages(tx).body(page.tenant_id, page.id)
+            dom = await SqlPages(tx).body(page.tenant_id, page.id, dom=True) if page.rendered else None
+        if stored is None:
+            return b""
+        body = await self._keeper.read(page.tenant_id, stored)
+        rendered = None if dom is None else await self._keeper.read(page.tenant_id, dom)
+        return await REQUESTS.run(records, page, body, rendered)
 
     @property
     def _keeper(self) -> PageKeeper:

@@ -98,6 +98,7 @@ async def limits(request: Request, cases: Cases, caller: Who) -> Response:
         schema.LimitUsage(
             limits=_limits(use.limits),
             used=used,
+            pages=schema.PageStorage(bytes=use.page_bytes, quota=use.page_quota),
         )
     )
 

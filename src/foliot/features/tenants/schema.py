@@ -54,8 +54,18 @@ class LimitsUsed:
 
 
 @declared
+class PageStorage:
+    """Stored pages, compressed."""
+
+    bytes: int
+    quota: int | None
+    """`FOLIOT_PAGES_QUOTA`: beyond it, the oldest pages are deleted."""
+
+
+@declared
 class LimitUsage:
     """Your tenant's limits and present usage."""
 
     limits: EffectiveLimits
     used: LimitsUsed
+    pages: PageStorage

@@ -19,6 +19,7 @@ from foliot.core.limits import TenantLimits, read_own
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.views import PageRequest
+from foliot.features.stored_pages.sql import SqlPages
 from foliot.wakeups.feed import Feed
 
 CheckAllow = Callable[[Sequence[str]], None]
@@ -60,6 +61,8 @@ class LimitUse:
     schedules: int
     running: int
     stored_bytes: int
+    page_bytes: int
+    page_quota: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,8 @@ class Tenants:
     feed: Feed
     limiter: Limiter
     check_allow: CheckAllow
+    page_quota: int | None = None
+    """Bytes of stored pages that each tenant may have; None where none are stored."""
 
     @query(Verb.READ, Thing.TENANT)
     async def list(self, ctx: QueryContext, page: PageRequest) -> Sequence[Tenant]:
@@ -107,6 +112,8 @@ class Tenants:
                 await SqlTenants(tx).count_schedules(ctx.tenant_id),
                 await SqlTenants(tx).count_running(ctx.tenant_id),
                 await SqlTenants(tx).stored_bytes(ctx.tenant_id),
+                await SqlPages(tx).total(ctx.tenant_id),
+                self.page_quota,
             )
 
     def effective(self, tenant: Tenant) -> TenantLimits:

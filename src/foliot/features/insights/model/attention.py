@@ -31,6 +31,7 @@ class AttentionKind(StrEnum):
     STANDSTILL = "standstill"
     CHANNEL = "channel"
     MONITOR = "monitor"
+    PAGES = "pages"
 
 
 class Severity(StrEnum):

@@ -56,11 +56,12 @@ from foliot.features.fetching.wiring import build_fetching
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases import KnownStandstills
 from foliot.features.monitors.wiring import monitor_actors
-from foliot.features.pipelines.wiring import PipelineParts, build_pipelines, build_reconciler
+from foliot.features.pipelines.wiring import PipelineParts, StoredDefinitions, build_pipelines, build_reconciler
 from foliot.features.presets.model import all_presets
 from foliot.features.presets.usecases import Presets
 from foliot.features.queues.actor import QueueSampler
-from foliot.features.reextractions.wiring import build_page_extractions, build_page_reader
+from foliot.features.reextractions.reader import StoredPageReader
+from foliot.features.reextractions.wiring import build_page_extractions
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import SecretCache
 from foliot.features.stored_pages.keeper import PagePruner
@@ -212,7 +213,12 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     articles = build_articles(settings, fetching, clock) if engine else None
     alerts = build_alerts(settings, egress)
     watching = build_watches(store, clock, feed, fetching.fetcher, pipelines.outside.apart, egress, judge)
-    rereader = build_page_reader(store, clock, pipelines)
+    rereader = StoredPageReader(
+        clock=clock,
+        outside=pipelines.outside,
+        definitions=StoredDefinitions(store),
+        catalogue=pipelines.catalogue,
+    )
     fetch = ArticlesAction(targets=egress)
     webhook = WebhookAction(egress=egress, secrets=wallet, polite=fetching.fetcher)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action, watching.action)

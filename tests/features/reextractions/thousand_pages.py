@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,14 @@ class ReadAgain:
     seconds: float
 
 
+def word(made: random.Random) -> str:
+    return "".join(made.choices("abcdefghilmnoprstu", k=made.randint(3, 9)))
+
+
 def page(number: int) -> bytes:
     """A shop's page of some 20 KB: a frame that all pages share, and words of its own."""
     made = random.Random(number)
-    word = lambda: "".join(made.choices("abcdefghilmnoprstu", k=made.randint(3, 9)))  # noqa: E731
-    text = "".join(f"<p>{' '.join(word() for _ in range(40))}.</p>" for _ in range(16))
+    text = "".join(f"<p>{' '.join(word(made) for _ in range(40))}.</p>" for _ in range(16))
     menu = "".join(f'<li class="menu-item"><a href="/category/{each}">Category {each}</a></li>' for each in range(120))
     rows = "".join(f'<tr class="row"><td class="key">Size {each}</td><td>{each} cm</td></tr>' for each in range(60))
     return (
@@ -177,8 +181,7 @@ def run(home: Path, pages: int, kills: int, rate: int = 200) -> ReadAgain:
         made = ask(foliot.base, "/api/pages/reextract", {"fields": wanted, "rate": rate, "expect": pages})
         bulk = f"/api/bulk/{made['id']}"
         for kill in range(1, kills + 1):
-            least = kill * pages // (kills + 1)
-            assert wait_until(lambda least=least: ask(foliot.base, bulk)["done"] >= least, seconds=120)
+            assert wait_until(partial(_done, foliot.base, bulk, kill * pages // (kills + 1)), seconds=120)
             foliot.kill()
             foliot.start()
         assert wait_until(lambda: ask(foliot.base, bulk)["state"] != "running", seconds=120)
@@ -199,6 +202,10 @@ def run(home: Path, pages: int, kills: int, rate: int = 200) -> ReadAgain:
         )
     finally:
         foliot.kill()
+
+
+def _done(base: str, bulk: str, least: int) -> bool:
+    return bool(ask(base, bulk)["done"] >= least)
 
 
 def _begun(base: str) -> bool:

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.pipelines.wiring import PipelineParts, StoredDefinitions
 from foliot.features.reextractions.actor import PageExtractions
 from foliot.features.reextractions.reader import StoredPageReader
 from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.wakeups.feed import Feed
-
-
-def build_page_reader(store: Database, clock: Clock, pipelines: PipelineParts) -> StoredPageReader:
-    return StoredPageReader(
-        clock=clock,
-        outside=pipelines.outside,
-        definitions=StoredDefinitions(store),
-        catalogue=pipelines.catalogue,
-    )
 
 
 def build_page_extractions(

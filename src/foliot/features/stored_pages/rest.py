@@ -73,12 +73,11 @@ async def export_pages(
 
     async def pieces() -> AsyncIterator[bytes]:
         yield head(f"Foliot/{__version__}", pages.clock.now())
-        after: str | None = None
-        while True:
+        piece, after = await pages.archived(caller, which, None)
+        yield piece
+        while after is not None:
             piece, after = await pages.archived(caller, which, after)
             yield piece
-            if after is None:
-                return
 
     return await sse.download(request.app, cases, caller, pieces(), sse.DownloadName(WARC, "pages.warc.gz"))
 

@@ -10,7 +10,6 @@ from datetime import datetime
 from http import HTTPStatus
 from uuid import UUID, uuid5
 
-from foliot.core.document import rfc3339
 from foliot.features.stored_pages.model import StoredPage
 
 WARC = "application/warc"
@@ -23,8 +22,8 @@ _LINE_ENDS = str.maketrans({"\r": " ", "\n": " ", "\x00": " "})
 def head(software: str, now: datetime) -> bytes:
     """The first record: what wrote the archive, and in which format."""
     body = f"software: {software}\r\nformat: WARC File Format 1.1\r\n".encode()
-    named = {"WARC-Type": "warcinfo", "WARC-Date": rfc3339(now), "Content-Type": "application/warc-fields"}
-    return _record(named, uuid5(_NAMES, f"{software} {rfc3339(now)}"), body)
+    named = {"WARC-Type": "warcinfo", "WARC-Date": _moment(now), "Content-Type": "application/warc-fields"}
+    return _record(named, uuid5(_NAMES, f"{software} {_moment(now)}"), body)
 
 
 def records(page: StoredPage, body: bytes, rendered: bytes | None) -> bytes:
@@ -34,7 +33,7 @@ def records(page: StoredPage, body: bytes, rendered: bytes | None) -> bytes:
         {
             "WARC-Type": "response",
             "WARC-Target-URI": _line(page.url),
-            "WARC-Date": rfc3339(page.fetched_at),
+            "WARC-Date": _moment(page.fetched_at),
             "WARC-Payload-Digest": f"sha1:{b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()}",
             "Content-Type": "application/http; msgtype=response",
         },
@@ -46,7 +45,7 @@ def records(page: StoredPage, body: bytes, rendered: bytes | None) -> bytes:
     converted = {
         "WARC-Type": "conversion",
         "WARC-Target-URI": _line(page.url),
-        "WARC-Date": rfc3339(page.fetched_at),
+        "WARC-Date": _moment(page.fetched_at),
         "WARC-Refers-To": f"<urn:uuid:{answer}>",
         "Content-Type": "text/html; charset=utf-8",
     }
@@ -71,6 +70,10 @@ def _record(named: Mapping[str, str], record_id: UUID, body: bytes) -> bytes:
     ]
     text = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode("utf-8", "replace")
     return gzip.compress(text + body + b"\r\n\r\n", mtime=0)
+
+
+def _moment(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _line(text: str) -> str:

@@ -275,7 +275,7 @@ export interface AttentionItem {
   actions: (ProposedRequest)[];
 }
 
-export type AttentionKind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill" | "channel" | "monitor";
+export type AttentionKind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill" | "channel" | "monitor" | "pages";
 
 export interface AttentionReport {
   checked_at: string;
@@ -939,6 +939,7 @@ export interface JobTopic {
 export interface LimitUsage {
   limits: EffectiveLimits;
   used: LimitsUsed;
+  pages: PageStorage;
 }
 
 export interface LimitsUsed {
@@ -1204,6 +1205,11 @@ export interface PagePlotDetail {
 }
 
 export type PageState = "new" | "same" | "changed" | "removed" | "error" | "blocked";
+
+export interface PageStorage {
+  bytes: number;
+  quota: number | null;
+}
 
 export interface PageVersionDetail {
   id: string;
@@ -2583,6 +2589,8 @@ export interface Operations {
     "/api/monitors/{monitor_id}/pings/{ping_id}": { params: { monitor_id: string; ping_id: string; }; answer: MonitorPing; };
     /** pages.list */
     "/api/pages": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: StoredPageList; };
+    /** pages.export */
+    "/api/pages/export": { query?: { q?: string; }; };
     /** pages.versions */
     "/api/pages/versions": { query?: { page_id?: string | null; bulk_id?: string | null; limit?: number; cursor?: string | null; }; answer: StoredPageVersionList; };
     /** pages.get */

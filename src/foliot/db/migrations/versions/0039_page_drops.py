@@ -1,6 +1,6 @@
 """When stored pages were deleted because a quota was full.
 
-Revision ID: 0038
+Revision ID: 0039
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from alembic import op
 
 from foliot.db.metadata import Moment, key
 
-revision = "0038"
-down_revision = "0037"
+revision = "0039"
+down_revision = "0038"
 branch_labels = None
 depends_on = None
 

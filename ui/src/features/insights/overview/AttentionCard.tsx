@@ -30,6 +30,7 @@ const ICONS: Record<AttentionItem["kind"], string> = {
   standstill: "failed",
   channel: "failed",
   monitor: "missed",
+  pages: "missed",
 };
 
 /** What needs attention, most severe first. */

@@ -46,7 +46,6 @@ ONE_IMPLEMENTATION: dict[str, str] = {
     "Scraper": "the tests of the fetcher answer pages without a network",
     "ScrapydProbe": "health may not import what crawls do",
     "SigningSecrets": "webhooks may not import the cache of secrets, whose keys it holds",
-    "WatchedAction": "the engine knows no kind of action",
     "WorkerPool": "the executor uses the broker, whose receiver offers runs to it: the class itself would be a cycle",
 }
 """The only Protocols with one implementation, each with the reason why the class itself is not named."""

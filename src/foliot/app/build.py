@@ -47,6 +47,7 @@ from foliot.features.articles.sql.picks import USE as HOST_USE
 from foliot.features.articles.wiring import ArticleParts, MongoCopy, build_articles, build_mongo_copy
 from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.bulk.wiring import build_bulk_runner
+from foliot.features.celery_tasks.wiring import build_celery
 from foliot.features.commands.action import CommandAction
 from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
@@ -222,8 +223,11 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     fetch = ArticlesAction(targets=egress)
     webhook = WebhookAction(egress=egress, secrets=wallet, polite=fetching.fetcher)
     known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action, watching.action)
-    apart = CommandAction(tenants=settings.commands, secrets=wallet)
-    actions = Registry({action.kind: action for action in (*known, apart)})
+    apart = (
+        CommandAction(tenants=settings.commands, secrets=wallet),
+        build_celery(settings, wallet, limiter.egress_allow),
+    )
+    actions = Registry({action.kind: action for action in (*known, *apart)})
     authentication = build_authentication(settings, store, clock, vault) if serves and not settings.local else None
     missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
     guard = ProcessWatchdog(store, clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,7 +12,9 @@ import pytest
 from celery import Celery
 from celery.schedules import crontab
 
+from foliot.features.celery_tasks.config import read_task
 from foliot.features.imports.model.celery_beat import read_celery_beat
+from foliot.features.imports.model.django_celery_beat import read_django_celery_beat
 from foliot.features.imports.model.imported import UnreadableSource
 from tests.features.imports.oracles import (
     ENTRIES,
@@ -61,6 +64,85 @@ def test_an_entry_sends_the_same_task_to_the_same_broker() -> None:
     assert (poll["action"]["args"], poll["action"]["kwargs"]) == ([1, "north"], {"deep": True})
     # Beat wants both: the first Monday of the month.
     assert report["cron_expr"] == "0 7 1-7 * 1&"
+
+
+def test_every_action_is_one_that_a_server_accepts() -> None:
+    for document in read_celery_beat(SOURCE, "celeryconfig.py").documents:
+        read_task({name: value for name, value in document["action"].items() if name != "kind"})
+
+
+DUMP = [
+    {
+        "model": "django_celery_beat.crontabschedule",
+        "pk": 1,
+        "fields": {
+            "minute": "30",
+            "hour": "7",
+            "day_of_month": "13",
+            "month_of_year": "*",
+            "day_of_week": "fri",
+            "timezone": ZONE,
+        },
+    },
+    {"model": "django_celery_beat.intervalschedule", "pk": 1, "fields": {"every": 10, "period": "minutes"}},
+    {"model": "django_celery_beat.clockedschedule", "pk": 1, "fields": {"clocked_time": "2027-05-01T09:00:00Z"}},
+    {
+        "model": "django_celery_beat.periodictask",
+        "pk": 1,
+        "fields": {
+            "name": "friday",
+            "task": "shop.friday",
+            "crontab": 1,
+            "args": "[1]",
+            "kwargs": "{}",
+            "queue": "slow",
+            "enabled": False,
+            "expire_seconds": 30,
+            "headers": "{}",
+            "description": "Once in a while",
+        },
+    },
+    {
+        "model": "django_celery_beat.periodictask",
+        "pk": 2,
+        "fields": {"name": "poll", "task": "shop.poll", "interval": 1, "args": "[]", "kwargs": "{}", "enabled": True},
+    },
+    {
+        "model": "django_celery_beat.periodictask",
+        "pk": 3,
+        "fields": {"name": "once", "task": "shop.once", "clocked": 1, "one_off": True, "args": "[]", "kwargs": "{}"},
+    },
+    {
+        "model": "django_celery_beat.periodictask",
+        "pk": 4,
+        "fields": {"name": "dusk", "task": "shop.dusk", "solar": 1, "args": "[]", "kwargs": "{}"},
+    },
+    {
+        "model": "django_celery_beat.periodictask",
+        "pk": 5,
+        "fields": {"name": "celery.backend_cleanup", "task": "celery.backend_cleanup", "crontab": 1},
+    },
+]
+
+
+def test_a_dump_of_django_celery_beat_is_read_row_by_row() -> None:
+    imported = read_django_celery_beat(json.dumps(DUMP), "dump.json")
+    friday, poll, once = imported.documents
+
+    assert (friday["cron_expr"], friday["timezone"], friday["paused"]) == ("30 7 13 * 5&", ZONE, True)
+    assert friday["action"]["args"] == [1]
+    assert (friday["action"]["queue"], friday["action"]["expires_seconds"]) == ("slow", 30)
+    assert (poll["type"], poll["interval_seconds"]) == ("interval", 600)
+    assert (once["type"], once["run_at"]) == ("oneoff", "2027-05-01T09:00:00Z")
+    assert {note.entry for note in imported.notes if "left out" in note.text} == {"dusk", "celery.backend_cleanup"}
+    for document in imported.documents:
+        read_task({name: value for name, value in document["action"].items() if name != "kind"})
+
+
+@pytest.mark.parametrize("text", ["[", "{}", "[1]", "[]"])
+def test_what_is_no_dump_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableSource, match="dumpdata"):
+        read_django_celery_beat(text, "dump.json")
 
 
 def test_what_does_not_carry_over_has_a_note() -> None:

@@ -35,7 +35,7 @@ from foliot.features.filters.model import (
 )
 from foliot.features.filters.sql.lists import SqlSearch
 
-KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task", "watch", "command")
+KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task", "watch", "command", "celery")
 """Action kinds that a run can have even where this process cannot perform them."""
 MOST_BUCKETS = 500
 WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)

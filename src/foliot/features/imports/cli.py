@@ -17,7 +17,7 @@ from foliot.terminal.output import Failure, note, print_json
 
 group = CommandGroup()
 
-Kind = Literal["crontab", "apscheduler"]
+Kind = Literal["crontab", "celery-beat", "django-celery-beat", "apscheduler"]
 PAUSED = "imported, and not resumed yet"
 
 
@@ -39,7 +39,7 @@ def import_(  # noqa: PLR0913 -- a command has as many arguments as flags
 ) -> None:
     """Create schedules from the entries of another scheduler, paused.
 
-    KIND is crontab or apscheduler. Nothing of the source is run. Importing again
+    KIND is crontab, celery-beat, django-celery-beat or apscheduler. Nothing of the source is run. Importing again
     changes what differs, and nothing else.
 
     crontab -l | foliot import crontab - --dry-run

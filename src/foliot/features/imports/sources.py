@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foliot.features.imports.model.apscheduler import read_apscheduler
+from foliot.features.imports.model.celery_beat import read_celery_beat
 from foliot.features.imports.model.crontab import read_crontab
+from foliot.features.imports.model.django_celery_beat import read_django_celery_beat
 from foliot.features.imports.model.imported import Imported, UnreadableSource
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -35,6 +37,8 @@ def _crontab(source: SourceText, zone: str | None) -> Imported:
 
 KINDS: Mapping[str, Read] = {
     "crontab": _crontab,
+    "celery-beat": lambda source, zone: read_celery_beat(source.text, source.name, zone),
+    "django-celery-beat": lambda source, zone: read_django_celery_beat(source.text, source.name, zone),
     "apscheduler": lambda source, zone: read_apscheduler(source.text, source.name, zone or machine_zone()),
 }
 

@@ -11,7 +11,7 @@ const STATES = [
   "dead_letter",
   "cancelled",
 ];
-const KIND_NAMES = ["webhook", "crawl", "articles", "pipeline", "task", "grpc", "command"];
+const KIND_NAMES = ["webhook", "crawl", "articles", "pipeline", "task", "grpc", "command", "celery"];
 const SPANS = ["15m", "1h", "6h", "24h", "7d", "30d"];
 
 /** The keys of the filter of runs. */

@@ -19,6 +19,7 @@ export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
   articles: { label: "articles", icon: Newspaper },
   pipeline: { label: "pipeline", icon: Workflow },
   task: { label: "task", icon: SquareTerminal },
+  celery: { label: "Celery task", icon: Zap },
   command: { label: "command", icon: Terminal },
   watch: { label: "watch", icon: Eye },
   monitor: { label: "monitor", icon: HeartPulse },

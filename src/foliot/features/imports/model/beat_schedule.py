@@ -154,4 +154,7 @@ def add_entry(imported: Imported, entry: BeatEntry) -> None:
         imported.note(CLOCKS.format(zone=zone))
     if entry.trigger["type"] == "interval":
         imported.note("intervals are counted from the moment of resuming, not from Beat's last start")
-    imported.note(f"tasks go to the broker in the secret {BROKER_SECRET}: foliot secret set {BROKER_SECRET}")
+    imported.note(
+        f"tasks go to the broker in the secret {BROKER_SECRET} (foliot secret set {BROKER_SECRET}); a run ends when "
+        "its task is queued, unless the action names the secret of your result backend"
+    )

@@ -1,0 +1,1 @@
+"""Tasks of other Celery applications, sent to their own broker."""

@@ -25,6 +25,7 @@ PAGES = {
     "pipelines": "/pipelines",
     "pipeline": "/pipelines/demo-prices",
     "dead-letters": "/dead-letters",
+    "hosts": "/hosts",
     "endpoints": "/endpoints",
     "queues": "/queues",
     "audit-log": "/audit-log",

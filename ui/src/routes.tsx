@@ -58,6 +58,7 @@ const tree = root.addChildren([
   page("/watches/$id", () => import("./features/watches/WatchPage")),
   page("/watches/$id/edit", () => import("./features/watches/WatchEditorPage")),
   page("/watches/$id/pages/$page", () => import("./features/watches/PageHistoryPage")),
+  page("/hosts", () => import("./features/fetching/HostsPage")),
   page("/endpoints", () => import("./features/endpoints/EndpointsPage")),
   page("/queues", () => import("./features/queues/QueuesPage")),
   page("/audit-log", () => import("./features/audit_log/AuditLogPage")),

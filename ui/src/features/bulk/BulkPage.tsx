@@ -34,6 +34,12 @@ const WORDS: Record<BulkAction["state"], string> = {
   stopped: "stopped",
   finished: "finished",
 };
+const LISTS: Record<string, string> = {
+  "/schedules": "Schedules",
+  "/runs": "Runs",
+  "/dead-letters": "Dead letters",
+  "/hosts?tab=pages": "Stored pages",
+};
 const ON_SCHEDULES = new Set(["pause", "resume", "run", "tag", "delete", "backfill"]);
 
 /** One bulk action: its selection, its progress, and the items that were refused. */
@@ -54,14 +60,16 @@ export default function BulkPage() {
   const schedules = ON_SCHEDULES.has(bulk.action);
   const list = schedules
     ? "/schedules"
-    : bulk.action === "replay" || bulk.action === "discard"
-      ? "/dead-letters"
-      : "/runs";
+    : bulk.action === "reextract"
+      ? "/hosts?tab=pages"
+      : bulk.action === "replay" || bulk.action === "discard"
+        ? "/dead-letters"
+        : "/runs";
   return (
     <Page
       title={TITLES[bulk.action] ?? bulk.action}
       tab={`${TITLES[bulk.action] ?? bulk.action} · ${number(bulk.done)} of ${number(bulk.total)}`}
-      crumbs={[{ label: schedules ? "Schedules" : list === "/runs" ? "Runs" : "Dead letters", to: list }]}
+      crumbs={[{ label: LISTS[list] ?? "Runs", to: list }]}
       aside={<span className="text-muted">{WORDS[bulk.state]}</span>}
       actions={
         <>

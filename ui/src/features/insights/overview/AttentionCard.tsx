@@ -154,6 +154,7 @@ function addressOf(item: AttentionItem): string {
   if (item.kind === "dead_letters") return item.q ? `/dead-letters?q=${encodeURIComponent(item.q)}` : "/dead-letters";
   if (item.kind === "failing" && item.run_id) return `/runs/${item.run_id}`;
   if (item.kind === "channel" || item.kind === "monitor") return "/alerts";
+  if (item.kind === "pages") return "/hosts?tab=pages";
   if (item.schedule_id) return `/schedules/${item.schedule_id}`;
   if (item.queue) return `/queues?queue=${encodeURIComponent(item.queue)}`;
   if (item.worker) return "/queues";

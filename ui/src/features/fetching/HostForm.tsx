@@ -1,0 +1,94 @@
+import { useState } from "react";
+
+import type { HostStatus } from "@/api/schema";
+import { useSession } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { INPUT } from "@/parts/form/Field";
+import { useCommand } from "@/parts/useCommand";
+
+const numberOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
+
+/** The limits of a host: for all by the operator, a slower rate of its own by another tenant. */
+export function HostForm({ host, onClose }: { host: HostStatus; onClose: () => void }) {
+  const session = useSession();
+  const operator = session?.mode === "local" || session?.tenant_id === "default" || session?.role === "system";
+  const [rate, setRate] = useState(String((operator ? host.rate : host.own_rate) ?? ""));
+  const [concurrency, setConcurrency] = useState(String(host.concurrency));
+  const [robots, setRobots] = useState(host.robots);
+  const [render, setRender] = useState(host.render ?? "");
+  const [act, busy] = useCommand();
+  const own = { rate: numberOf(rate) };
+  const body = operator
+    ? {
+        ...own,
+        concurrency: numberOf(concurrency),
+        robots: robots as "respect" | "ignore",
+        render: (render || null) as "never" | "auto" | "always" | null,
+      }
+    : own;
+  return (
+    <form
+      className="flex flex-col gap-4 text-sm"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void act("PUT", "/api/hosts/{host}", { params: { host: host.host }, body }, `Saved ${host.host}`).then(
+          (done) => done && onClose(),
+        );
+      }}
+    >
+      <p className="text-muted">
+        {operator ? "These limits hold for every tenant and kind of work." : "A slower rate, for your tenant alone."}
+      </p>
+      <label className="flex flex-col gap-1">
+        Requests per second (0: no limit; empty: the default)
+        <input inputMode="decimal" value={rate} onChange={(event) => setRate(event.target.value)} className={INPUT} />
+      </label>
+      {operator ? (
+        <>
+          <label className="flex flex-col gap-1">
+            Requests at once
+            <input
+              inputMode="numeric"
+              value={concurrency}
+              onChange={(event) => setConcurrency(event.target.value)}
+              className={INPUT}
+            />
+          </label>
+          <label className="flex flex-col gap-1">
+            robots.txt
+            <select value={robots} onChange={(event) => setRobots(event.target.value)} className={INPUT}>
+              <option value="respect">respect</option>
+              <option value="ignore">ignore</option>
+            </select>
+          </label>
+          <label className="flex flex-col gap-1">
+            Browser
+            <select value={render} onChange={(event) => setRender(event.target.value)} className={INPUT}>
+              <option value="">default</option>
+              <option value="never">never</option>
+              <option value="auto">auto</option>
+              <option value="always">always</option>
+            </select>
+          </label>
+        </>
+      ) : null}
+      <span className="flex justify-end gap-2">
+        <Button
+          acts
+          needs="write:host"
+          busy={busy}
+          onClick={() =>
+            void act("DELETE", "/api/hosts/{host}", { params: { host: host.host } }, "Returned to the defaults").then(
+              (done) => done && onClose(),
+            )
+          }
+        >
+          Return to the defaults
+        </Button>
+        <Button acts needs="write:host" kind="primary" type="submit" busy={busy}>
+          Save
+        </Button>
+      </span>
+    </form>
+  );
+}

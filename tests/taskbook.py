@@ -19,6 +19,7 @@ from foliot.features.prices.tasks import TaskDependencies, built_in
 from foliot.features.tasks.action import TaskAction
 from foliot.features.tasks.model.task import TaskCatalogue
 from foliot.features.tasks.wiring import tasks_in
+from foliot.wakeups.feed import MemoryFeed
 
 
 class NoPool:
@@ -63,6 +64,7 @@ def catalogue(
 ) -> TaskCatalogue:
     """The built-in tasks, and these functions."""
     needs = TaskDependencies(
+        feed=MemoryFeed(),
         store=store,
         clock=clock,
         fetcher=Fetcher(pages=PageFetcher(egress=egress or NoWayOut()), clock=clock),

@@ -210,7 +210,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE, keeper, secrets=wallet)
     crawl, crawl_egress = build_crawls(settings, egress, clock, judge, fetching.delay_of)
     pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher, judge)
-    tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart)
+    tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart, feed)
     articles = build_articles(settings, fetching, clock) if engine else None
     alerts = build_alerts(settings, egress)
     watching = build_watches(store, clock, feed, fetching.fetcher, pipelines.outside.apart, egress, judge)

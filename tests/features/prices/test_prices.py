@@ -15,19 +15,30 @@ from foliot.app.use_cases import use_cases
 from foliot.cluster.page_reader import AttemptInfo
 from foliot.commands.envelope import UseCases
 from foliot.core.access import LOCAL
+from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import EventType, RunState
-from foliot.engine.model.views import RunView
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.views import PageRequest, RunView
+from foliot.features.expectations.usecases import DataJudge
+from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.health.probes import JsonService, ServiceFailed
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tasks.usecases import Tasks
+from foliot.features.watches.usecases.history import PageHistory
+from foliot.features.watches.usecases.plots import WatchPlots
+from foliot.features.watches.usecases.watches import Watches
+from foliot.features.watches.wiring import WatchParts, build_watches
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
 from foliot.wakeups.feed import MemoryFeed
+from tests.scripted_site import ScriptedSite, read_here
 from tests.shop import PRODUCTS, Shop, open_shop
 from tests.taskbook import catalogue, run_task
+from tests.world import NoEgress
 
 DAY = timedelta(days=1)
 
@@ -51,13 +62,21 @@ class Place:
             return list(await SqlPrices(tx).history("default", self.clock.now() - 365 * DAY))
 
 
+def watching(store: Database, clock: StoppedClock) -> WatchParts:
+    pages = Fetcher(pages=PageFetcher(egress=ScriptedSite()), clock=clock)
+    return build_watches(store, clock, MemoryFeed(), pages, read_here, NoEgress(), DataJudge(store=store, clock=clock))
+
+
 @asynccontextmanager
 async def opened(scraper: JsonService | None = None) -> AsyncIterator[Place]:
     async with open_store() as store, HttpEgress(loopback=True) as egress:
         clock = StoppedClock()
         known = catalogue(store, clock, egress=egress, scraper=scraper)
         action = run_task(known)
-        yield Place(store, clock, use_cases(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
+        cases = use_cases(
+            store, clock, MemoryFeed(), GivenActions.of(action), tasks=known, visitor=watching(store, clock).visitor
+        )
+        yield Place(store, clock, cases, action)
 
 
 @pytest.fixture
@@ -259,3 +278,33 @@ async def test_cleaning_up_deletes_old_runs_and_prices_in_steps(place: Place, sh
     assert len(await place.history()) == 8
     _, events = await place.cases[Runs].events(LOCAL, run.id, 0, 500)
     assert [event.data for event in events if event.type is EventType.PROGRESS][-1] == {"prices": 6}
+
+
+async def test_a_schedule_of_prices_feeds_a_watch_with_changes_and_a_plot(place: Place, shop: Shop) -> None:
+    action = {"kind": "task", "task": "scrape_competitor_prices", "parameters": {"products": shop.watched()}}
+    daily = {"name": "Daily", "type": "interval", "interval_seconds": 86_400, "queue": "scraping", "action": action}
+    schedule = await place.cases[Schedules].create(LOCAL, daily)
+    for round_ in range(3):
+        place.clock.advance(DAY)
+        await drain(place.store, place.clock, place.action, patience=50)
+        if round_ == 0:
+            shop.prices["product-3"] *= Decimal("0.8")
+    (view,) = await place.cases[Watches].list(LOCAL, PageRequest(10))
+    watch = view.watch
+    assert (watch.settings.name, watch.pages, watch.schedule_id) == ("Price monitoring", PRODUCTS, schedule.id)
+    history = place.cases[PageHistory]
+    (listed,) = await history.changes(LOCAL, history.read_changes(""), 10)
+    assert list(listed.change.fields) == ["price"]
+    plot = await place.cases[WatchPlots].plot(LOCAL, watch.id, None, 8)
+    assert (plot.field, plot.unit) == ("price", "EUR")
+    assert [point.value for point in plot.pages[0].points] == [
+        float(f"{shop.prices['product-3'] / Decimal('0.8'):.2f}"),
+        float(f"{shop.prices['product-3']:.2f}"),
+    ]
+    changed = await place.cases[Watches].change(LOCAL, watch.id, {"when": "drops(price, 10%)"})
+    assert changed.watch.settings.when == "drops(price, 10%)"
+    assert (await place.cases[Schedules].get(LOCAL, schedule.id)).action == schedule.action
+    with pytest.raises(Invalid, match="comes from the runs of scrape_competitor_prices"):
+        await place.cases[Watches].change(LOCAL, watch.id, {"urls": ["https://x.example/"]})
+    await place.cases[Watches].delete(LOCAL, watch.id)
+    assert (await place.cases[Schedules].get(LOCAL, schedule.id)).status is ScheduleStatus.ACTIVE

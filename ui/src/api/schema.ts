@@ -2406,6 +2406,7 @@ export interface WatchDetail {
   history: string;
   expect: Record<string, unknown> | null;
   tags: (string)[];
+  fed_by: string | null;
   schedule_id: string;
   status: ScheduleStatus;
   summary: string;

@@ -192,8 +192,7 @@ runs = Table(
     # From its first start to its end, in microseconds; of an ended run that had started.
     Column("took_us", BigInteger),
     Column("changed", Boolean),  # It found a change that counts; NULL stands for no.
-    # The action of this run when it is not the one of its schedule's version.
-    Column("action", Document),
+    Column("action", Document),  # Of this run, when it is not the one of its schedule's version.
     Column("result", Document),
     Column("error", Document),
     # What failures that are alike have in common; only failed runs and dead letters have it.

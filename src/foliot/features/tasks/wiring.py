@@ -38,6 +38,7 @@ from foliot.features.tasks.action import TaskAction
 from foliot.features.tasks.model.task import MARK, Task, TaskCatalogue
 from foliot.net.client import HttpEgress
 from foliot.plugins import Found, Loader, members
+from foliot.wakeups.feed import Feed
 
 if TYPE_CHECKING:
     from foliot.net.grpc_client import GrpcEgress
@@ -106,6 +107,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- one argument for each part to wire
     grpc: Action,
     calls: GrpcEgress,
     apart: IsolatedCall,
+    feed: Feed | None = None,
 ) -> TaskParts:
     """Load every task; a module that cannot be loaded is logged and leaves the others intact."""
     book = settings.services
@@ -122,6 +124,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- one argument for each part to wire
         clock=clock,
         fetcher=fetcher,
         apart=apart,
+        feed=feed,
         retention_days=settings.retention_days,
         probes=_probes(settings, store, services, calls),
         scraper=_scraper(book, clock, services, grpc),

@@ -19,8 +19,8 @@ class _Unguarded:
 
 def read_stored(document: Mapping[str, Any]) -> WatchSettings:
     """Ten thousand URLs are not spelt again: the first stands for them."""
-    urls = document.get("urls")
+    urls, given = document.get("urls"), {name: value for name, value in document.items() if name != "fed_by"}
     if not urls:
-        return read_watch(document, _Unguarded())
-    settings = read_watch({**document, "urls": urls[:1]}, _Unguarded())
-    return replace(settings, sources=PageSources(urls=tuple(urls)))
+        return read_watch(given, _Unguarded())
+    settings = read_watch({**given, "urls": urls[:1]}, _Unguarded())
+    return replace(settings, sources=PageSources(urls=tuple(urls)), fed_by=document.get("fed_by"))

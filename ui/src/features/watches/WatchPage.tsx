@@ -104,7 +104,12 @@ function Actions({ watch }: { watch: WatchDetail }) {
           Pause
         </Button>
       )}
-      <Button needs="write:watch" onClick={() => go(`/watches/${watch.id}/edit`)}>
+      <Button
+        needs="write:watch"
+        disabled={watch.fed_by !== null}
+        title={watch.fed_by === null ? undefined : `Its pages come from the runs of ${watch.fed_by}`}
+        onClick={() => go(`/watches/${watch.id}/edit`)}
+      >
         Edit
       </Button>
       <Button needs="write:watch" kind="danger" acts onClick={() => setDeleting(true)}>
@@ -122,7 +127,9 @@ function Actions({ watch }: { watch: WatchDetail }) {
           return gone;
         }}
       >
-        Its pages, their versions and changes, and its schedule are deleted too.
+        {watch.fed_by === null
+          ? "Its pages, their versions and changes, and its schedule are deleted too."
+          : "Its pages, their versions and changes are deleted too. The next run of its schedule begins a new one."}
       </Confirm>
     </>
   );

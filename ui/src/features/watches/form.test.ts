@@ -25,6 +25,7 @@ const WATCH: WatchDetail = {
   history: "365d",
   expect: null,
   tags: ["prices"],
+  fed_by: null,
   schedule_id: "sch_1",
   status: "active",
   summary: "every 2 h",

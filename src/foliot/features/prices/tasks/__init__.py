@@ -16,7 +16,9 @@ from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.tasks.analysis import PriceAnalysis
 from foliot.features.prices.tasks.cleanup import RunCleanup
 from foliot.features.prices.tasks.scrape import PriceScrape
+from foliot.features.prices.tasks.watch import price_watch
 from foliot.features.tasks.model.task import Task
+from foliot.wakeups.feed import Feed
 
 ALL_TENANTS = TenantAllowList(None)
 """For tasks that read and write the tenant's own data only."""
@@ -37,6 +39,8 @@ class TaskDependencies:
     """The external scraper service, if one is configured."""
     scraper_tenants: TenantAllowList = OPERATORS_OWN
     """Tenants that may call it."""
+    feed: Feed | None = None
+    """With it, runs of schedules feed the watch of prices."""
 
 
 def built_in(needs: TaskDependencies) -> list[Task]:
@@ -52,6 +56,7 @@ def built_in(needs: TaskDependencies) -> list[Task]:
         apart=needs.apart,
         service=needs.scraper,
         tenants=needs.scraper_tenants,
+        watch=None if needs.feed is None else price_watch(store, needs.feed),
     )
     return [
         _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=ALL_TENANTS),

@@ -22,7 +22,9 @@ from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.prices.tasks.fetch import LARGEST, NoPrice, visit
 from foliot.features.prices.tasks.products import Competitor, Products, WatchedProduct, as_json, chosen
+from foliot.features.prices.tasks.watch import missed_visit, read_visit
 from foliot.features.tasks.model.context import Partial, TaskContext
+from foliot.features.watches.usecases.fed import FedVisit, FedWatch
 from foliot.pages.price import FoundPrice, amount, currency
 
 METHOD = "ScrapeCompetitorPrices"
@@ -47,6 +49,8 @@ class PriceScrape:
     apart: IsolatedCall
     """Parses pages in a separate process."""
     service: JsonService | None = None
+    watch: FedWatch | None = None
+    """What it reads becomes versions and changes of a watch."""
     tenants: TenantAllowList = OPERATORS_OWN
     """Tenants that may call the service; for others, pages are fetched here."""
 
@@ -87,6 +91,11 @@ class PriceScrape:
             async with self.store.begin(observations[0].tenant_id) as tx:
                 await SqlPrices(tx).add(observations)
 
+    async def record(self, ctx: TaskContext, visits: Sequence[FedVisit]) -> None:
+        """In the watch of prices; runs without a schedule are tries."""
+        if self.watch is not None and ctx.schedule_id is not None and visits:
+            await self.watch.record(ctx.tenant_id, ctx.schedule_id, ctx.run_id, visits, self.clock.now())
+
     async def _ask(self, ctx: TaskContext, request: Mapping[str, Any]) -> dict[str, Any]:
         assert self.service is not None  # noqa: S101 -- the caller has checked
         attempt = AttemptInfo(
@@ -105,6 +114,7 @@ class PriceScrape:
             ctx.retry(reason=str(failed))
         observations = [price for raw in _prices(answer) if (price := self._observed(ctx, raw)) is not None]
         await self.keep(observations)
+        await self.record(ctx, [read_visit(price) for price in observations if price.url])
         ctx.logger.info("The scraper service answered with %d prices", len(observations))
         return {"by": "service", "stored": len(observations), "answer": answer if not observations else None}
 
@@ -155,6 +165,7 @@ class _PriceVisits:
         self.done = self.stored = self.failed = 0
         self.waiting: list[PriceObservation] = []
         self.failures: list[dict[str, str]] = []
+        self.missed: list[FedVisit] = []
         self.by_source: dict[str, int] = {}
 
     async def all(self, watched: Sequence[WatchedProduct], concurrency: int) -> None:
@@ -183,6 +194,7 @@ class _PriceVisits:
             found = await visit(self.scraping.fetcher, self.scraping.apart, request, watched.selectors)
         except NoPrice as failure:
             self.failed += 1
+            self.missed.append(missed_visit(watched, str(failure)))
             self.ctx.logger.warning("%s at %s: %s", product, competitor, failure)
             if len(self.failures) < KEPT:
                 self.failures.append({"competitor": competitor, "product": product, "error": str(failure)})
@@ -195,7 +207,9 @@ class _PriceVisits:
 
     async def _write(self) -> None:
         observations, self.waiting = self.waiting, []
+        missed, self.missed = self.missed, []
         await self.scraping.keep(observations)
+        await self.scraping.record(self.ctx, [*map(read_visit, observations), *missed])
         self.stored += len(observations)
         self.ctx.progress(done=self.done, total=self.total, stored=self.stored, failed=self.failed)
 

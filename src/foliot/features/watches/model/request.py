@@ -161,6 +161,7 @@ def as_document(settings: WatchSettings) -> dict[str, Any]:
         "history": shown_duration(settings.history),
         "expect": None if settings.expect is None else dict(settings.expect),
         "tags": list(settings.tags),
+        "fed_by": settings.fed_by,
     }
     return document | {name: value for name, value in said.items() if value is not None}
 

@@ -124,6 +124,8 @@ class WatchSettings:
     revisit: RevisitRules | None = None
     expect: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
+    fed_by: str | None = None
+    """The task whose runs visit its pages, instead of runs of its own."""
 
     @property
     def reading(self) -> dict[str, Any]:

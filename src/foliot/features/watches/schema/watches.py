@@ -73,6 +73,8 @@ class WatchDetail:
     history: str
     expect: dict[str, Any] | None
     tags: list[str]
+    fed_by: str | None
+    """The task whose runs visit its pages, of a watch that was not created by a request."""
     schedule_id: str
     """The schedule whose runs visit its pages."""
     status: ScheduleStatus
@@ -120,6 +122,7 @@ class WatchDetail:
             history=said["history"],
             expect=said.get("expect"),
             tags=said["tags"],
+            fed_by=watch.settings.fed_by,
             schedule_id=watch.schedule_id,
             status=ScheduleStatus.DELETED if schedule is None else schedule.status,
             summary=summary_of(view),

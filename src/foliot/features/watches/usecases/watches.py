@@ -13,6 +13,7 @@ from foliot.commands.envelope import CommandContext, QueryContext, command, quer
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Thing, Verb, may
+from foliot.core.document import check_object
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
 from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
@@ -46,6 +47,8 @@ from foliot.wakeups.feed import Feed
 
 LINE_POINTS = 40
 """Values of the line in a list of watches."""
+FED_CHANGES = ("when", "at", "history", "tags")
+"""What can be changed of a watch that a task feeds."""
 FEED_PURPOSE = "watch-feed"
 """Purpose of the keyed digest that is the key of a watch's feed."""
 
@@ -128,7 +131,7 @@ class Watches:
         """A merge patch; the result is validated whole, by the rules of a new one."""
         tx = await ctx.begin(self.limiter)
         known = await find_watch(tx, ctx.tenant_id, watch_id, lock=True)
-        settings = self._read(merged(known.document, raw))
+        settings = self._changed(known, raw)
         if settings.name != known.settings.name:
             await _refuse_taken(tx, ctx.tenant_id, settings.name)
         schedule = await self._rescheduled(ctx, known, settings)
@@ -147,7 +150,7 @@ class Watches:
         tx = await ctx.begin()
         known = await find_watch(tx, ctx.tenant_id, watch_id, lock=True)
         schedule = await SqlSchedules(tx).get(ctx.tenant_id, known.schedule_id, lock=True)
-        if schedule is not None and schedule.status is not ScheduleStatus.DELETED:
+        if schedule is not None and schedule.status is not ScheduleStatus.DELETED and not known.settings.fed_by:
             await self.schedules.remove(ctx, schedule)
         await SqlVersions(tx).forget(watch_id)
         await SqlWatches(tx).delete(watch_id)
@@ -176,7 +179,18 @@ class Watches:
         """A run that visits every page now, also pages that are not due."""
         tx = await ctx.begin(self.limiter)
         watch = await find_watch(tx, ctx.tenant_id, watch_id)
-        return await self.schedules.run_one(ctx, watch.schedule_id, {"payload": {"all": True}})
+        every = None if watch.settings.fed_by else {"payload": {"all": True}}
+        return await self.schedules.run_one(ctx, watch.schedule_id, every)
+
+    def _changed(self, known: Watch, raw: object) -> WatchSettings:
+        if known.settings.fed_by is None:
+            return self._read(merged(known.document, raw))
+        for name in check_object("body", raw):
+            if name not in FED_CHANGES:
+                said = f"comes from the runs of {known.settings.fed_by}; here {', '.join(FED_CHANGES)} can be changed"
+                raise Invalid(str(name)[:64], said)
+        document = {name: value for name, value in merged(known.document, raw).items() if name != "fed_by"}
+        return replace(self._read(document), fed_by=known.settings.fed_by)
 
     def _read(self, raw: object) -> WatchSettings:
         if self.visitor is None:
@@ -191,8 +205,12 @@ class Watches:
             raise beneath("schedule", wrong) from None
 
     async def _rescheduled(self, ctx: CommandContext, known: Watch, settings: WatchSettings) -> Schedule:
-        """Its schedule as the settings say; one that was deleted is created again."""
+        """Its schedule as the settings say; one that was deleted is created again, unless a task feeds the watch."""
         schedule = await SqlSchedules(ctx.tx).get(ctx.tenant_id, known.schedule_id, lock=True)
+        if known.settings.fed_by is not None:
+            if schedule is None:
+                raise NotFound("schedule", known.schedule_id)
+            return schedule
         if schedule is None or schedule.status is ScheduleStatus.DELETED:
             return await self._scheduled(ctx, known.id, settings)
         wanted = schedule_document(known.id, settings)

@@ -97,6 +97,26 @@ async def test_intervals_and_moments(ask: Client) -> None:
     assert await made(config("oneoff", run_at="2027-02-01T09:00:00+01:00")) == ("run_at", "2027-02-01T08:00:00Z")
 
 
+async def test_a_job_follows_others_and_can_be_sent_back(ask: Client) -> None:
+    first = await ask.ask("CreateScheduledJob", seeds_job(name="crawl"))
+    second = await ask.ask("CreateScheduledJob", seeds_job(name="prices"))
+    follow = config("after", schedule=f"crawl, {second.job_id}", outcome="any", all="true")
+    job = await ask.ask("CreateScheduledJob", seeds_job(name="load", schedule_config=follow))
+    said = {"schedule": f"{first.job_id},{second.job_id}", "outcome": "any", "all": "true"}
+    assert (job.schedule_config.type, dict(job.schedule_config.config)) == ("after", said)
+    again = await ask.ask("CreateScheduledJob", seeds_job(name="again", schedule_config=job.schedule_config))
+    assert again.schedule_config == job.schedule_config
+
+    async def named(**wrong: str) -> list[tuple[str, str]]:
+        asked = seeds_job(schedule_config=config("after", **wrong))
+        return list(violations(await refused(ask, "CreateScheduledJob", asked)).items())
+
+    ((field, words),) = await named(schedule="crawll")
+    assert field == "schedule_config.config.schedule"
+    assert "crawl" in words
+    assert [field for field, _ in await named(schedule="crawl", all="yes")] == ["schedule_config.config.all"]
+
+
 async def test_everything_that_can_be_said_is_kept_and_can_be_sent_back(ask: Client) -> None:
     said = seeds_job(
         queue="fast",

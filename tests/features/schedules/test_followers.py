@@ -416,5 +416,7 @@ async def test_the_timeline_links_runs_to_those_that_follow(world: World, client
     followed = await ran(world, parent)
     (made,) = await runs_of(world.store, child.id)
     timeline = (await client.get("/api/timeline")).json
-    assert timeline["links"] == [{"parent": followed, "child": made["id"]}]
+    (link,) = timeline["links"]
+    assert (link["parent"], link["child"]) == (followed, made["id"])
+    assert (link["parent_key"], link["child_key"]) == (parent.id, child.id)
     assert (await client.get("/api/timeline?group_by=queue")).json["links"] == []

@@ -2308,6 +2308,10 @@ export type TimelineGrouping = "schedule" | "tag" | "queue";
 export interface TimelineLink {
   parent: string;
   child: string;
+  parent_key: string;
+  child_key: string;
+  ended_at: string;
+  began_at: string;
 }
 
 export interface TimelineMark {

@@ -119,10 +119,14 @@ class TimelineCollision:
 
 @declared
 class TimelineLink:
-    """A run that follows another."""
+    """A run that follows another: their ids, the keys of their rows, when the one ended and the other began."""
 
     parent: str
     child: str
+    parent_key: str
+    child_key: str
+    ended_at: datetime
+    began_at: datetime
 
 
 _TimelineKey = TypedDict("_TimelineKey", {"from": datetime})
@@ -142,7 +146,7 @@ class Timeline(_TimelineKey):
     """What has no row of its own, where rows are schedules."""
     collisions: list[TimelineCollision]
     links: list[TimelineLink]
-    """Chains: runs that follow others, where both have a mark of their own."""
+    """Chains: runs with a mark of their own that follow runs of other rows."""
     marks: int
     dropped_groups: int
     """Tags or queues left out, beyond the limit. Schedules are never left out: `rest` sums up those without a row."""

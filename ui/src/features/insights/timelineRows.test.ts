@@ -28,18 +28,15 @@ describe("an opened density row", () => {
 });
 
 describe("chains", () => {
-  it("have a line between runs that both have a mark", () => {
-    const mark = (run: string, at: string, until: string) => ({ run_id: run, at, until, state: "success", count: 1 });
-    const rows = [
-      { ...row("a"), marks: [mark("run_1", "2027-01-04T12:00:00Z", "2027-01-04T12:01:00Z")] },
-      { ...row("b"), marks: [mark("run_2", "2027-01-04T12:01:01Z", "2027-01-04T12:02:00Z")] },
-    ] as unknown as ShownRow[];
+  it("have a line between rows that are shown", () => {
+    const times = { ended_at: "2027-01-04T12:01:00Z", began_at: "2027-01-04T12:01:01Z" };
     const links = [
-      { parent: "run_1", child: "run_2" },
-      { parent: "run_0", child: "run_1" },
+      { parent: "run_1", child: "run_2", parent_key: "a", child_key: "b", ...times },
+      { parent: "run_0", child: "run_1", parent_key: "folded", child_key: "a", ...times },
     ];
-    const from = { at: Date.parse("2027-01-04T12:01:00Z"), row: 0 };
-    const to = { at: Date.parse("2027-01-04T12:01:01Z"), row: 1 };
+    const from = { at: Date.parse(times.ended_at), row: 0 };
+    const to = { at: Date.parse(times.began_at), row: 1 };
+    const rows = [row("a"), row("b")] as ShownRow[];
     expect(chainLines({ links } as unknown as Timeline, rows)).toEqual([{ from, to }]);
   });
 });

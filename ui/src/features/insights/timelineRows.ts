@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Timeline, TimelineFold, TimelineGrouping, TimelineMark, TimelineRow } from "@/api/schema";
+import type { Timeline, TimelineFold, TimelineGrouping, TimelineRow } from "@/api/schema";
 import { millis } from "@/time/moment";
 
 /** A row of a schedule, tag or queue, or a density row of the schedules without one of their own. */
@@ -33,19 +33,11 @@ export interface ChainLine {
 }
 
 export function chainLines(timeline: Timeline, rows: readonly ShownRow[]): ChainLine[] {
-  const places = new Map<string, { mark: TimelineMark; row: number }>();
-  rows.forEach((row, index) => {
-    for (const mark of row.marks) if (mark.run_id) places.set(mark.run_id, { mark, row: index });
-  });
-  return timeline.links.flatMap(({ parent, child }) => {
-    const [from, to] = [places.get(parent), places.get(child)];
-    if (!from || !to) return [];
-    return [
-      {
-        from: { at: millis(from.mark.until ?? from.mark.at), row: from.row },
-        to: { at: millis(to.mark.at), row: to.row },
-      },
-    ];
+  const places = new Map(rows.map((row, index) => [row.key, index]));
+  return timeline.links.flatMap((link) => {
+    const [from, to] = [places.get(link.parent_key), places.get(link.child_key)];
+    if (from === undefined || to === undefined) return [];
+    return [{ from: { at: millis(link.ended_at), row: from }, to: { at: millis(link.began_at), row: to } }];
   });
 }
 

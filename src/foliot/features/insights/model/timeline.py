@@ -47,6 +47,18 @@ class TimelinePoint:
     run_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ChainLink:
+    """A run that follows another: their ids, the keys of their rows, and from when to when."""
+
+    parent: str
+    child: str
+    parent_key: str
+    child_key: str
+    ended_at: datetime
+    began_at: datetime
+
+
 @dataclass(slots=True)
 class TimelineLane:
     """One row."""

@@ -12,7 +12,7 @@ from foliot.core.time.zone import Granularity
 from foliot.engine.model.run import RunState
 from foliot.features.filters.usecases import Search
 from foliot.features.insights import schema
-from foliot.features.insights.model.timeline import TimelineGrouping, TimelineLane
+from foliot.features.insights.model.timeline import ChainLink, TimelineGrouping, TimelineLane
 from foliot.features.insights.usecases.calendar import CalendarRequest, Calendars, CellCounts
 from foliot.features.insights.usecases.timeline import MOST_GROUPS, Timelines
 from foliot.servers.http import encode
@@ -77,12 +77,23 @@ async def timeline(
                 )
                 for at, count in found.collisions
             ],
-            "links": [schema.TimelineLink(parent=parent, child=child) for parent, child in found.links],
+            "links": [_link(one) for one in found.links],
             "marks": found.marks,
             "dropped_groups": found.dropped,
             "complete": found.complete,
             "sampled": found.sampled,
         }
+    )
+
+
+def _link(one: ChainLink) -> schema.TimelineLink:
+    return schema.TimelineLink(
+        parent=one.parent,
+        child=one.child,
+        parent_key=one.parent_key,
+        child_key=one.child_key,
+        ended_at=one.ended_at,
+        began_at=one.began_at,
     )
 
 

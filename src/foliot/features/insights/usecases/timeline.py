@@ -25,6 +25,7 @@ from foliot.features.insights.model.history import HistoryBar, HistoryWindow
 from foliot.features.insights.model.planned_marks import SINGLE, STEPS, PlannedMarks
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.model.timeline import (
+    ChainLink,
     TimelineGrouping,
     TimelineLane,
     TimelinePoint,
@@ -77,8 +78,8 @@ class TimelineView:
     sampled: bool = False
     """Whether counts of frequent states are estimated from a random sample of the runs, in rows of many schedules."""
 
-    links: Sequence[tuple[str, str]] = ()
-    """Runs that follow others, where both have a mark: (followed run, the run that follows it)."""
+    links: Sequence[ChainLink] = ()
+    """Runs with a mark of their own that follow runs of other rows."""
 
     @property
     def marks(self) -> int:
@@ -147,7 +148,9 @@ class Timelines:
         fold([*view.groups, *view.rest], stretch.width)
         if by is TimelineGrouping.SCHEDULE and (shown := [mark.run_id for mark in view.points if mark.run_id]):
             async with ctx.read() as tx:
-                view = replace(view, links=await SqlHistory(tx).links(ctx.tenant_id, shown))
+                links = await SqlHistory(tx).links(ctx.tenant_id, shown)
+            keys = {group.key for group in view.groups}
+            view = replace(view, links=[one for one in links if one.parent_key in keys and one.ended_at >= start])
         return view
 
     async def _others(

@@ -29,6 +29,21 @@ def decoded(body: bytes, content_type: str) -> str:
     return text.replace("\x00", "")
 
 
+def text_of_body(body: bytes, content_type: str) -> dict[str, str]:
+    """`decoded` with a JSON result; for a separate process, because detection reads a stranger's bytes."""
+    return {"text": decoded(body, content_type)}
+
+
+def valid_utf8(body: bytes) -> str | None:
+    """The page as text where it is UTF-8 throughout, which needs no detection; None where it is not."""
+    if body.isascii() and _ESCAPE in body:
+        return None
+    try:
+        return body.decode().removeprefix("\ufeff").replace("\x00", "")
+    except UnicodeDecodeError:
+        return None
+
+
 def _certain(body: bytes) -> str | None:
     """A byte order mark, or bytes that are valid UTF-8 throughout, outweigh any label."""
     encoding, mark = read_bom(body)

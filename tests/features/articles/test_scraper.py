@@ -12,19 +12,20 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
 
 from foliot import __version__
 from foliot.cluster import machine
-from foliot.cluster.page_reader import SILENCE
+from foliot.cluster.page_reader import SILENCE, ProcessDied
 from foliot.cluster.process_pool import Child, ProcessPool, reader_pool
 from foliot.engine.model.run import Fence
-from foliot.features.articles.fetch.extractor_pool import ExtractorPool
+from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage
 from foliot.features.articles.fetch.scraper import PageScraper
 from foliot.features.articles.model import ClaimedArticle, ExtractedPage
+from foliot.features.fetching.answer import LONGEST_PAUSE
 from foliot.features.fetching.fetcher import PageFetcher
 from foliot.features.fetching.model import NO_WORD, FetchFailure, PageMoved, PageUnchanged, RobotsRules, host_of
 from foliot.net.client import HttpEgress
@@ -376,3 +377,23 @@ async def test_a_page_that_kills_its_reader_costs_that_page_only(pool: ProcessPo
         assert (found.problem.code, found.permanent) == ("unreadable", False)
         assert "reader" in found.problem.message
         await asyncio.gather(*(scraped(scraper, stand.url("/a")) for _ in range(4)))
+
+
+class DyingReaders:
+    """Every page crashes its process."""
+
+    async def read(self, page: FetchedPage) -> dict[str, Any]:
+        raise ProcessDied("the process was ended by signal 9")
+
+
+async def test_a_host_whose_pages_keep_killing_their_readers_waits(pool: ProcessPool) -> None:
+    async with scraping(pool) as (made, stand):
+        stand.paths["/bomb"] = answer(story("Bomb"))
+        clock = StoppedClock(NOW)
+        scraper = replace(made, clock=clock, readers=cast("Any", DyingReaders()))
+
+        assert (await missed(scraper, stand.url("/bomb"))).pause is None, "another page may have used the memory"
+        second = await missed(scraper, stand.url("/bomb"))
+        assert (second.permanent, second.pause) == (False, LONGEST_PAUSE)
+        clock.advance(3600)
+        assert (await missed(scraper, stand.url("/bomb"))).pause is None

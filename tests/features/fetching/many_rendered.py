@@ -109,7 +109,7 @@ def run(home: Path, pages: int) -> RenderedMany:  # noqa: PLR0915 -- a script, f
         took = time.monotonic() - began
         over.set()
         watching.join()
-        found = ask(base, f"/jobs/{job}/results?limit=500")["items"]
+        found = ask(base, f"/jobs/{job}/results?limit=500")["results"]
         ask(base, "/jobs/submit", {"articles": [{"url": f"{here}/b/{each}"} for each in range(50)]})
         wait_until(lambda: len(browsers(process.pid)) > 0, seconds=30)
         all_of_it, running = list(descendants(process.pid)), browsers(process.pid)

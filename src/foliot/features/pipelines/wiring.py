@@ -51,6 +51,7 @@ from foliot.features.tasks.run.call import Probation
 from foliot.net.slots import FairSlots
 from foliot.pages import article
 from foliot.pages import price as prices
+from foliot.pages.charset import text_of_body
 from foliot.pages.watched import read_links, read_watched
 from foliot.plugins import Found, Loader, members
 
@@ -223,7 +224,7 @@ def _article(one: ItemView) -> Item:
 
 
 PAGES: frozenset[Callable[..., Any]] = frozenset(
-    {article.extract, prices.price_on, read_page, read_links, read_watched}
+    {article.extract, prices.price_on, read_page, read_links, read_watched, text_of_body}
 )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
 
 from foliot.cluster.page_reader import ProcessDied
 from foliot.core.ports import Clock
@@ -21,11 +22,15 @@ from foliot.features.fetching.model import (
     PageSource,
     PageUnchanged,
     RobotsRules,
+    host_of,
 )
 from foliot.features.fetching.robots import judge_robots
 from foliot.pages.article import NO_TEXT, SIGN_IN
 
 MOST_VALIDATOR = 1000
+LATELY = 600.0
+"""Seconds in which two pages of a host that crash their readers make it wait."""
+HOSTS = 10_000
 _SCRIPTED = frozenset({"no_text", "empty_page"})
 """What a page that is made by a script looks like without one."""
 UNRENDERED = never(
@@ -37,6 +42,21 @@ MISSING = {
 }
 
 
+@dataclass(slots=True)
+class ReaderDeaths:
+    """Hosts whose pages have lately crashed their readers: a second one within the time makes the host wait."""
+
+    _last: OrderedDict[str, float] = field(default_factory=OrderedDict)
+
+    def again(self, host: str, now: float) -> bool:
+        """Note a crash by a page of this host; whether there was another one lately."""
+        before = self._last.pop(host, None)
+        self._last[host] = now
+        if len(self._last) > HOSTS:
+            self._last.popitem(last=False)
+        return before is not None and now - before < LATELY
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageScraper:
     """Implements `Scraper` by egress and the extractor pool; safe for concurrent calls."""
@@ -45,6 +65,7 @@ class PageScraper:
     readers: ExtractorPool
     clock: Clock
     keeper: KeepPage | None = None
+    deaths: ReaderDeaths = field(default_factory=ReaderDeaths)
 
     async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         """Fetches robots.txt of this article's host; a host that cannot serve it is paused for a while."""
@@ -115,8 +136,11 @@ class PageScraper:
             # Other pages of the host may be as slow: the pause keeps them from occupying processes and slots.
             return replace(missed, pause=LONGEST_PAUSE) if isinstance(why, TookTooLong) else missed
         except ProcessDied:
-            # Another page may have used up the memory: the next try shows whether it was this one.
-            return FetchFailure(problem=AttemptError("unreadable", "The page crashed its reader."))
+            # Another page may have used up the memory: the next try shows whether it was this one. A host whose pages
+            # keep killing readers waits.
+            again = self.deaths.again(host_of(fetched.url), self.clock.monotonic())
+            problem = AttemptError("unreadable", "The page crashed its reader.")
+            return FetchFailure(problem=problem, pause=LONGEST_PAUSE if again else None)
         if "missing" in extracted:
             missing = extracted["missing"]
             return UNRENDERED if missing == NO_TEXT and self.fetcher.renderer is None else MISSING[missing]

@@ -13,9 +13,9 @@ from foliot.features.fetching.browser_actions import check_actions, read_actions
 from foliot.features.fetching.model import FetchOptions, Render, Robots, check_kept, kept_for
 from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
-from foliot.features.pipelines.model import Item
+from foliot.features.pipelines.model import Item, Unreadable
 from foliot.features.pipelines.steps.filters import MISSING, Name, Seconds, Urls, Workers, ahead, reach, sources
-from foliot.pages.charset import decoded
+from foliot.pages.charset import text_of_body, valid_utf8
 
 
 class FetchTransform(Transform):
@@ -92,7 +92,13 @@ class HttpFetcher(FetchTransform):
             if fetched is None:
                 return None
             kind = fetched.headers.get("content-type", "")
-            body = decoded(fetched.body, kind)
+            body = valid_utf8(fetched.body)
+            if body is None:
+                try:
+                    body = (await ctx.apart(text_of_body, fetched.body, content_type=kind))["text"]
+                except Unreadable as why:
+                    ctx.fail(item, str(why))
+                    return None
             return {**item, "url": fetched.url, "status": fetched.status, "content_type": kind, "body": body}
 
         async with aclosing(ahead(sources(self.urls, items, self.url_field), work, self.concurrency)) as answers:

@@ -202,6 +202,12 @@ class Route:
             "PATCH /api/watches/{watch_id}": {"when": "changed()"},
             "POST /api/watches/{watch_id}/try-condition": {"when": "changed()"},
             "POST /api/pages/reextract": {"fields": {"title": "h1"}},
+            "POST /mcp": {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {"name": "why", "arguments": {"target": things.schedule_id}},
+            },
             "POST /api/views": {"list": "runs", "name": new_id("view")[:40], "q": "state:failed"},
             "PATCH /api/views/{view_id}": {"q": "state:success"},
         }.get(str(self))
@@ -284,6 +290,8 @@ class House:
 
     async def ask(self, route: Route, things: Things, bearer: str | None) -> Answer:
         headers = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
+        if route.path == "/mcp":
+            headers |= {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
         return await Client(self.app, quiet=True).send(route.method, route.url(things), route.body(things), **headers)
 
     def token(self, tenant_id: str, role: Role, *, life: timedelta = timedelta(hours=1)) -> str:

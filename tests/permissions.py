@@ -180,6 +180,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/presets",
         "GET /api/presets/{preset}",
         "POST /api/plan",
+        "POST /mcp",
         "GET /api/resolve",
         "GET /api/schedules",
         "GET /api/schedules/count",

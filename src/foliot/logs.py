@@ -48,7 +48,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 _CONTROL_IN_TRACEBACK = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DEPTH = 6
 # Their debug lines name every statement, parameters included.
-_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "grpc", "uvicorn", "discord")
+_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "grpc", "uvicorn", "discord", "mcp")
 
 Line = MutableMapping[str, Any]
 

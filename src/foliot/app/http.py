@@ -32,6 +32,7 @@ from foliot.features.invites import rest as invites
 from foliot.features.jobs.rest import jobs
 from foliot.features.jobs.rest import socket as job_sockets
 from foliot.features.live.rest import socket as live
+from foliot.features.mcp.rest import endpoint as mcp
 from foliot.features.monitors import rest as monitors
 from foliot.features.pipelines import rest as pipelines
 from foliot.features.plans import rest as plans
@@ -100,6 +101,7 @@ ROUTERS = tuple(
         alerts,
         monitors,
         views,
+        mcp,
         api_keys,
         tickets,
         session,

@@ -59,6 +59,7 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.batch import ScheduleBatches
 from foliot.features.schedules.usecases.chains import Chains
 from foliot.features.schedules.usecases.declared import Declarations
+from foliot.features.schedules.usecases.draft import ScheduleDrafts
 from foliot.features.schedules.usecases.health import Rankings, ScheduleHealthReader
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
@@ -241,6 +242,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             limiter,
             AuditLog(store=store),
             Reverts(store=store, clock=clock, feed=feed, schedules=schedules),
+            ScheduleDrafts(schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
             StoredPages(store=store, clock=clock, keeper=keeper),
             Reextractions(

@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "plan": _feature("plans", nested=False),
     "apply": _feature("plans", nested=False),
     "import": _feature("imports", nested=False),
+    "mcp": _feature("mcp", nested=False),
     "watch": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),
     "watches": CommandSource("foliot.features.watches.cli.watches", CLIENT),
     "changes": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),

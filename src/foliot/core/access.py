@@ -86,6 +86,8 @@ class Interface(StrEnum):
     FILE = "file"
     """The pipelines file, which is read when it changes."""
     DISCORD = "discord"
+    MCP = "mcp"
+    """An agent, by one of the tools of `/mcp`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from foliot.core.time.zone import zone_info
+from foliot.features.explanations.model.asked_time import CLOCK_TIME, on_clock
 from foliot.terminal.client import Client, connect, segment
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc, usage
@@ -17,8 +16,6 @@ from foliot.terminal.reference import resolve
 from foliot.terminal.table import table
 
 group = CommandGroup()
-
-_TIME = re.compile(r"(?:(\d{4}-\d{2}-\d{2})[ T])?(\d{1,2}:\d{2}(?::\d{2})?)")
 
 Target = Annotated[str, typer.Argument(help="A run's id, or the name or id of a schedule.", metavar="RUN|SCHEDULE")]
 
@@ -51,16 +48,14 @@ def why(
 
 def _moment(client: Client, schedule_id: str, text: str) -> str:
     """A time of day, with or without a date, on the clock of the schedule's zone; anything else as it is."""
-    found = _TIME.fullmatch(text.strip())
-    if found is None:
+    if not CLOCK_TIME.fullmatch(text.strip()):
         return text
     zone = zone_info(client.get(f"/api/schedules/{schedule_id}")["timezone"])
-    day = found[1] or f"{now().astimezone(zone):%Y-%m-%d}"
     try:
-        local = datetime.fromisoformat(f"{day}T{found[2].zfill(5)}")
+        found = on_clock(text, zone, now())
     except ValueError as wrong:
         raise usage(f"--at: {wrong}, got {text!r}") from None
-    return local.replace(tzinfo=zone).astimezone(UTC).isoformat()
+    return text if found is None else found.isoformat()
 
 
 def _show(answer: dict[str, Any], *, utc: bool | None) -> None:

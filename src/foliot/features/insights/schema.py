@@ -13,7 +13,7 @@ from foliot.core.declaration import declared
 from foliot.core.time.zone import Granularity
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule_sort import Urgency
-from foliot.features.insights.model.attention import AttentionKind, Severity
+from foliot.features.insights.model.attention import AttentionEntry, AttentionKind, Severity
 from foliot.features.schedules.schema import LocalTime
 from foliot.servers.http.schema import CLOSED
 
@@ -50,6 +50,27 @@ class AttentionItem:
     """A filter of the runs that show it."""
     actions: list[ProposedRequest]
     """Only those that you may take."""
+
+    @classmethod
+    def of(cls, one: AttentionEntry) -> AttentionItem:
+        return cls(
+            id=one.id,
+            kind=one.kind,
+            severity=one.severity,
+            title=one.title,
+            reason=one.reason,
+            since=one.since,
+            count=one.count,
+            schedule_id=one.schedule_id,
+            run_id=one.run_id,
+            queue=one.queue,
+            worker=one.worker,
+            q=one.q,
+            actions=[
+                ProposedRequest(label=each.label, method=each.method, path=each.path, body=each.body)
+                for each in one.actions
+            ],
+        )
 
 
 @declared

@@ -124,12 +124,22 @@ async def _gone(_: Request, __: Exception) -> Response:
     return Response(status_code=400)
 
 
+def code_of(error: FoliotError) -> str:
+    """The code of its problem document."""
+    return next(code for kind, code in _CODES if isinstance(error, kind))
+
+
+def detail_of(error: FoliotError) -> str:
+    """What its problem document says."""
+    return _clean(error.told if isinstance(error, Unavailable) else str(error))
+
+
 async def _ours(_: Request, error: Exception) -> Response:
-    code = next(code for kind, code in _CODES if isinstance(error, kind))
+    assert isinstance(error, FoliotError)  # noqa: S101 -- registered for nothing else
+    code = code_of(error)
     errors = _errors(error)
-    detail = error.told if isinstance(error, Unavailable) else str(error)
     cause = error.cause.value if isinstance(error, Unavailable) and error.cause is not None else None
-    return problem(code, _clean(detail), errors=errors, headers=_headers(error), cause=cause)
+    return problem(code, detail_of(error), errors=errors, headers=_headers(error), cause=cause)
 
 
 def _headers(error: Exception) -> dict[str, str]:

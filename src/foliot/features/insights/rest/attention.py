@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from foliot.features.insights import schema
-from foliot.features.insights.model.attention import AttentionEntry
 from foliot.features.insights.usecases.attention import Attention
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
@@ -27,27 +26,6 @@ async def list_(cases: Cases, caller: Who) -> Response:
     return encode.answer(
         schema.AttentionReport(
             checked_at=findings.at,
-            items=[_item(one) for one in findings.items],
+            items=[schema.AttentionItem.of(one) for one in findings.items],
         )
-    )
-
-
-def _item(one: AttentionEntry) -> schema.AttentionItem:
-    return schema.AttentionItem(
-        id=one.id,
-        kind=one.kind,
-        severity=one.severity,
-        title=one.title,
-        reason=one.reason,
-        since=one.since,
-        count=one.count,
-        schedule_id=one.schedule_id,
-        run_id=one.run_id,
-        queue=one.queue,
-        worker=one.worker,
-        q=one.q,
-        actions=[
-            schema.ProposedRequest(label=each.label, method=each.method, path=each.path, body=each.body)
-            for each in one.actions
-        ],
     )

@@ -1,0 +1,1 @@
+"""The endpoint `/mcp`, and the tools that it offers."""

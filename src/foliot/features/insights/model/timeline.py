@@ -48,7 +48,7 @@ class TimelinePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainLink:
+class RunLink:
     """A run that follows another: their ids, the keys of their rows, and from when to when."""
 
     parent: str

@@ -12,7 +12,7 @@ from foliot.core.time.zone import Granularity
 from foliot.engine.model.run import RunState
 from foliot.features.filters.usecases import Search
 from foliot.features.insights import schema
-from foliot.features.insights.model.timeline import ChainLink, TimelineGrouping, TimelineLane
+from foliot.features.insights.model.timeline import RunLink, TimelineGrouping, TimelineLane
 from foliot.features.insights.usecases.calendar import CalendarRequest, Calendars, CellCounts
 from foliot.features.insights.usecases.timeline import MOST_GROUPS, Timelines
 from foliot.servers.http import encode
@@ -86,7 +86,7 @@ async def timeline(
     )
 
 
-def _link(one: ChainLink) -> schema.TimelineLink:
+def _link(one: RunLink) -> schema.TimelineLink:
     return schema.TimelineLink(
         parent=one.parent,
         child=one.child,

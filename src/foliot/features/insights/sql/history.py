@@ -25,7 +25,7 @@ from foliot.features.filters.sql import points
 from foliot.features.filters.sql import schedules as schedule_sieve
 from foliot.features.filters.sql.runs import RunConditions
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow, InstantRanges, RunsRevision
-from foliot.features.insights.model.timeline import ChainLink, TimelineGrouping
+from foliot.features.insights.model.timeline import RunLink, TimelineGrouping
 from foliot.features.mutes.sql import mutes
 
 MOST_ENTRIES = 5000
@@ -202,7 +202,7 @@ class SqlHistory(Statements):
         query = select(cut.c.bucket, cut.c.state, func.count().label("runs")).group_by(cut.c.bucket, cut.c.state)
         return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
 
-    async def links(self, tenant_id: str, run_ids: Sequence[str]) -> list[ChainLink]:
+    async def links(self, tenant_id: str, run_ids: Sequence[str]) -> list[RunLink]:
         """Those of these runs that follow another, which may be any."""
         parents = runs.alias("parents")
         mine = (runs.c.tenant_id == tenant_id, runs.c.origin == Origin.AFTER, parents.c.finished_at.is_not(None))
@@ -219,7 +219,7 @@ class SqlHistory(Statements):
             .where(self.dialect.among(runs.c.id, run_ids), *mine)
             .order_by(runs.c.id)
         )
-        return [ChainLink(*row) for row in await self._all(query) if row.parent_key and row.schedule_id]
+        return [RunLink(*row) for row in await self._all(query) if row.parent_key and row.schedule_id]
 
     async def missing(self, tenant_id: str, start: datetime, end: datetime) -> list[str]:
         """Schedules of the newest missed instants of [start, end), latest first."""

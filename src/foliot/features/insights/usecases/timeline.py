@@ -25,7 +25,7 @@ from foliot.features.insights.model.history import HistoryBar, HistoryWindow
 from foliot.features.insights.model.planned_marks import SINGLE, STEPS, PlannedMarks
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.model.timeline import (
-    ChainLink,
+    RunLink,
     TimelineGrouping,
     TimelineLane,
     TimelinePoint,
@@ -78,7 +78,7 @@ class TimelineView:
     sampled: bool = False
     """Whether counts of frequent states are estimated from a random sample of the runs, in rows of many schedules."""
 
-    links: Sequence[ChainLink] = ()
+    links: Sequence[RunLink] = ()
     """Runs with a mark of their own that follow runs of other rows."""
 
     @property

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from sqlalchemy import Table, select
@@ -44,6 +46,7 @@ from foliot.features.monitors.model import PingKind, Signal
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.pipelines.model import PipelineDefinition, StepSpec, StoredPipeline, revision_of
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
+from foliot.features.plans.usecases.plans import Plans
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skips
@@ -68,6 +71,9 @@ _MONITOR = {"name": "Made by the matrix", "type": "interval", "interval_seconds"
 _WATCH = {"urls": ["https://shop.example/watched"], "schedule": {"type": "interval", "interval_seconds": 3600}}
 _RULE = {"name": "Made by the matrix", "on": ["failed"]}
 _DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
+_PLAN = {"file": "matrix", "documents": {"schedules": []}}
+_DIGEST = sha256(orjson.dumps([["matrix", False, False, {}], [], []])).hexdigest()
+"""Of the plan that changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ class Things:
     page_id: str
     version_id: str
     change_id: str
+    filed_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
     task: str = "greet"
@@ -117,7 +124,7 @@ class Things:
         named = ("nowhere", "nobody", "no-node", "no-queue")
         rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
         last = (new_id("mon"), new_id("png"), new_id("run"), new_id("viw"), new_id("pag"))
-        watched = (new_id("wat"), new_id("wpg"), new_id("wve"), new_id("chg"))
+        watched = (new_id("wat"), new_id("wpg"), new_id("wve"), new_id("chg"), new_id("sch"))
         return cls(
             new_id("sch"),
             first,
@@ -151,6 +158,8 @@ class Route:
         chosen = {"run_id": {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)}
         if "/quarantine" in self.path:
             chosen["run_id"] = things.degraded_id
+        if self.path.endswith("/take-over"):
+            chosen["schedule_id"] = things.filed_id
         if self.path.startswith("/api/pages"):
             chosen["page_id"] = things.kept_id
         # The log of a job that goes on would go on too.
@@ -208,6 +217,8 @@ class Route:
                 "method": "tools/call",
                 "params": {"name": "why", "arguments": {"target": things.schedule_id}},
             },
+            "POST /api/plan": _PLAN,
+            "POST /api/plan/apply": {**_PLAN, "digest": _DIGEST},
             "POST /api/views": {"list": "runs", "name": new_id("view")[:40], "q": "state:failed"},
             "PATCH /api/views/{view_id}": {"q": "state:success"},
         }.get(str(self))
@@ -382,6 +393,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         view_id=await _view(world, admin),
         kept_id=await _page(world, admin),
         **await _watch(world, admin),
+        filed_id=await _filed(world, admin),
         pipeline=await _pipeline(world, tenant_id),
     )
 
@@ -423,6 +435,15 @@ async def _watch(world: World, admin: Caller) -> dict[str, str]:
     (listed,) = await history.changes(admin, history.read_changes(""), 5)
     found = {"watch_id": made.watch.id, "page_id": page.id}
     return {**found, "version_id": version.id, "change_id": listed.change.id}
+
+
+async def _filed(world: World, admin: Caller) -> str:
+    """A schedule that a file has defined."""
+    raw = {"file": "filed", "documents": {"schedules": [{**EVERY_MINUTE, "name": "filed", "status": "paused"}]}}
+    plan = await world.cases[Plans].plan(admin, raw)
+    await world.cases[Plans].apply(admin, {**raw, "digest": plan.digest})
+    (found,) = await world.cases[Schedules].list(admin, PageRequest(1), q="filed")
+    return found.id
 
 
 async def _page(world: World, admin: Caller) -> str:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from foliot.app.use_cases import use_cases
@@ -27,6 +28,8 @@ from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
 from foliot.features.presets.model import all_presets
 from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.stored_pages.bodies import LocalBodies
+from foliot.features.stored_pages.keeper import PageKeeper
 from foliot.features.watches.action import WatchAction
 from foliot.features.watches.wiring import build_watches
 from foliot.features.webhooks.config import read_config
@@ -208,6 +211,7 @@ class World:
             tasks=known,
             presets=all_presets(),
             visitor=watching.visitor,
+            keeper=PageKeeper(store=store, clock=clock, bodies=LocalBodies(Path("unused")), quota=1_000_000),
         )
         return cls(store, clock, cases, feed, site, watching.action)
 

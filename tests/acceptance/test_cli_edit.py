@@ -141,7 +141,7 @@ def test_pages_are_opened_by_name_and_printed_without_a_browser(prices: Prices) 
 
     printed = house.run("open", "prices")
     assert printed.stdout == f"{address}/schedules/{prices.id}\n"
-    assert "there is no browser" in printed.stderr
+    assert "no browser found here" in printed.stderr
     house.environ["BROWSER"] = f"{browser} %s"
     assert house.run("open", "dead-letters").stderr == ""
     assert opened.read_text() == f"{address}/dead-letters\n"

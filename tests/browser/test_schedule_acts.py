@@ -140,6 +140,7 @@ def test_run_now_waits_five_seconds_in_which_it_can_be_undone(busy: House, tab: 
     expect(announced).to_be_visible()
     assert runs() == []
     soon(page, runs, lambda items: len(items) == 1)
+    expect(page.get_by_role("button", name="Now", exact=True)).to_have_count(0)
 
     page.keyboard.press("r")
     page.get_by_role("button", name="Now", exact=True).click()

@@ -142,7 +142,7 @@ async def test_an_idle_process_that_died_is_not_used(pool: ProcessPool) -> None:
 
 
 async def test_leaving_by_oneself(pool: ProcessPool) -> None:
-    with pytest.raises(ProcessDied, match="ended by itself with code 7"):
+    with pytest.raises(ProcessDied, match="exited with code 7"):
         await call(pool, "leaves", how="hard")
 
     assert (await call(pool, "leaves", how="soft")).error == "RuntimeError: the task called sys.exit(7)"

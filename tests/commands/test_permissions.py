@@ -26,6 +26,9 @@ SILENT = {
     "Sessions.counts",
     # Answers less to callers who may less, and nothing to the others.
     "Tasks.faults",
+    # Parts of what creates schedules; their callers state the permission.
+    "ScheduleBatches.refusals",
+    "Schedules.check_for",
     # One of two permissions: of all tenants with the one, of the caller's with the other.
     "LedgerVerifier.prove",
 }

@@ -116,7 +116,7 @@ async def test_a_small_page_that_becomes_a_huge_tree_is_refused_before_it_does(a
     """A few kilobytes on the wire; its reader lives on."""
     apart.page = timedelta(seconds=ROOM)
     about = {"content_type": "text/html", "url": HERE}
-    with pytest.raises(Unreadable, match=r"it has 6,000,000 tags, and at most 50,000 are read"):
+    with pytest.raises(Unreadable, match=r"it has 6,000,000 tags; at most 50,000 are read"):
         await apart(extract, b"<b>" * 6_000_000, about, "bad")
     with pytest.raises(Unreadable, match=r"more than 250 deep"):
         await apart(extract, b"<html><body>" + b"<div>" * 1000 + b"<p>text</p>", about, "bad")

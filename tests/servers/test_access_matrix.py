@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -164,7 +165,8 @@ async def _foreign(house: House, route: Route) -> None:
 
 def _anonymous(body: bytes, things: Things) -> str:
     """The answer without the names that the question gave."""
-    text = body.decode()
+    # A download of archived pages is compressed.
+    text = (gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body).decode()
     for at, name in enumerate(astuple(things)):
         text = text.replace(name, f"<{at}>")
     return text

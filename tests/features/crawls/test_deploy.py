@@ -57,8 +57,8 @@ def test_the_last_version_is_the_one_that_runs(scrapyd: ScrapydServer, tmp_path:
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [
-        (200, "<html>Hello", "it answered 200, but not as Scrapyd does"),
-        (502, json.dumps({"status": "fine"}), "it answered 502, but not as Scrapyd does"),
+        (200, "<html>Hello", "it answered 200, but not like a Scrapyd"),
+        (502, json.dumps({"status": "fine"}), "it answered 502, but not like a Scrapyd"),
         (200, json.dumps({"status": "error"}), "it gave no reason"),
         (200, json.dumps({"status": "error", "message": "Traceback\n  x\nValueError: no"}), "ValueError: no"),
     ],

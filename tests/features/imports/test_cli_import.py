@@ -34,7 +34,7 @@ def plan(**acts: str) -> dict[str, Any]:
         for place, (name, act) in enumerate(acts.items())
     ]
     counts = {**NONE, **{act: list(acts.values()).count(act) for act in acts.values()}}
-    return {"file": "crontab", "digest": "d", "counts": counts, "changes": changes}
+    return {"file": "crontab", "digest": "d", "offsets": {}, "counts": counts, "changes": changes, "simulation": None}
 
 
 @pytest.fixture

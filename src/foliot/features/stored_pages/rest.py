@@ -71,9 +71,12 @@ async def export_pages(
     pages = cases[StoredPages]
     which = PageFilter.read(q, pages.clock.now())
 
+    # Before the response begins: what cannot be exported is answered by its status.
+    piece, after = await pages.archived(caller, which, None)
+
     async def pieces() -> AsyncIterator[bytes]:
+        nonlocal piece, after
         yield head(f"Foliot/{__version__}", pages.clock.now())
-        piece, after = await pages.archived(caller, which, None)
         yield piece
         while after is not None:
             piece, after = await pages.archived(caller, which, after)

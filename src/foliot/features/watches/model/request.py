@@ -283,7 +283,7 @@ def _select(raw: object) -> str | None:
 
 
 def _text(raw: object) -> str:
-    if raw not in {None, "whole", "article"}:
+    if raw is not None and raw not in ("whole", "article"):
         raise Invalid("text", "must be whole or article", got=raw)
     return "whole" if raw is None else str(raw)
 

@@ -288,7 +288,7 @@ async def test_a_tenant_sees_its_limits_and_what_it_uses(world: World) -> None:
             "stored_bytes": 1_000_000_000,
         },
         "used": {"schedules": 1, "concurrent_runs": 1, "streams": 0, "stored_bytes": stored},
-        "pages": {"bytes": 0, "quota": 1_000_000},
+        "pages": {"bytes": 0, "quota": None},
     }
     assert (await client.get("/api/limits", **GLOBEX)).json["used"]["schedules"] == 0
 

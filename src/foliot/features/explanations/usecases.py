@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,6 +10,7 @@ from foliot.commands.audit_sql import SqlAuditLog
 from foliot.commands.envelope import QueryContext, query
 from foliot.commands.limits import Limiter
 from foliot.core.access import Thing, Verb, may
+from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.node import NodeState
@@ -35,7 +37,7 @@ from foliot.features.explanations.model.run import RunEvidence, explain_run
 from foliot.features.explanations.sql import SqlExplanations
 from foliot.features.schedules.usecases.change import DAMAGED
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
-from foliot.features.workers.usecases import read_worker
+from foliot.features.workers.usecases import WorkerView, read_worker
 
 TICK = timedelta(microseconds=1)
 AROUND = timedelta(seconds=2)
@@ -44,6 +46,18 @@ MOST_CHANGES = 10
 MOST_PARENT_RUNS = 20
 PARENTS_BEFORE = timedelta(hours=1)
 """How far before the asked time the end of a parent's run may lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a waiting run may wait for outside its own rows."""
+
+    limits: TenantLimits
+    live: Sequence[WorkerView]
+
+    def workers_of(self, queue: str) -> int:
+        """How many live processes take the queue: a number, which says nothing of other tenants."""
+        return sum(one.takes(queue) for one in self.live)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +72,21 @@ class Explanations:
     @query(Verb.READ, Thing.RUN)
     async def of_run(self, ctx: QueryContext, run_id: str) -> Explanation:
         """Why this run exists, and what it does, waits for or failed with."""
+        around = await self._surroundings(ctx)
         async with ctx.read() as tx:
             run = await find_run(tx, ctx.caller, run_id)
-            facts = list(await self._run_facts(ctx, tx, run))
+            facts = list(await self._run_facts(ctx, tx, run, around))
         return Explanation.of(facts)
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def of_schedule(self, ctx: QueryContext, schedule_id: str, at: datetime | None) -> Explanation:
         """What became of the time `at`; without it, of the newest scheduled time."""
         now = self.clock.now()
+        around = await self._surroundings(ctx)
         async with ctx.read() as tx:
             schedule = await find_schedule(tx, ctx.caller, schedule_id)
             if schedule.spec.trigger.follows is not None:
-                return Explanation.of(await self._followed(ctx, tx, schedule, at or now))
+                return Explanation.of(await self._followed(ctx, tx, schedule, at or now, around))
             spans = await SqlSchedules(tx).spans(schedule_id)
             specs = await SqlSchedules(tx).specs(schedule_id)
             asked = at or _newest(schedule, spans, specs, now)
@@ -78,7 +94,7 @@ class Explanations:
             spec = None if span is None else specs.get(span.version)
             instant = instant_near(spec.trigger, asked) if isinstance(spec, ScheduleSpec) else None
             if (run := await self._run_of(tx, schedule, instant or asked, exact=instant is not None)) is not None:
-                return Explanation.of(await self._run_facts(ctx, tx, run))
+                return Explanation.of(await self._run_facts(ctx, tx, run, around))
             entry = None if instant is None else await _entry(tx, schedule_id, instant)
             overlapped = entry is not None and entry.reason is LedgerReason.OVERLAP
             known = InstantEvidence(
@@ -102,14 +118,21 @@ class Explanations:
         found = await SqlSchedules(tx).instants(schedule.id, at, until, 1)
         return None if not found else await SqlRuns(tx).get(schedule.tenant_id, found[0][1])
 
-    async def _run_facts(self, ctx: QueryContext, tx: Transaction, run: RunView) -> list[Fact]:
+    async def _surroundings(self, ctx: QueryContext) -> Surroundings:
+        """Read before the transaction: one that waited for a second connection could wait for itself."""
+        limits = await self.limiter.of(ctx.tenant_id)
+        now = self.clock.now()
+        async with ctx.read(across_tenants=True) as tx:
+            workers = [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
+        return Surroundings(limits, [one for one in workers if one.state is NodeState.LIVE])
+
+    async def _run_facts(self, ctx: QueryContext, tx: Transaction, run: RunView, around: Surroundings) -> list[Fact]:
         (run,) = await with_attempts(tx, [run], whole=True)
         spec = None
         if run.schedule_id is not None:
             found = (await SqlSchedules(tx).specs(run.schedule_id)).get(run.version or 0)
             spec = found if isinstance(found, ScheduleSpec) else None
         waits = run.state in CLAIMABLE and not run.buffered
-        limits = await self.limiter.of(ctx.tenant_id) if waits else None
         known = RunEvidence(
             run=run,
             zone=self.default_zone if spec is None else spec.trigger.rule.zone,
@@ -119,19 +142,12 @@ class Explanations:
             if run.buffered and run.schedule_id is not None
             else None,
             pause=await _pause(tx, run.queue) if waits else None,
-            workers=await self._workers(ctx, run.queue) if waits else None,
+            workers=around.workers_of(run.queue) if waits else None,
             running=await SqlExplanations(tx).running(ctx.tenant_id) if waits else 0,
-            cap=None if limits is None else limits.concurrent_runs,
+            cap=around.limits.concurrent_runs if waits else None,
             operator=may(ctx.caller, Verb.READ, Thing.INSTALLATION),
         )
         return list(explain_run(known, self.clock.now()))
-
-    async def _workers(self, ctx: QueryContext, queue: str) -> int:
-        """How many live processes take the queue: a number, which says nothing of other tenants."""
-        now = self.clock.now()
-        async with ctx.read(across_tenants=True) as tx:
-            found = [read_worker(row, now) for row in await SqlRetention(tx).nodes()]
-        return sum(one.state is NodeState.LIVE and one.takes(queue) for one in found)
 
     async def _changes(
         self,
@@ -152,12 +168,14 @@ class Explanations:
             found += await SqlAuditLog(tx).find(ctx.tenant_id, page, start=start, end=end, thing_id=schedule_id)
         return [RecordedChange(one.id, one.at, one.verb, one.user_id) for one in found]
 
-    async def _followed(self, ctx: QueryContext, tx: Transaction, schedule: Schedule, at: datetime) -> list[Fact]:
+    async def _followed(
+        self, ctx: QueryContext, tx: Transaction, schedule: Schedule, at: datetime, around: Surroundings
+    ) -> list[Fact]:
         """A schedule that follows others: the newest end of a parent's run before this time, and what became of it."""
         rule = schedule.spec.trigger.follows
         made = await SqlFollowUps(tx).records(schedule.id, at - PARENTS_BEFORE, at + MINUTE, MOST_PARENT_RUNS)
         if made and made[-1].made is not None and (run := await SqlRuns(tx).get(ctx.tenant_id, made[-1].made)):
-            return await self._run_facts(ctx, tx, run)
+            return await self._run_facts(ctx, tx, run, around)
         facts = []
         for parent in rule.parents if rule is not None else ():
             page = PageRequest(limit=1)

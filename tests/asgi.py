@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -27,7 +28,12 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return self.body.decode()
+        return legible(self.body)
+
+
+def legible(body: bytes) -> str:
+    """A body as text; that of a compressed archive is unpacked."""
+    return (gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body).decode()
 
 
 @dataclass(frozen=True, slots=True)

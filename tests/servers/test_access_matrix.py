@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -24,6 +23,7 @@ from foliot.core.access import Role
 from foliot.core.errors import FoliotError
 from foliot.db.database import Database
 from foliot.testing import open_store
+from tests.asgi import legible
 from tests.declared import openapi
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish, routes
 from tests.services import wait_for
@@ -165,8 +165,7 @@ async def _foreign(house: House, route: Route) -> None:
 
 def _anonymous(body: bytes, things: Things) -> str:
     """The answer without the names that the question gave."""
-    # A download of archived pages is compressed.
-    text = (gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body).decode()
+    text = legible(body)
     for at, name in enumerate(astuple(things)):
         text = text.replace(name, f"<{at}>")
     return text

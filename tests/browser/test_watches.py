@@ -73,7 +73,7 @@ def _choose_price(page: Page, url: str) -> None:
     """Fill the editor in by choosing the price in the page's text."""
     page.get_by_role("button", name="New watch").first.click()
     page.get_by_label("Name", exact=True).fill("Kettle")
-    page.get_by_label("URLs, one a line").fill(url)
+    page.get_by_label("URLs, one per line").fill(url)
     page.get_by_role("button", name="Visit the first page").click()
     page.get_by_role("list", name="Text of the page").get_by_role("button", name="29.90 EUR").click()
     page.get_by_role("region", name="Selectors").get_by_role("button", name="Use as field").first.click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -150,6 +151,22 @@ def test_a_pipe_gets_every_column_whole_without_colours_and_with_absolute_times(
     assert "\x1b" not in "".join(lines)
     assert all(LONG in line for line in lines[1:])
     assert re.search(r"2027-01-01 \d\d:\d\d:00 [+-]\d{4}", lines[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "list", "--nope"), "No such option: --nope"),
+        (("schedule", "show"), "Missing argument 'SCHEDULE'."),
+        (("shcedule", "list"), "No such command 'shcedule'. Did you mean 'schedule'?"),
+    ],
+)
+def test_wrong_usage_is_an_object_with_json_and_a_sentence_without(words: tuple[str, ...], message: str) -> None:
+    as_json, plain = invoke(*words, "--json"), invoke(*words)
+
+    assert json.loads(as_json.err) == {"error": {"message": message, "exit_code": 2, "notes": []}}
+    assert (as_json.code, plain.code, as_json.out) == (2, 2, "")
+    assert plain.err.startswith("Usage: ")
 
 
 def test_states_have_colours_unless_they_are_turned_off(server: Script) -> None:

@@ -5,7 +5,8 @@ To import and build all of them takes longer than most of them take to run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -14,12 +15,15 @@ import typer
 from typer.core import TyperGroup
 
 import foliot
-from foliot.terminal.output import EXIT_CODES
+from foliot.terminal.output import ERRORS_AS_JSON, EXIT_CODES, Exit, Failure, fail
 from foliot.terminal.plain_values import read_plainly
 
 SERVER = "Run a server"
 UPKEEP = "Maintain a server"
 CLIENT = "Talk to a running server"
+
+USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
+"""What typer raises about a command line that cannot be read; it exports only this one of its kinds."""
 
 
 class CommandSource(NamedTuple):
@@ -135,6 +139,22 @@ class RootGroup(TyperGroup):
         super().__init__(**options)
         # typer only reads it.
         self.commands = LazyCommands()  # type: ignore[assignment]
+
+    def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> Any:
+        """With `--json` among the words, wrong usage is a JSON object too, instead of a box for people."""
+        words = sys.argv[1:] if args is None else args
+        if not standalone_mode or "--json" not in words:
+            return super().main(args, standalone_mode=standalone_mode, **extra)
+        try:
+            code = super().main(args, standalone_mode=False, **extra)
+        except USAGE_ERROR as wrong:
+            failed = Failure(wrong.format_message(), Exit.USAGE)
+        except typer.Abort:
+            failed = Failure("aborted")
+        else:
+            sys.exit(code if isinstance(code, int) else Exit.DONE)
+        ERRORS_AS_JSON.set(True)
+        sys.exit(fail(failed).exit_code)
 
 
 read_plainly()

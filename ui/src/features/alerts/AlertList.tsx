@@ -17,10 +17,18 @@ import { number } from "@/time/moment";
 
 import { SeverityBadge } from "./SeverityBadge";
 
-const EMPTY: Record<AlertState, [string, string]> = {
-  open: ["No open alerts", "Rules open one when a schedule fails, is late or misses a scheduled time."],
-  acknowledged: ["Nothing acknowledged", "Acknowledged alerts send no more reminders."],
-  resolved: ["No alerts yet", "Resolved alerts are kept here for as long as runs."],
+const EMPTY: Record<AlertState, [title: string, text: string, cli: string]> = {
+  open: [
+    "No open alerts",
+    "Rules open one when a schedule fails, is late or misses a scheduled time. See what a rule would have sent:",
+    "alert create-rule failures --on failed --on missed --after 3 --preview",
+  ],
+  acknowledged: [
+    "Nothing acknowledged",
+    "An acknowledged alert sends no more reminders. Acknowledge one here, or with:",
+    "alert ack ALERT",
+  ],
+  resolved: ["No alerts yet", "Resolved alerts are kept here for as long as runs.", "alert list --state resolved"],
 };
 
 /** Alerts of one state, newest first. */
@@ -31,7 +39,7 @@ export function AlertList({ state, schedule }: { state: AlertState; schedule?: s
     queryFn: ({ signal }) => ask("/api/alerts", { query, signal }),
     refetchInterval: 10_000,
   });
-  const [title, text] = EMPTY[state];
+  const [title, text, cli] = EMPTY[state];
   return (
     <Card flush>
       {list.error ? (
@@ -47,7 +55,7 @@ export function AlertList({ state, schedule }: { state: AlertState; schedule?: s
           ))}
         </ul>
       ) : (
-        <Empty icon={BellRing} title={title}>
+        <Empty icon={BellRing} title={title} cli={cli}>
           {text}
         </Empty>
       )}

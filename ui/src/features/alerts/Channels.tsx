@@ -49,7 +49,12 @@ export function Channels() {
           ))}
         </ul>
       ) : (
-        <Empty icon={Send} title="No channels" actions={add}>
+        <Empty
+          icon={Send}
+          title="No channels"
+          actions={add}
+          cli="channel create ops slack --set url=https://hooks.slack.com/services/…"
+        >
           Add one to be notified by e-mail, Slack, a webhook or another service when a schedule fails.
         </Empty>
       )}

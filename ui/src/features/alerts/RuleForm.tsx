@@ -232,7 +232,7 @@ function Preview({ rule }: { rule: AlertRuleRequest }) {
       </ul>
       {preview.data.unknown.length ? (
         <p className="mt-1 text-muted">
-          Not included, because their past is not kept: {preview.data.unknown.join(", ").replaceAll("_", " ")}
+          Not included, because Foliot keeps no history of them: {preview.data.unknown.join(", ").replaceAll("_", " ")}
         </p>
       ) : null}
     </div>

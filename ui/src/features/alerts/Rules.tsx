@@ -84,7 +84,12 @@ export function Rules() {
           ))}
         </ul>
       ) : (
-        <Empty icon={ListChecks} title="No rules" actions={add}>
+        <Empty
+          icon={ListChecks}
+          title="No rules"
+          actions={add}
+          cli="alert create-rule failures --on failed --on missed --after 3"
+        >
           A rule decides which problems open an alert and which channels are notified.
         </Empty>
       )}

@@ -91,8 +91,8 @@ export function Keys() {
           ))}
         </ul>
       ) : (
-        <Empty icon={KeyRound} title="No API keys">
-          Programs use an API key to authenticate.
+        <Empty icon={KeyRound} title="No API keys" cli="apikey create deploys --role operator">
+          Programs use an API key to authenticate. Create one above, or with:
         </Empty>
       )}
       <Modal open={making} onClose={() => setMaking(false)} title="Create API key">

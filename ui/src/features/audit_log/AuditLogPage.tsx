@@ -122,6 +122,7 @@ export default function AuditLogPage() {
         <Empty
           title={filtered ? "No entries match" : "No changes yet"}
           actions={filtered ? <Button onClick={clear}>Clear filters</Button> : null}
+          cli={filtered ? null : "audit list"}
         >
           Every change is recorded here, with its values before and after.
         </Empty>

@@ -160,8 +160,13 @@ function Groups({
   }
   if (!items.length) {
     return (
-      <Empty icon={CircleCheck} title={mutedCount ? "All dead letters are muted" : "No dead letters"}>
-        Runs appear here when their last attempt fails.
+      <Empty
+        icon={CircleCheck}
+        title={mutedCount ? "All dead letters are muted" : "No dead letters"}
+        cli={mutedCount ? null : "alert create-rule dead-letters --on dead_letter"}
+      >
+        Runs appear here when their last attempt fails. They keep their payload, so that you can edit and replay them.
+        {mutedCount ? null : " To be told when one arrives, create an alert rule:"}
       </Empty>
     );
   }

@@ -149,12 +149,15 @@ export default function EndpointsPage() {
         fill={false}
         rowHeight={40}
         empty={
-          <Empty icon={Webhook} title="No webhooks called in the last 24 hours">
+          <Empty
+            icon={Webhook}
+            title="No webhooks called in the last 24 hours"
+            cli={`schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`}
+          >
             Targets appear here once a schedule calls them. Create one:{" "}
             <Link to="/schedules/new" className="text-accent underline">
               new schedule
-            </Link>{" "}
-            or <code className="font-mono">foliot schedule create</code>.
+            </Link>
           </Empty>
         }
       />

@@ -32,10 +32,10 @@ export function DataVerdict({ run }: { run: Run }) {
           <thead className="text-muted">
             <tr>
               <th className="pr-4 font-normal">Expectation</th>
-              <th className="pr-4 font-normal">Wanted</th>
-              <th className="pr-4 font-normal">Got</th>
-              <th className="pr-4 font-normal">Usually</th>
-              <th className="font-normal">Verdict</th>
+              <th className="pr-4 font-normal">Expected</th>
+              <th className="pr-4 font-normal">Actual</th>
+              <th className="pr-4 font-normal">Typical</th>
+              <th className="font-normal">Result</th>
             </tr>
           </thead>
           <tbody>
@@ -94,7 +94,7 @@ function Quarantine({ run }: { run: Run }) {
           <>
             {", written by "}
             <Link to={`/runs/${data.release_id}`} className="text-accent underline">
-              a run of its own
+              a separate run
             </Link>
           </>
         ) : null}
@@ -135,7 +135,7 @@ function Quarantine({ run }: { run: Run }) {
         action={`Drop ${items}`}
         danger
       >
-        They are deleted for good. The run stays degraded.
+        The items are permanently deleted. The run stays degraded.
       </Confirm>
     </div>
   );

@@ -37,16 +37,18 @@ export function HostForm({ host, onClose }: { host: HostStatus; onClose: () => v
       }}
     >
       <p className="text-muted">
-        {operator ? "These limits hold for every tenant and kind of work." : "A slower rate, for your tenant alone."}
+        {operator
+          ? "These limits apply to all tenants and all kinds of work."
+          : "You can set a slower rate, for your tenant only."}
       </p>
       <label className="flex flex-col gap-1">
-        Requests per second (0: no limit; empty: the default)
+        Requests per second (0: no limit; empty: default)
         <input inputMode="decimal" value={rate} onChange={(event) => setRate(event.target.value)} className={INPUT} />
       </label>
       {operator ? (
         <>
           <label className="flex flex-col gap-1">
-            Requests at once
+            Concurrent requests
             <input
               inputMode="numeric"
               value={concurrency}
@@ -78,12 +80,12 @@ export function HostForm({ host, onClose }: { host: HostStatus; onClose: () => v
           needs="write:host"
           busy={busy}
           onClick={() =>
-            void act("DELETE", "/api/hosts/{host}", { params: { host: host.host } }, "Returned to the defaults").then(
+            void act("DELETE", "/api/hosts/{host}", { params: { host: host.host } }, "Reset to defaults").then(
               (done) => done && onClose(),
             )
           }
         >
-          Return to the defaults
+          Reset to defaults
         </Button>
         <Button acts needs="write:host" kind="primary" type="submit" busy={busy}>
           Save

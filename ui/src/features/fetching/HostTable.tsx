@@ -2,6 +2,7 @@ import { Server } from "lucide-react";
 import { useMemo, useState } from "react";
 
 import type { HostStatus } from "@/api/schema";
+import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { Empty } from "@/parts/Empty";
 import { INPUT } from "@/parts/form/Field";
@@ -27,7 +28,9 @@ const COLUMNS: Column<HostStatus>[] = [
       <span className="flex min-w-0 flex-col leading-tight">
         <span className="truncate font-medium">{host.host}</span>
         {host.paused_until ? (
-          <span className="truncate text-xs text-attention-ink">{host.reason ?? "paused by its answers"}</span>
+          <span className="truncate text-xs text-attention-ink">
+            {host.reason ?? "paused because of its responses"}
+          </span>
         ) : null}
       </span>
     ),
@@ -40,15 +43,15 @@ const COLUMNS: Column<HostStatus>[] = [
     cell: (host) => (
       <span className="flex min-w-0 flex-col leading-tight">
         <span className="truncate">{paceOf(host)}</span>
-        {host.slowed ? <span className="text-xs text-attention-ink">slowed by its answers</span> : null}
+        {host.slowed ? <span className="text-xs text-attention-ink">slowed down: its responses are slow</span> : null}
         {host.own_rate !== null ? <span className="text-xs text-muted">yours: {host.own_rate}/s</span> : null}
       </span>
     ),
   },
   {
     id: "together",
-    header: "At once",
-    width: "80px",
+    header: "Concurrency",
+    width: "96px",
     right: true,
     card: "none",
     cell: (host) => number(host.concurrency),
@@ -86,7 +89,7 @@ const COLUMNS: Column<HostStatus>[] = [
     width: "140px",
     card: "none",
     cell: (host) =>
-      host.next_at ? <Instant at={host.next_at} as="relative" /> : <span className="text-muted">at once</span>,
+      host.next_at ? <Instant at={host.next_at} as="relative" /> : <span className="text-muted">now</span>,
   },
 ];
 
@@ -103,8 +106,8 @@ export function HostTable() {
   return (
     <div className="flex flex-col gap-3">
       <input
-        aria-label="Part of the name"
-        placeholder="Part of the name"
+        aria-label="Filter by name"
+        placeholder="Filter by name"
         value={q}
         onChange={(event) => setQ(event.target.value)}
         className={`${INPUT} max-w-80`}
@@ -126,11 +129,11 @@ export function HostTable() {
         fill={false}
         empty={
           q ? (
-            <Empty title="No host has this in its name" />
+            <Empty title="No host matches" actions={<Button onClick={() => setQ("")}>Clear filter</Button>} />
           ) : (
-            <Empty icon={Server} title="No hosts yet">
-              A host appears here when a page is fetched from it: articles, pipelines, prices, watches, polite webhooks
-              and spiders share one budget of requests.
+            <Empty icon={Server} title="No hosts yet" cli="host set example.com --rate 2 --concurrency 1">
+              A host appears here when something is fetched from it. Articles, pipelines, prices, watches, polite
+              webhooks and spiders share its budget of requests. Set one before the first request:
             </Empty>
           )
         }

@@ -86,7 +86,7 @@ function Inviting({ onClose }: { onClose: () => void }) {
         </select>
       </label>
       <p className="text-muted">
-        The access is an API key under this name, so you can revoke it on the page API keys at any time.
+        The access is an API key under this name, so you can revoke it under API keys at any time.
       </p>
       {error ? <ErrorCard error={error} what="Could not create the invitation" bar /> : null}
       <div className="flex justify-end gap-2">

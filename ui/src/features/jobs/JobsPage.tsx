@@ -199,8 +199,8 @@ export default function JobsPage() {
           status ? (
             <Empty title="No jobs in this state" actions={<Button onClick={() => setStatus("")}>Show all</Button>} />
           ) : (
-            <Empty title="No jobs yet">
-              Paste URLs above to fetch them now, or use <code className="font-mono">foliot articles submit URL</code>.
+            <Empty title="No jobs yet" cli="articles submit https://example.com --follow">
+              Paste URLs above to fetch them now, or submit them from a shell:
             </Empty>
           )
         }

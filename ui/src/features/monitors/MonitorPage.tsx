@@ -105,7 +105,7 @@ function Actions({ monitor }: { monitor: MonitorDetail }) {
           return gone;
         }}
       >
-        Its pings are deleted too, and its address will be unknown.
+        Its pings are deleted too, and its address stops working.
       </Confirm>
     </>
   );
@@ -127,7 +127,7 @@ function Facts({ monitor }: { monitor: MonitorDetail }) {
           {monitor.last_ping_at ? <Instant at={monitor.last_ping_at} /> : "none yet"}
           {monitor.last_duration_ms !== null ? (
             <>
-              {", its job took "}
+              {", the job took "}
               <Duration ms={monitor.last_duration_ms} />
             </>
           ) : null}

@@ -51,7 +51,12 @@ export default function MonitorsPage() {
             ))}
           </ul>
         ) : (
-          <Empty icon={HeartPulse} title="No monitors" actions={add}>
+          <Empty
+            icon={HeartPulse}
+            title="No monitors"
+            actions={add}
+            cli={`monitor create nightly-backup --cron "0 2 * * *" --grace 1800`}
+          >
             A monitor is an address that a cron job or a backup calls when it has run. When the call does not come, or
             reports a failure, your alert rules notify you.
           </Empty>

@@ -6,11 +6,11 @@ import { toneBadge } from "@/parts/state/StateBadge";
 import type { Tone } from "@/parts/state/states";
 
 const STATUSES: Record<MonitorStatus, { icon: LucideIcon; tone: Tone; means: string }> = {
-  new: { icon: CircleDashed, tone: "neutral", means: "waits for its first ping" },
-  up: { icon: CircleCheck, tone: "success", means: "its pings arrive in time" },
+  new: { icon: CircleDashed, tone: "neutral", means: "waiting for its first ping" },
+  up: { icon: CircleCheck, tone: "success", means: "its pings arrive on time" },
   late: { icon: Clock, tone: "attention", means: "no ping within the grace time" },
   down: { icon: CircleX, tone: "failed", means: "silent for twice the grace time, or its job reported a failure" },
-  paused: { icon: CirclePause, tone: "neutral", means: "pings are kept and change nothing" },
+  paused: { icon: CirclePause, tone: "neutral", means: "pings are recorded, but change nothing" },
 };
 
 /** The status of a monitor: icon and word. */

@@ -202,9 +202,12 @@ export default function RunsPage() {
                 <code className="font-mono">{q}</code>
               </Empty>
             ) : (
-              <Empty icon={Play} title="No runs yet">
-                Runs appear when a schedule is due, or when you press Run now or use{" "}
-                <code className="font-mono">foliot schedule run-now NAME</code>.
+              <Empty
+                icon={Play}
+                title="No runs yet"
+                cli={`schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`}
+              >
+                Runs appear when a schedule is due or you press Run now on its page. Create a first schedule:
               </Empty>
             )
           }

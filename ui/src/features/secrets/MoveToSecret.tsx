@@ -92,7 +92,7 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
           className="h-8 rounded border bg-bg px-2 font-mono"
         />
       </label>
-      {host ? <p className="text-xs text-muted">It goes to {host} alone. Save the schedule to use it.</p> : null}
+      {host ? <p className="text-xs text-muted">It is only sent to {host}. Save the schedule to use it.</p> : null}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={busy}>

@@ -59,7 +59,7 @@ export function Secrets() {
               <code className="w-48 min-w-0 truncate font-mono">{secret.name}</code>
               <span className="text-xs text-muted">
                 version {secret.version}, set by {secret.created_by} <Instant at={secret.created_at} />
-                {secret.hosts.length ? ` · for ${secret.hosts.join(", ")} alone` : null}
+                {secret.hosts.length ? ` · only for ${secret.hosts.join(", ")}` : null}
                 {secret.previous_until ? (
                   <>
                     {" "}
@@ -81,7 +81,7 @@ export function Secrets() {
           ))}
         </ul>
       ) : (
-        <Empty icon={LockKeyhole} title="No secrets">
+        <Empty icon={LockKeyhole} title="No secrets" cli="secret set webhook_signing">
           Actions refer to a secret by name instead of holding its value;{" "}
           <code className="font-mono">webhook_signing</code> signs webhooks.
         </Empty>
@@ -179,7 +179,7 @@ function Writing({ name: given, rotates, onClose }: { name: string; rotates: boo
               the old one. A receiver that accepts either one needs no downtime. After that, only the new secret signs.
             </p>
           ) : (
-            <p>From then on every webhook is signed with it, as Standard Webhooks describes.</p>
+            <p>From then on, every webhook is signed with it, following the Standard Webhooks specification.</p>
           )}
         </div>
       ) : null}

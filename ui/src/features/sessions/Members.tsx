@@ -52,7 +52,9 @@ export function Members() {
           ))}
         </ul>
       ) : (
-        <Empty title="No members yet" />
+        <Empty title="No members yet" cli={local ? null : "invite eva --role operator"}>
+          {local ? "People appear here once the server requires them to sign in." : "Invite the first one:"}
+        </Empty>
       )}
     </Card>
   );

@@ -2,6 +2,7 @@ import { FileArchive } from "lucide-react";
 import { useMemo } from "react";
 
 import type { StoredPageInfo } from "@/api/schema";
+import { Button } from "@/parts/Button";
 import { Empty } from "@/parts/Empty";
 import { INPUT } from "@/parts/form/Field";
 import { Instant } from "@/parts/Instant";
@@ -109,11 +110,15 @@ export function StoredPagesTable() {
         fill={false}
         empty={
           q ? (
-            <Empty title="No stored page matches" />
+            <Empty title="No stored pages match" actions={<Button onClick={() => setQ("")}>Clear filter</Button>} />
           ) : (
-            <Empty icon={FileArchive} title="No stored pages">
+            <Empty
+              icon={FileArchive}
+              title="No stored pages"
+              cli="articles submit https://example.com --keep-pages 30d"
+            >
               A batch, a watch or a pipeline step with <code className="font-mono">keep_pages: 30d</code> keeps the
-              pages that it fetches, to be exported or read again by better selectors.
+              pages that it fetches. You can export them, or read them again with better selectors.
             </Empty>
           )
         }

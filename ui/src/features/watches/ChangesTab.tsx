@@ -81,8 +81,8 @@ export function ChangeTable({ q }: { q: string }) {
       rowHeight={44}
       fill={false}
       empty={
-        <Empty icon={FilePenLine} title="No changes">
-          The first visit of a page sets what later visits are compared with.
+        <Empty icon={FilePenLine} title="No changes" cli="changes --limit 20">
+          The first visit to a page is the baseline that later visits are compared with.
         </Empty>
       }
     />
@@ -96,7 +96,7 @@ export function ChangesTab() {
   return (
     <div className="flex flex-col gap-3">
       <input
-        aria-label="Filter of changes"
+        aria-label="Filter changes"
         placeholder="watch:Shop kind:changed matched:true since:7d"
         value={q}
         onChange={(event) => setQ(event.target.value)}

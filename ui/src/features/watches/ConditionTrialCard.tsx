@@ -27,14 +27,14 @@ export function ConditionTrialCard({ watch, when, at }: { watch: string; when: s
   if (!asked || !trial.data?.items.length) return null;
   return (
     <Card
-      title="What it would have said"
+      title="This condition on past changes"
       aside={`${number(trial.data.matched)} of the last ${number(trial.data.items.length)} changes count`}
     >
       <ul className="max-h-72 divide-y overflow-y-auto text-sm">
         {trial.data.items.map((item) => (
           <li key={item.change_id} className="flex flex-wrap items-center gap-x-3 py-1">
             <span className={item.matched ? "font-medium text-success-ink" : "text-muted"}>
-              {item.matched ? "counts" : item.holds ? "true, as before" : "not true"}
+              {item.matched ? "counts" : item.holds ? "still true" : "not true"}
             </span>
             <Instant at={item.at} />
             <span className="min-w-0 flex-1 truncate">

@@ -70,7 +70,7 @@ export function FieldRows({
               checked={field.optional}
               onChange={(event) => set(index, { optional: event.target.checked })}
             />
-            may be missing
+            optional
           </label>
           <Button
             size="small"

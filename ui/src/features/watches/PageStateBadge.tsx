@@ -7,11 +7,11 @@ import type { Tone } from "@/parts/state/states";
 
 const STATES: Record<PageState, { icon: LucideIcon; tone: Tone; means: string }> = {
   new: { icon: Sparkles, tone: "running", means: "seen for the first time, or again after it was removed" },
-  same: { icon: CircleCheck, tone: "success", means: "as it was at the visit before" },
+  same: { icon: CircleCheck, tone: "success", means: "unchanged since the previous visit" },
   changed: { icon: CircleDot, tone: "running", means: "its last visit found a change" },
-  removed: { icon: CircleMinus, tone: "neutral", means: "it answers 404 or 410" },
-  error: { icon: CircleX, tone: "failed", means: "it could not be read: its last version stands" },
-  blocked: { icon: ShieldAlert, tone: "attention", means: "a captcha or a login wall stands in its place" },
+  removed: { icon: CircleMinus, tone: "neutral", means: "it responds with 404 or 410" },
+  error: { icon: CircleX, tone: "failed", means: "it could not be read; its last version is kept" },
+  blocked: { icon: ShieldAlert, tone: "attention", means: "it shows a captcha or a login page instead" },
 };
 
 /** The state of a watched page, or the kind of a change: icon and word. */

@@ -112,7 +112,7 @@ export function PagesTable({ watch }: { watch: WatchDetail }) {
         hasMore={list.hasNextPage}
         onMore={() => void list.fetchNextPage()}
         fill={false}
-        empty={<Empty title={state ? `No page is ${state}` : "No pages yet"} />}
+        empty={<Empty title={state ? `No pages in the state “${state}”` : "No pages yet"} />}
       />
     </div>
   );

@@ -86,7 +86,7 @@ export function PreviewCard({
 
 /** Complaints about fields stand at the fields. */
 function Refused({ error }: { error: unknown }) {
-  if (new FieldErrors(error).any) return <p className="text-failed-ink">Mend the marked fields first.</p>;
+  if (new FieldErrors(error).any) return <p className="text-failed-ink">Fix the marked fields first.</p>;
   return <ErrorCard error={error} what="Could not visit the page" />;
 }
 
@@ -96,7 +96,7 @@ function Found({ page, answer }: { page: PreviewPage; answer: WatchPreviewAnswer
       <p className="flex flex-wrap items-center gap-2">
         <PageStateBadge state={page.state} />
         <span className="min-w-0 truncate">{shortUrl(page.url)}</span>
-        {answer.listed === null ? null : <span className="text-muted">the first of {answer.listed}</span>}
+        {answer.listed === null ? null : <span className="text-muted">first of {answer.listed} pages</span>}
       </p>
       {page.problem ? <p className="text-failed-ink">{problemText(page.problem)}</p> : null}
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
@@ -106,7 +106,7 @@ function Found({ page, answer }: { page: PreviewPage; answer: WatchPreviewAnswer
       </dl>
       {answer.when === null ? null : (
         <p>
-          The condition is <strong>{answer.when ? "true" : "not true"}</strong> of the page as it is now.
+          The condition is <strong>{answer.when ? "true" : "not true"}</strong> for the page as it is now.
         </p>
       )}
     </>
@@ -162,7 +162,7 @@ function Suggestions({
               <code className="min-w-0 flex-1 truncate font-mono text-xs">{suggestion.css}</code>
               <span className="text-xs whitespace-nowrap text-muted">
                 {suggestion.matches === 1
-                  ? "this alone"
+                  ? "only match"
                   : `${suggestion.first ? "first" : "one"} of ${suggestion.matches}`}
               </span>
               <Button size="small" onClick={() => onChoose(suggestion)}>
@@ -172,7 +172,7 @@ function Suggestions({
           ))}
         </ul>
       ) : (
-        <p className="text-muted">No selector finds this text: choose a shorter part of it.</p>
+        <p className="text-muted">No selector matches this text. Choose a shorter part of it.</p>
       )}
     </section>
   );

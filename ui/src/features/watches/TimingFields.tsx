@@ -5,7 +5,7 @@ import { type Timing, UNITS, type WatchForm } from "./form";
 const TIMINGS: readonly (readonly [Timing, string])[] = [
   ["interval", "at regular intervals"],
   ["cron", "at the times of a cron expression"],
-  ["revisit", "where pages change, within a budget"],
+  ["revisit", "as often as pages change, within a budget"],
 ];
 
 type Change = (values: Partial<WatchForm>) => void;
@@ -101,8 +101,8 @@ function Revisits({ form, onChange }: { form: WatchForm; onChange: Change }) {
   );
   return (
     <div className="grid gap-3 sm:grid-cols-2">
-      {text("budget", "budget", "Visits", "All pages together: 5000/day, 60/hour")}
-      <Field name="revisit.aim" label="So that" hint="How often each page changes is learned from its visits.">
+      {text("budget", "budget", "Budget", "For all pages together, such as 5000/day or 60/hour")}
+      <Field name="revisit.aim" label="Goal" hint="How often each page changes is learned from its visits.">
         {(wired) => (
           <select
             {...wired}
@@ -110,13 +110,13 @@ function Revisits({ form, onChange }: { form: WatchForm; onChange: Change }) {
             value={form.aim}
             onChange={(event) => onChange({ aim: event.target.value as WatchForm["aim"] })}
           >
-            <option value="prompt">changes are seen soon</option>
-            <option value="fresh">what is stored is right as often as possible</option>
+            <option value="prompt">notice changes early</option>
+            <option value="fresh">keep stored versions up to date</option>
           </select>
         )}
       </Field>
-      {text("atMost", "at_most", "A page at most every", "15m, 1h")}
-      {text("atLeast", "at_least", "A page at least every", "7d")}
+      {text("atMost", "at_most", "Each page at most every", "Such as 15m or 1h")}
+      {text("atLeast", "at_least", "Each page at least every", "Such as 7d")}
     </div>
   );
 }

@@ -162,7 +162,7 @@ function Pages({ form, onChange }: Part) {
         )}
       </Field>
       {form.source === "urls" ? (
-        <Field name="urls" label="URLs, one a line">
+        <Field name="urls" label="URLs, one per line">
           {(wired) => (
             <textarea
               {...wired}
@@ -210,10 +210,10 @@ function Compared({ form, onChange }: Part) {
   return (
     <div className="flex flex-col gap-3">
       <p className="text-xs text-muted">
-        Fields, or a part of the text. Without either, the whole visible text is compared.
+        Compare fields or a part of the page. Without either, the whole visible text is compared.
       </p>
       <FieldRows fields={form.fields} onChange={(fields) => onChange({ fields })} />
-      <Field name="select" label="Part of the text" hint="A CSS selector, an XPath, or $.path into JSON">
+      <Field name="select" label="Part of the page" hint="A CSS selector, an XPath, or a $.path into JSON">
         {(wired) => (
           <input
             {...wired}
@@ -229,13 +229,13 @@ function Compared({ form, onChange }: Part) {
           checked={form.article}
           onChange={(event) => onChange({ article: event.target.checked })}
         />
-        The main text alone, as of an article
+        Only the main text, as for an article
       </label>
       <Disclosure title="Ignore, render, keep pages" open={Boolean(form.ignore || form.render || form.keepPages)}>
         <div className="flex flex-col gap-3">
           <Field
             name="ignore"
-            label="Ignore, one a line"
+            label="Ignore, one per line"
             hint="CSS selectors, xpath: …, regex: …, whitespace, dates, numbers"
           >
             {(wired) => (
@@ -258,14 +258,14 @@ function Compared({ form, onChange }: Part) {
                   value={form.render}
                   onChange={(event) => onChange({ render: event.target.value })}
                 >
-                  <option value="">as the host is set</option>
+                  <option value="">host default</option>
                   {["never", "auto", "always"].map((render) => (
                     <option key={render}>{render}</option>
                   ))}
                 </select>
               )}
             </Field>
-            <Field name="keep_pages" label="Keep pages as they came" hint="30d; empty: not at all">
+            <Field name="keep_pages" label="Keep original pages" hint="Such as 30d; empty keeps none">
               {(wired) => (
                 <input
                   {...wired}
@@ -289,7 +289,7 @@ function Counting({ form, onChange }: Part) {
         name="when"
         label="Condition"
         value={form.when}
-        hint='Empty: every change. price < 30 · drops(price, 10%) · appears(text, "sold out") · removed'
+        hint='Empty: every change. Examples: price < 30 · drops(price, 10%) · appears(text, "sold out") · removed'
       >
         {(wired) => (
           <input
@@ -301,7 +301,7 @@ function Counting({ form, onChange }: Part) {
           />
         )}
       </Field>
-      <Field name="at" label="It counts">
+      <Field name="at" label="A change counts">
         {(wired) => (
           <select
             {...wired}
@@ -309,8 +309,8 @@ function Counting({ form, onChange }: Part) {
             value={form.at}
             onChange={(event) => onChange({ at: event.target.value as WatchForm["at"] })}
           >
-            <option value="crossing">as it becomes true</option>
-            <option value="every_visit">at every visit at which it is true</option>
+            <option value="crossing">when it becomes true</option>
+            <option value="every_visit">at every visit while it is true</option>
           </select>
         )}
       </Field>

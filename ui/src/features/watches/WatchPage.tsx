@@ -54,7 +54,7 @@ export default function WatchPage() {
     >
       {watch.data.problem ? (
         <p role="alert" className="rounded-lg border border-failed/40 bg-failed-tint p-3 text-sm text-failed-ink">
-          Its pages could not be listed: {problemText(watch.data.problem)}
+          Could not list its pages: {problemText(watch.data.problem)}
         </p>
       ) : null}
       <Facts watch={watch.data} />
@@ -83,7 +83,7 @@ function Actions({ watch }: { watch: WatchDetail }) {
       <Button
         needs="run:watch"
         busy={busy}
-        onClick={() => void act("POST", "/api/watches/{watch_id}/visit", { params }, "Its pages are being visited")}
+        onClick={() => void act("POST", "/api/watches/{watch_id}/visit", { params }, "Visiting its pages")}
       >
         Visit now
       </Button>
@@ -129,7 +129,7 @@ function Actions({ watch }: { watch: WatchDetail }) {
       >
         {watch.fed_by === null
           ? "Its pages, their versions and changes, and its schedule are deleted too."
-          : "Its pages, their versions and changes are deleted too. The next run of its schedule begins a new one."}
+          : "Its pages, their versions and changes are deleted too. The next run of its schedule starts a new one."}
       </Confirm>
     </>
   );
@@ -161,7 +161,7 @@ function Facts({ watch }: { watch: WatchDetail }) {
         <dd>
           {watch.when ? <code className="font-mono text-xs break-words">{watch.when}</code> : "every change"}
           {watch.when ? (
-            <span className="text-muted">{watch.at === "crossing" ? " as it becomes true" : " at every visit"}</span>
+            <span className="text-muted">{watch.at === "crossing" ? " when it becomes true" : " at every visit"}</span>
           ) : null}
         </dd>
         <dt className="text-muted">Last visit</dt>
@@ -176,7 +176,10 @@ function Facts({ watch }: { watch: WatchDetail }) {
           <>
             <dt className="text-muted">Atom feed</dt>
             <dd className="flex min-w-0 items-center gap-2">
-              <span title="Its address is its credential" className="min-w-0 truncate font-mono text-xs">
+              <span
+                title="Anyone who has this address can read the feed"
+                className="min-w-0 truncate font-mono text-xs"
+              >
                 {watch.feed_url}
               </span>
               <CopyButton text={watch.feed_url} size="small" />

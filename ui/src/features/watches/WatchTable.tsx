@@ -2,6 +2,7 @@ import { Eye } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
 
 import type { WatchDetail } from "@/api/schema";
+import { Button } from "@/parts/Button";
 import { Sparkline } from "@/parts/chart/Sparkline";
 import { Empty } from "@/parts/Empty";
 import { INPUT } from "@/parts/form/Field";
@@ -101,8 +102,8 @@ export function WatchTable({ add }: { add: ReactNode }) {
   return (
     <div className="flex flex-col gap-3">
       <input
-        aria-label="Part of the name"
-        placeholder="Part of the name"
+        aria-label="Filter by name"
+        placeholder="Filter by name"
         value={q}
         onChange={(event) => setQ(event.target.value)}
         className={`${INPUT} max-w-80`}
@@ -124,11 +125,10 @@ export function WatchTable({ add }: { add: ReactNode }) {
         fill={false}
         empty={
           q ? (
-            <Empty title="No watch has this in its name" />
+            <Empty title="No watch matches" actions={<Button onClick={() => setQ("")}>Clear filter</Button>} />
           ) : (
-            <Empty icon={Eye} title="No watches" actions={add}>
-              A watch visits pages, keeps every version of what they say, and lists what changed: prices, texts, pages
-              that come and go.
+            <Empty icon={Eye} title="No watches" actions={add} cli="watch https://example.com --every 3600">
+              A watch visits pages, keeps every version, and lists what changed: prices, texts, new and removed pages.
             </Empty>
           )
         }

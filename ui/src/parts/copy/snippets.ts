@@ -35,10 +35,13 @@ export function command(words: string, flags: Record<string, Flag>): string {
 export const withDocument = (words: string, document: unknown): string =>
   `${words} <<'EOF'\n${JSON.stringify(document, null, 2)}\nEOF`;
 
+/** The command, sent to the server of this page. */
+export const atServer = (cli: string, origin: string): string => `FOLIOT_URL=${shellQuoted(origin)} foliot ${cli}`;
+
 export function snippetsOf(call: Call, origin: string, secured: boolean): Snippets {
   return {
     curl: curl(call, origin, secured),
-    cli: call.cli ? `FOLIOT_URL=${shellQuoted(origin)} foliot ${call.cli}` : null,
+    cli: call.cli ? atServer(call.cli, origin) : null,
     python: python(call, origin, secured),
   };
 }

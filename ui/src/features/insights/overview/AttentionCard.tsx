@@ -153,7 +153,8 @@ function Item({ item, onSnooze }: { item: AttentionItem; onSnooze: () => void })
 function addressOf(item: AttentionItem): string {
   if (item.kind === "dead_letters") return item.q ? `/dead-letters?q=${encodeURIComponent(item.q)}` : "/dead-letters";
   if (item.kind === "failing" && item.run_id) return `/runs/${item.run_id}`;
-  if (item.kind === "channel" || item.kind === "monitor") return "/alerts";
+  if (item.kind === "channel") return "/alerts?tab=channels";
+  if (item.kind === "monitor") return `/monitors/${item.id.slice(item.kind.length + 1)}`;
   if (item.kind === "pages") return "/hosts?tab=pages";
   if (item.schedule_id) return `/schedules/${item.schedule_id}`;
   if (item.queue) return `/queues?queue=${encodeURIComponent(item.queue)}`;

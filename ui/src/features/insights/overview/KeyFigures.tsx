@@ -29,8 +29,10 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
   });
   const counts = total.data?.by_state ?? {};
   const bad = sum(counts, BAD);
-  const partial = counts.partial ?? 0;
-  const short = [bad ? `${number(bad)} failed` : "", partial ? `${number(partial)} partial` : ""].filter(Boolean);
+  const short = [
+    bad ? `${number(bad)} failed` : "",
+    ...["partial", "degraded"].map((state) => (counts[state] ? `${number(counts[state])} ${state}` : "")),
+  ].filter(Boolean);
   const items = series?.items ?? [];
   const slow = items.map((item) => item.p95_ms);
   const known = slow.filter((one): one is number => one !== null);
@@ -44,7 +46,7 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
       </Figure>
       <Figure
         title="Success"
-        to={`/runs?q=${encodeURIComponent(`${short.length ? "state:partial,failed,dead_letter " : ""}${q}`)}`}
+        to={`/runs?q=${encodeURIComponent(`${short.length ? "state:partial,degraded,failed,dead_letter " : ""}${q}`)}`}
         missing={missing}
         value={total.data && percent(ratio(counts))}
         note={short.join(", ") || undefined}

@@ -89,7 +89,7 @@ function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClo
       }}
     >
       <p className="text-sm text-muted">
-        What {run.schedule_name ?? schedule?.name ?? "it"} does, for one run more.{" "}
+        Parameters of {run.schedule_name ?? schedule?.name ?? "the action"}, for this run only.{" "}
         {letter ? "The dead letter is resolved when that run succeeds. " : ""}
         {schedule ? "The schedule stays as it is; secrets" : "Secrets"} are filled in by the server.
       </p>

@@ -35,8 +35,8 @@ export function NextFires({ schedule }: { schedule: Schedule }) {
         </p>
       ) : schedule.after ? (
         <p className="text-muted">
-          {schedule.summary}: a run starts in the same moment
-          {schedule.after.all && schedule.after.schedule.length > 1 ? ", once each has ended one since the last" : ""}.
+          {schedule.summary}: a run starts immediately
+          {schedule.after.all && schedule.after.schedule.length > 1 ? ", once each of them has ended a run" : ""}.
         </p>
       ) : error ? (
         <ErrorCard error={error} what="Could not compute the next runs" onRetry={() => void refetch()} />

@@ -60,12 +60,7 @@ function Filed({ schedule }: { schedule: Schedule }) {
       Managed by the files <b>{schedule.managed_by.slice("file:".length)}</b> (foliot apply). What you edit here is
       reported there as drift.{" "}
       {may ? (
-        <Button
-          size="small"
-          acts
-          className="ml-1"
-          onClick={() => void acts.takeOver(schedule).catch(() => undefined)}
-        >
+        <Button size="small" acts className="ml-1" onClick={() => void acts.takeOver(schedule).catch(() => undefined)}>
           Take over
         </Button>
       ) : null}

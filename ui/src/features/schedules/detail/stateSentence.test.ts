@@ -25,6 +25,14 @@ describe("the state of a schedule in one sentence", () => {
     expect(stateOf(late, undefined, [], NOW)?.text).toBe("Late: due 10 m ago");
     expect(stateOf(schedule, undefined, [], NOW)?.text).toBe("Never run; next run in 30 m");
   });
+  it("does not call a schedule healthy whose data broke an expectation", () => {
+    const found = stateOf(schedule, undefined, [run("degraded", "3 items, expected at least 10"), run("success")], NOW);
+    expect([found?.tone, found?.state, found?.cause]).toEqual([
+      "attention",
+      "degraded",
+      "3 items, expected at least 10",
+    ]);
+  });
   it("ignores cancelled runs, and still names the failure of a paused schedule", () => {
     expect(stateOf(schedule, undefined, [run("cancelled"), run("success")], NOW)?.state).toBe("success");
     const paused = { ...schedule, status: "paused", next_run_at: null } as unknown as Schedule;

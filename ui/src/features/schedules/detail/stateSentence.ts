@@ -73,6 +73,14 @@ export function stateOf(
       : "no runs to come";
   const next = schedule.next_run_at ? `next run ${relative(schedule.next_run_at, now)}` : ending;
   if (!ended) return { tone: "neutral", state: "scheduled", text: `Never run; ${next}` };
+  if (ended.state === "degraded")
+    return {
+      tone: "attention",
+      state: "degraded",
+      text: "The data of the last run broke an expectation",
+      cause: ended.error?.message,
+      run: ended.id,
+    };
   if (ended.state === "partial")
     return { tone: "attention", state: "partial", text: `The last run succeeded in part; ${next}`, run: ended.id };
   return {

@@ -13,7 +13,7 @@ import type { TriggerInputs } from "./form";
 const OUTCOMES = [
   { value: "success", label: "succeeds" },
   { value: "failed", label: "fails" },
-  { value: "partial", label: "ends with some items failed" },
+  { value: "partial", label: "ends with some failed items" },
   { value: "degraded", label: "ends degraded" },
   { value: "changed", label: "finds a change (watches)" },
   { value: "any", label: "ends, however" },

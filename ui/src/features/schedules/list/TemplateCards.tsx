@@ -1,6 +1,5 @@
 import { CalendarClock } from "lucide-react";
 
-import { CopyButton } from "@/parts/copy/CopyButton";
 import { Empty } from "@/parts/Empty";
 import { Link } from "@/parts/Link";
 
@@ -8,9 +7,12 @@ import { TEMPLATES } from "../templates";
 
 /** Shown while there is no schedule: the templates to start from. */
 export function TemplateCards() {
-  const command = `FOLIOT_URL=${window.location.origin} foliot schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`;
   return (
-    <Empty icon={CalendarClock} title="No schedules yet">
+    <Empty
+      icon={CalendarClock}
+      title="No schedules yet"
+      cli={`schedule create hello --every 1m --url ${window.location.origin}/api/echo/hello`}
+    >
       <p>Choose a template. Everything else is filled in, and nothing runs until you save.</p>
       <div className="mt-4 grid gap-2 text-left sm:grid-cols-2">
         {TEMPLATES.map(({ kind, label, says, icon: Icon }) => (
@@ -26,10 +28,6 @@ export function TemplateCards() {
             </span>
           </Link>
         ))}
-      </div>
-      <div className="mt-4 flex items-center gap-2 rounded border bg-surface py-1 pr-1 pl-3 text-left">
-        <code className="min-w-0 flex-1 overflow-x-auto font-mono text-xs whitespace-nowrap">{command}</code>
-        <CopyButton text={command} size="small" />
       </div>
     </Empty>
   );

@@ -47,7 +47,7 @@ export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUt
             </p>
           ) : null}
           {data.type === "after" ? (
-            <p className="text-muted">It has no times of its own: it runs when those runs have ended.</p>
+            <p className="text-muted">It has no scheduled times: it runs when those runs end.</p>
           ) : null}
           <div className={data.type === "after" ? "hidden" : undefined}>
             <FireTable fires={data.next.slice(0, count)} zone={data.timezone} />

@@ -74,7 +74,7 @@ def test_names_are_unique_and_stay_the_same() -> None:
 def test_what_does_not_carry_over_has_a_note() -> None:
     notes = {(note.entry, note.text) for note in read().notes}
 
-    assert ("line 11", "left out: @reboot is no time: there is no equivalent") in notes
+    assert ("line 11", "left out: @reboot is not a time: there is no equivalent") in notes
     assert any("MAILTO=ops@example.com" in text for _, text in notes)
     assert any("0~30 3 * * *" in text for _, text in notes)
 

@@ -84,7 +84,7 @@ def test_a_missing_value_is_neither_less_nor_more_nor_its_opposite() -> None:
     ("source", "column", "said", "suggestion"),
     [
         ("prise < 30", 1, "did you mean price?", "price < 30"),
-        ("price < 30 and", 15, "comes where a value is expected", None),
+        ("price < 30 and", 15, "is where a value is expected", None),
         ("price = 30", 7, "write == for equal", "price == 30"),
         ("price", 1, "compare it", None),
         ('price < "30"', 9, "is compared with a number", None),
@@ -101,7 +101,7 @@ def test_a_missing_value_is_neither_less_nor_more_nor_its_opposite() -> None:
         ('appears(price, "x")', 9, "looks into a text or a list", None),
         ("tags < old.tags", 6, "does not compare", None),
         ("price and removed", 1, "must be true or false here", None),
-        ("", 1, "comes where a value is expected", None),
+        ("", 1, "is where a value is expected", None),
     ],
 )
 def test_an_error_names_the_place(source: str, column: int, said: str, suggestion: str | None) -> None:

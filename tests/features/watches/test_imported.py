@@ -126,8 +126,8 @@ def test_a_list_of_urls_is_one_paused_watch_and_is_created_once(
     second = invoke("watches", "import", str(path), "--name", "Shops")
 
     assert (first.code, second.code) == (0, 0)
-    assert first.out == "1 watches created, 0 there already\n"
-    assert second.out == "0 watches created, 1 there already\n"
+    assert first.out == "1 watches created, 0 already existed\n"
+    assert second.out == "0 watches created, 1 already existed\n"
     assert (created, paused) == ("/api/watches", "/api/watches/wat_1/pause")
     assert body["urls"] == ["https://shop.example/1", "https://shop.example/2"]
     assert body["schedule"] == {"type": "interval", "interval_seconds": 7200}

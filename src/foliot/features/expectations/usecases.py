@@ -128,7 +128,7 @@ class DataQuality:
         await SqlExpectations(tx).lock_run(ctx.tenant_id, run_id)
         held = _degraded(await SqlExpectations(tx).withheld(ctx.tenant_id, run_id))
         if held.state is not QuarantineState.HELD:
-            raise Conflict(f"the data of run {run_id} were {held.state} already, by {held.decided_by}")
+            raise Conflict(f"the data of run {run_id} were already {held.state} by {held.decided_by}")
         return run, held
 
     async def _decide(self, ctx: CommandContext, decided: Quarantine) -> Quarantine:

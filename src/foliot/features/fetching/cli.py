@@ -24,12 +24,12 @@ def _rate(host: JsonObject) -> str:
 
 
 HOSTS = Table(
-    "host, rate, at once: concurrency, crawl delay: crawl_delay, robots, next: @next_at, waiting, paused",
+    "host, rate, concurrency, crawl delay: crawl_delay, robots, next: @next_at, waiting, paused",
     computed={"rate": _rate, "paused": _paused},
-    empty="Nothing was fetched from any host yet.",
+    empty="Nothing has been fetched from any host yet.",
 )
 HOST = Facts(
-    "host, rate, own rate: own_rate, at once: concurrency, crawl delay: crawl_delay, interval, slowed, robots, render,"
+    "host, rate, own rate: own_rate, concurrency, crawl delay: crawl_delay, interval, slowed, robots, render,"
     " next: @next_at, paused, waiting",
     computed={"rate": _rate, "paused": lambda host: _paused(host) or "no"},
 )

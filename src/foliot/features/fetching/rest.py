@@ -75,7 +75,7 @@ async def put_host(cases: Cases, caller: Who, host: HostName, asked: Body) -> Re
     "/{host}",
     dependencies=[permits(Hosts.reset)],
     response_model=schema.HostStatus,
-    summary="Return a host to the defaults",
+    summary="Reset a host to its defaults",
     operation_id="hosts.reset",
 )
 async def reset_host(cases: Cases, caller: Who, host: HostName, asked: Body) -> Response:

@@ -27,7 +27,7 @@ def _entry(monitor: JobMonitor) -> AttentionEntry:
         key=monitor.id,
         severity=Severity.FAILED if down else Severity.ATTENTION,
         title=f"Monitor {monitor.settings.name}",
-        reason="its job reported a failure, or sent no ping" if down else "its ping is late",
+        reason="its job reported a failure or sent no ping" if down else "its ping is late",
         since=monitor.gap_first or monitor.next_expected_at or monitor.last_ping_at,
         actions=[AttentionRequest("Pause", "POST", f"/api/monitors/{monitor.id}/pause", (Verb.WRITE, Thing.MONITOR))],
     )

@@ -389,8 +389,8 @@ def _silence(monitor: JobMonitor) -> str:
     if monitor.started_at is not None:
         return f"Its run began at {_shown(monitor.started_at)} and has not ended within its grace time of {seconds} s."
     if monitor.next_expected_at is None:
-        return "No ping came."
-    return f"No ping came: one was expected at {_shown(monitor.next_expected_at)}, with a grace time of {seconds} s."
+        return "No ping arrived."
+    return f"No ping arrived: one was expected at {_shown(monitor.next_expected_at)}, with a grace time of {seconds} s."
 
 
 def _shown(moment: datetime) -> str:

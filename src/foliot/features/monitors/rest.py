@@ -134,7 +134,7 @@ async def delete_monitor(cases: Cases, caller: Who, monitor_id: MonitorId) -> Re
     operation_id="monitors.pause",
 )
 async def pause_monitor(cases: Cases, caller: Who, monitor_id: MonitorId, asked: Body, base: Base) -> Response:
-    """Pings are kept and change nothing; what is open about it is resolved."""
+    """Pings are recorded, but change nothing; what is open about it is resolved."""
     once = asked.once(200, lambda view: schema.MonitorDetail.of(view, base))
     return encode.answer(schema.MonitorDetail.of(await cases[Monitors].pause(caller, monitor_id, once), base))
 

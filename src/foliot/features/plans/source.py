@@ -149,7 +149,7 @@ def _by_kind(file: str, node: YamlNode, value: Mapping[str, Any], found: Documen
             continue
         if name not in KINDS:
             near = difflib.get_close_matches(name[:100], KINDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "begin keys for notes with x-"
+            hint = f"did you mean {near[0]}?" if near else "keys for notes must begin with x-"
             known = f"{name[:100]} is not known here; known are {', '.join(KINDS)}"
             raise FaultyFiles([_fault(file, known, hint, entry)])
         if documents is None:

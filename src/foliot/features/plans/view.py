@@ -88,7 +88,7 @@ def _print_forecast(forecast: Mapping[str, Any]) -> None:
             typer.echo(f"  host {printable(name)}: at most {before} open runs now, {after} after")
     for one in forecast["skipped"][:_LISTED]:
         part = f"{one['skipped']:,} of {one['instants']:,} instants"
-        typer.echo(f"  {printable(one['name'])} will skip {part}: its runs last longer than its rhythm")
+        typer.echo(f"  {printable(one['name'])} will skip {part}: its runs take longer than the time between them")
     for one in forecast["crowded"][:1]:
         typer.echo(f"  {one['starts']} runs start at {one['at']}")
     for note in forecast["notes"]:

@@ -28,7 +28,7 @@ class FullQuotas:
         drops = await SqlPages(tx).drops(caller.tenant_id, self.clock.now() - RECENT)
         if drops is None:
             return ()
-        reason = f"{drops.pages:,} pages were deleted before their time, because the quota is full (FOLIOT_PAGES_QUOTA)"
+        reason = f"{drops.pages:,} pages were deleted early, because the quota is full (FOLIOT_PAGES_QUOTA)"
         return [
             AttentionEntry(
                 kind=AttentionKind.PAGES,

@@ -32,13 +32,13 @@ from foliot.pages.watched import read_links, read_watched
 
 LARGEST = 10 * 1024 * 1024
 TIMEOUT = timedelta(seconds=30)
-GONE = {404: "There is no such page.", 410: "The page was taken away."}
+GONE = {404: "There is no such page.", 410: "The page has been removed."}
 CLOSED = {
     401: "The page asks for a sign-in.",
-    403: "The host does not let us see the page.",
+    403: "The host refuses access to the page.",
     451: "The page is withheld for legal reasons.",
 }
-WALLS = {"captcha": "A captcha stands in the page's place.", "login": "The page asks for a sign-in."}
+WALLS = {"captcha": "A captcha is shown instead of the page.", "login": "The page asks for a sign-in."}
 _TEXTUAL = ("text/", "json", "xml", "html", "javascript")
 _SCRIPTED = frozenset({"fields_missing", "empty_page"})
 """What a page that is made by a script looks like without one."""
@@ -123,7 +123,7 @@ class PageVisitor:
             return failed(PageState.ERROR, "too_large", f"The page is larger than {LARGEST // 2**20} MiB.")
         kind = answer.content_type.lower()
         if kind and not any(word in kind for word in _TEXTUAL):
-            return failed(PageState.ERROR, "not_text", f"The page is no text but {kind[:100]}.")
+            return failed(PageState.ERROR, "not_text", f"The page is not text but {kind[:100]}.")
         wanted = {
             "about": {
                 "content_type": answer.content_type,
@@ -199,7 +199,7 @@ class PageVisitor:
         wanted = {"content_type": page.headers.get("content-type", ""), "url": page.url, "limit": MOST_PAGES}
         read = await self._apart(read_feed, page, wanted, plan)
         if read["error"] is not None:
-            raise SourceUnreadable(f"it is no feed: {read['error']}")
+            raise SourceUnreadable(f"it is not a feed: {read['error']}")
         return [(each["url"], each.get("updated_at") or each.get("published_at")) for each in read["entries"]]
 
     async def _of_sitemap(self, plan: VisitPlan, url: str) -> list[tuple[str, Any]]:
@@ -211,7 +211,7 @@ class PageVisitor:
             while at is not None and len(found) < MOST_PAGES:
                 read = await self._apart(read_sitemap, page, {"url": page.url, "start": at}, plan)
                 if read["error"] is not None:
-                    raise SourceUnreadable(f"{place} is no sitemap: {read['error']}")
+                    raise SourceUnreadable(f"{place} is not a sitemap: {read['error']}")
                 found += [(each["url"], each.get("lastmod")) for each in read["pages"]]
                 for each in read["sitemaps"] if depth < DEEPEST else ():
                     if each not in seen and len(seen) < MOST_SITEMAPS:
@@ -254,7 +254,7 @@ def _closed(answer: Page, read: Mapping[str, Any]) -> Reading | None:
 def _lacking(read: Mapping[str, Any], settings: WatchSettings) -> Reading | None:
     """Why the page has not what is looked for."""
     if read["missing"]:
-        said = f"Nothing was found for {', '.join(read['missing'])}: the page may have been rebuilt."
+        said = f"Nothing was found for {', '.join(read['missing'])}: the page may have been redesigned."
         return failed(PageState.ERROR, "fields_missing", said, read["fields"])
     if not read["text"] and not settings.fields:
         return failed(PageState.ERROR, "empty_page", "There is no text to compare.")

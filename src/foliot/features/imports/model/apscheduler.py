@@ -231,7 +231,7 @@ def _interval(options: Mapping[str, Any], arguments: tuple[Any, ...], zone: str)
 def _crontab_fields(text: str) -> dict[str, Any]:
     parts = text.split()
     if len(parts) != 5:
-        raise UnknownTerm(f"{text!r} is no crontab of five fields")
+        raise UnknownTerm(f"{text!r} is not a crontab line of five fields")
     return dict(zip(("minute", "hour", "day", "month", "day_of_week"), parts, strict=True))
 
 

@@ -43,7 +43,7 @@ def _values(spec: object, unit: str) -> set[int]:
     elif isinstance(spec, Iterable):
         values = set(spec)
     else:
-        raise UnknownTerm(f"{unit}: {spec!r} is no field of a crontab")
+        raise UnknownTerm(f"{unit}: {spec!r} is not a field of a crontab")
     if not values or not values <= set(range(low, high + 1)):
         raise UnknownTerm(f"{unit}: {spec!r} must be within {low}-{high}")
     return values
@@ -53,7 +53,7 @@ def _part(part: str, unit: str) -> list[int]:
     low, high = LIMITS[unit]
     base, slash, step = part.partition("/")
     if slash and not step.isdigit():
-        raise UnknownTerm(f"{unit}: {part!r} is no field of a crontab")
+        raise UnknownTerm(f"{unit}: {part!r} is not a field of a crontab")
     if base == "*":
         values = list(range(low, high + 1))
     else:
@@ -85,7 +85,7 @@ def seconds_of(every: object, period: object) -> float:
     """`every: 10, period: minutes`."""
     unit = _UNITS.get(str(period).lower())
     if unit is None or not isinstance(every, int | float):
-        raise UnknownTerm(f"every {every} {period} is no interval")
+        raise UnknownTerm(f"every {every} {period} is not an interval")
     return every * unit
 
 

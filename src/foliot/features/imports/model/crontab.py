@@ -96,7 +96,7 @@ class Crontab:
     def _expression(self, number: int, when: str) -> str:
         if when.startswith("@"):
             if when.upper() not in MACROS:
-                raise UnknownTerm(f"{when} is no time: there is no equivalent")
+                raise UnknownTerm(f"{when} is not a time: there is no equivalent")
             return when.lower()
         expression = " ".join(_random(part) for part in when.split())
         if expression != " ".join(when.split()):

@@ -31,7 +31,7 @@ def read_django_celery_beat(text: str, name: str, zone: str | None = None) -> Im
     except ValueError as wrong:
         raise UnreadableSource(f"{name}: is not JSON ({wrong}); {_HOW}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "model" in row for row in rows):
-        raise UnreadableSource(f"{name}: is no list of rows; {_HOW}")
+        raise UnreadableSource(f"{name}: is not a list of rows; {_HOW}")
     by_key = {(str(row["model"]), row.get("pk")): row.get("fields") or {} for row in rows}
     imported = Imported("django-celery-beat")
     for (model, _), task in by_key.items():

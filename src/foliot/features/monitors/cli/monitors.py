@@ -92,7 +92,7 @@ def instants(monitor: MonitorId) -> None:
 
 @group.post("/api/monitors/{monitor}/pause", MONITOR)
 def pause(monitor: MonitorId) -> None:
-    """Pause a monitor: pings are kept and change nothing."""
+    """Pause a monitor: pings are recorded, but change nothing."""
 
 
 @group.post("/api/monitors/{monitor}/resume", MONITOR)

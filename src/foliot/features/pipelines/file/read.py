@@ -163,7 +163,9 @@ def _entries(root: YamlNode | None, file: str) -> Mapping[str, YamlEntry]:
     for name, entry in root.value.items():
         if name != "pipelines" and not name.startswith("x-"):
             raise refuse(
-                entry, f"{name[:100]} is not known here", _near(name, ("pipelines",)) or "begin keys for notes with x-"
+                entry,
+                f"{name[:100]} is not known here",
+                _near(name, ("pipelines",)) or "keys for notes must begin with x-",
             )
     entry = root.value.get("pipelines")
     if entry is None:

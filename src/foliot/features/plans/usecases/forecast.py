@@ -75,7 +75,7 @@ class Forecast:
         if not new:
             return []
         number = "1 schedule has" if len(new) == 1 else f"{len(new):,} schedules have"
-        rest = [f"Only the first {MOST:,} schedules are played."] if len(schedules) == MOST else []
+        rest = [f"Only the first {MOST:,} schedules are simulated."] if len(schedules) == MOST else []
         return [f"{number} no ended run: the median of their kind is assumed, or {ASSUMED} s without one.", *rest]
 
 

@@ -61,7 +61,7 @@ def _read_zip(path: Path) -> ImportedWatches:
         size = {each.filename: each.file_size for each in packed.infolist()}
         index = next((name for name in INDEXES if name in size), None)
         if index is None:
-            raise UnreadableBackup(f"has neither {' nor '.join(INDEXES)}: it is no backup of changedetection.io")
+            raise UnreadableBackup(f"has neither {' nor '.join(INDEXES)}: it is not a backup of changedetection.io")
         single = [name for name in size if name.count("/") == 1 and name.endswith("/watch.json")]
         if sum(size[name] for name in (index, *single)) > MOST_BYTES:
             raise UnreadableBackup(f"its lists of watches have more than {MOST_BYTES // 2**20} MiB")

@@ -151,7 +151,7 @@ def delete(watch: WatchName, yes: Yes = False) -> None:
 @group.command("import")
 def import_(
     source: Annotated[
-        str, typer.Argument(help="A backup (.zip or url-watches.json), or URLs, one a line; - is standard input.")
+        str, typer.Argument(help="A backup (.zip or url-watches.json), or URLs, one per line; - is standard input.")
     ],
     *,
     name: Annotated[str, typer.Option(help="The name of the watch of a list of URLs.")] = "Imported pages",
@@ -175,7 +175,7 @@ def import_(
     if as_json:
         print_json({**done, "notes": [list(each) for each in imported.notes]})
     else:
-        typer.echo(f"{len(done['created'])} watches created, {len(done['taken'])} there already")
+        typer.echo(f"{len(done['created'])} watches created, {len(done['taken'])} already existed")
         for named, text in imported.notes[:MOST_NOTES]:
             note(f"{named}: {text}")
         for refused in done["refused"]:

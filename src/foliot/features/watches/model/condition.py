@@ -80,7 +80,9 @@ class _Parser:
                 start = at + len(self.source[at:]) - len(self.source[at:].lstrip())
                 quote = self.source[start] in "\"'"
                 token = Token("", self.source[start : start + 20], start, len(self.source) if quote else start + 1)
-                raise self.wrong(token, "is a quote that is never closed" if quote else "is no part of a condition")
+                raise self.wrong(
+                    token, "is a quote that is never closed" if quote else "does not belong in a condition"
+                )
             kind = str(found.lastgroup) if found["percent"] is None else "percent"
             text = found[kind if kind != "percent" else "number"]
             tokens.append(Token(kind, text, found.start(found.lastgroup or 0), found.end()))
@@ -115,7 +117,7 @@ class _Parser:
     def expect(self, sign: str) -> Token:
         token = self.takes(sign)
         if token is None:
-            raise self.wrong(self.token, f"stands where {sign} is expected")
+            raise self.wrong(self.token, f"is where {sign} is expected")
         return token
 
     def condition(self, depth: int) -> Node:
@@ -135,7 +137,7 @@ class _Parser:
 
     def _negated(self, depth: int) -> Node:
         if depth > DEEPEST:
-            raise self.wrong(self.token, f"stands more than {DEEPEST} deep")
+            raise self.wrong(self.token, f"is nested more than {DEEPEST} deep")
         if word := self.takes("not"):
             inner = self._truth(self._negated(depth + 1))
             return Node(ValueType.TRUTH, lambda visit: inner.value(visit) is False, word.start, inner.end)
@@ -147,7 +149,7 @@ class _Parser:
         if sign is None:
             return left
         if sign.text == "=":
-            raise self.wrong(sign, "is no comparison: write == for equal", "==")
+            raise self.wrong(sign, "is not a comparison: write == for equal", "==")
         right = self._value(depth)
         if left.type is not right.type:
             raise self.at(right, f"is a {right.type}, and is compared with a {left.type}")
@@ -158,7 +160,7 @@ class _Parser:
     def _value(self, depth: int) -> Node:
         token = self.token
         if token is None:
-            raise self.wrong(None, "comes where a value is expected")
+            raise self.wrong(None, "is where a value is expected")
         self.place += 1
         if token.kind == "number":
             return constant(ValueType.NUMBER, float(token.text), token.start, token.end)
@@ -194,7 +196,7 @@ class _Parser:
         side, dot, name = token.text.partition(".")
         side, name = (side, name) if dot else ("new", token.text)
         if side not in {"old", "new"}:
-            raise self.wrong(token, "is no value: write old.field, new.field or field")
+            raise self.wrong(token, "is not a value: write old.field, new.field or field")
         kind = self.types.get(name)
         if kind is None:
             others = () if dot else ("removed", *_FUNCTIONS)
@@ -202,7 +204,7 @@ class _Parser:
             known = ", ".join(self.types) or "none"
             better = f"{side}.{close[0]}" if close and dot else (close[0] if close else None)
             hint = f"did you mean {better}? " if better else ""
-            raise self.wrong(token, f"is no field of this watch; {hint}Its fields are {known}", better)
+            raise self.wrong(token, f"is not a field of this watch; {hint}Its fields are {known}", better)
         return Node(kind, partial(field_value, side, name, kind), token.start, token.end, (side, name))
 
     def _function(self, token: Token, depth: int) -> Node:
@@ -210,7 +212,7 @@ class _Parser:
         if name not in _FUNCTIONS:
             close = difflib.get_close_matches(name, _FUNCTIONS, n=1)
             hint = f"did you mean {close[0]}? " if close else ""
-            message = f"is no function; {hint}There are {', '.join(_FUNCTIONS)}"
+            message = f"is not a function; {hint}There are {', '.join(_FUNCTIONS)}"
             raise self.wrong(token, message, close[0] if close else None)
         self.expect("(")
         arguments: list[Node] = []
@@ -233,7 +235,7 @@ class _Parser:
             share = float(token.text) / 100
             return Node(ValueType.NUMBER, lambda _: share, token.start, token.end, percent=True)
         if depth > DEEPEST:
-            raise self.wrong(token, f"stands more than {DEEPEST} deep")
+            raise self.wrong(token, f"is nested more than {DEEPEST} deep")
         return self._value(depth)
 
     def _changed(self, whole: Token, arguments: list[Node]) -> Node:

@@ -49,8 +49,8 @@ def read_urls(text: str, name: str, seconds: int) -> ImportedWatches:
     urls = list(dict.fromkeys(line.split()[0] for line in text.splitlines() if line.strip() and line.strip()[0] != "#"))
     wrong = next((url for url in urls if not url.startswith(("http://", "https://"))), None)
     if wrong is not None or not urls:
-        said = f"{wrong[:100]} is no http or https URL" if wrong else "it names no URL"
-        raise UnreadableBackup(f"{said}: give one URL a line, or a backup of changedetection.io")
+        said = f"{wrong[:100]} is not an http or https URL" if wrong else "it names no URL"
+        raise UnreadableBackup(f"{said}: give one URL per line, or a backup of changedetection.io")
     found = ImportedWatches()
     parts = [urls[start : start + MOST_PAGES] for start in range(0, len(urls), MOST_PAGES)]
     for number, part in enumerate(parts, start=1):
@@ -62,7 +62,7 @@ def read_urls(text: str, name: str, seconds: int) -> ImportedWatches:
 def read_backup(index: object, watches: Mapping[str, object]) -> ImportedWatches:
     """`index`: `url-watches.json`, or `changedetection.json` of newer versions; `watches`: files of single watches."""
     if not isinstance(index, Mapping):
-        raise UnreadableBackup("url-watches.json is no object: make a new backup in changedetection.io")
+        raise UnreadableBackup("url-watches.json is not an object: make a new backup in changedetection.io")
     listed = {**_object(index.get("watching")), **watches}
     if not listed:
         raise UnreadableBackup("the backup has no watches")

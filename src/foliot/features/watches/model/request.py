@@ -261,7 +261,7 @@ def _regex(where: str, raw: object) -> str:
     try:
         re.compile(source)
     except (re.error, RecursionError, OverflowError) as wrong:
-        raise Invalid(where, f"is no regular expression: {wrong}", got=source[:100]) from None
+        raise Invalid(where, f"is not a regular expression: {wrong}", got=source[:100]) from None
     return source
 
 
@@ -333,7 +333,7 @@ def _revisit(given: Mapping[str, Any]) -> RevisitRules | None:
             raise Invalid("schedule", "is required, or revisit")
         return None
     if scheduled:
-        raise Invalid("revisit", "cannot be beside schedule: give one of the two")
+        raise Invalid("revisit", "cannot be combined with schedule: give one of the two")
     fields = Fields.of("revisit", raw)
     budget, aim = fields.value("budget"), fields.value("aim")
     at_most, at_least = fields.value("at_most"), fields.value("at_least")

@@ -33,7 +33,7 @@ async def plot(
     field: Annotated[
         str | None, Query(max_length=64, description="A field of type number or price; default: the first one.")
     ] = None,
-    pages: Annotated[int, Query(ge=1, le=MOST_PAGES_SHOWN, description="At most so many pages.")] = 8,
+    pages: Annotated[int, Query(ge=1, le=MOST_PAGES_SHOWN, description="At most this many pages.")] = 8,
 ) -> Response:
     """Of the pages that changed last, up to 500 versions each."""
     return encode.answer(WatchPlotDetail.of(await cases[WatchPlots].plot(caller, watch_id, field, pages)))

@@ -37,7 +37,7 @@ from foliot.servers.http.schema import CONFLICT, UNKNOWN, body, problem
 router = APIRouter(prefix="/api/watches", tags=["Watches"])
 
 _HEX = re.compile(r"[0-9a-f]{32}")
-_TOO_MANY = problem(429, "There are as many as a tenant may have")
+_TOO_MANY = problem(429, "The tenant has reached its limit")
 
 
 def checked(kind: str, prefix: str, given: str) -> str:

@@ -65,7 +65,11 @@ class WatchPlots:
             watch = await find_watch(tx, ctx.tenant_id, watch_id)
             known = numeric_fields(watch.settings)
             if field is not None and field not in known:
-                said = f"must be one of {', '.join(known)}" if known else "is none: no field is a number or a price"
+                said = (
+                    f"must be one of {', '.join(known)}"
+                    if known
+                    else "cannot be plotted: no field is a number or a price"
+                )
                 raise Invalid("field", said, got=field)
             if not known:
                 return WatchPlot(None, None, ())

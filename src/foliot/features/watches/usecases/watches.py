@@ -298,4 +298,4 @@ async def find_watch(tx: Transaction, tenant_id: str, watch_id: str, *, lock: bo
 
 async def _refuse_taken(tx: Transaction, tenant_id: str, name: str) -> None:
     if await SqlWatches(tx).id_named(tenant_id, name) is not None:
-        raise Conflict(f"there is a watch named {name} already")
+        raise Conflict(f"a watch named {name} already exists")

@@ -57,7 +57,7 @@ function Filed({ schedule }: { schedule: Schedule }) {
   const may = usePermission("write:schedule");
   return (
     <Notice tone="neutral" icon={<FileText size={16} aria-hidden />}>
-      Managed by the files <b>{schedule.managed_by.slice("file:".length)}</b> (foliot apply). What you edit here is
+      Managed by the files <b>{schedule.managed_by.slice("file:".length)}</b> (foliot apply). Edits made here are
       reported there as drift.{" "}
       {may ? (
         <Button size="small" acts className="ml-1" onClick={() => void acts.takeOver(schedule).catch(() => undefined)}>

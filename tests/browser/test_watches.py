@@ -94,7 +94,7 @@ def test_a_watch_is_made_by_choosing_a_value_and_shows_what_changed(own: House, 
         expect(page.get_by_role("alert").filter(has_text="prise")).to_be_visible()
         page.get_by_label("Condition").fill("price < 25")
         page.get_by_role("button", name="Visit again").click()
-        expect(page.get_by_text("The condition is not true of the page as it is now.")).to_be_visible()
+        expect(page.get_by_text("The condition is not true for the page as it is now.")).to_be_visible()
         picture(page, "editor")
         assert serious(page) == []
         page.get_by_role("button", name="Create watch").click()

@@ -18,6 +18,7 @@ import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { Skeleton } from "@/parts/Skeleton";
 import { StateBadge } from "@/parts/state/StateBadge";
+import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { useKeys } from "@/parts/useKeys";
 import { useNavigateTo, useParam } from "@/parts/useUrl";
@@ -63,6 +64,7 @@ export default function PipelinePage() {
 function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
   const [act, busy] = useCommand();
   const go = useNavigateTo();
+  const address = `/pipelines/${encodeURIComponent(pipeline.name)}`;
   const may = usePermission("run:run") && pipeline.steps.length > 0;
   const run = async (): Promise<void> => {
     const made = await act(
@@ -71,9 +73,11 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
       { params: { pipeline: pipeline.name } },
       `Started ${pipeline.name}`,
     );
-    if (made) go(`/runs/${made.id}`);
+    // Only from the page it was asked on: in five seconds a person may have gone elsewhere.
+    if (made && window.location.pathname === address) go(`/runs/${made.id}`);
   };
-  useKeys({ r: may ? () => void run() : undefined });
+  const runSoon = (): void => undoable(`run ${pipeline.name}`, `${pipeline.name} runs`, run);
+  useKeys({ r: may ? runSoon : undefined });
   const last = pipeline.runs[0];
   return (
     <Page
@@ -91,7 +95,7 @@ function PipelineView({ pipeline }: { pipeline: PipelineDetail }) {
               hotkey="r"
               icon={<Play size={14} aria-hidden />}
               title="Runs all steps from the start"
-              onClick={() => void run()}
+              onClick={runSoon}
             >
               {last ? "Run again" : "Run now"}
             </Button>

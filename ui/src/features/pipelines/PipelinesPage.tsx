@@ -13,6 +13,7 @@ import { Instant } from "@/parts/Instant";
 import { Page } from "@/parts/Page";
 import { StateBadge } from "@/parts/state/StateBadge";
 import { type Column, DataTable } from "@/parts/table/DataTable";
+import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { useNavigateTo } from "@/parts/useUrl";
 
@@ -106,12 +107,15 @@ export default function PipelinesPage() {
               onClick={(event) => {
                 event.preventDefault();
                 event.stopPropagation();
-                void act(
-                  "POST",
-                  "/api/pipelines/{pipeline}/run",
-                  { params: { pipeline: pipeline.name } },
-                  `Started ${pipeline.name}`,
-                ).then((run) => run && go(`/runs/${run.id}`));
+                undoable(`run ${pipeline.name}`, `${pipeline.name} runs`, async () => {
+                  const run = await act(
+                    "POST",
+                    "/api/pipelines/{pipeline}/run",
+                    { params: { pipeline: pipeline.name } },
+                    `Started ${pipeline.name}`,
+                  );
+                  if (run && window.location.pathname === "/pipelines") go(`/runs/${run.id}`);
+                });
               }}
             >
               Run

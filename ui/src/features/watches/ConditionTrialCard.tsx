@@ -27,7 +27,7 @@ export function ConditionTrialCard({ watch, when, at }: { watch: string; when: s
   if (!asked || !trial.data?.items.length) return null;
   return (
     <Card
-      title="This condition on past changes"
+      title="Result on past changes"
       aside={`${number(trial.data.matched)} of the last ${number(trial.data.items.length)} changes count`}
     >
       <ul className="max-h-72 divide-y overflow-y-auto text-sm">

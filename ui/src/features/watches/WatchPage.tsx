@@ -15,6 +15,7 @@ import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { Tabs } from "@/parts/Tabs";
+import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { useNavigateTo, useParam } from "@/parts/useUrl";
 import { number } from "@/time/moment";
@@ -83,7 +84,11 @@ function Actions({ watch }: { watch: WatchDetail }) {
       <Button
         needs="run:watch"
         busy={busy}
-        onClick={() => void act("POST", "/api/watches/{watch_id}/visit", { params }, "Visiting its pages")}
+        onClick={() =>
+          undoable(`visit ${watch.id}`, `${watch.name} is visited`, () =>
+            act("POST", "/api/watches/{watch_id}/visit", { params }, "Visiting its pages"),
+          )
+        }
       >
         Visit now
       </Button>

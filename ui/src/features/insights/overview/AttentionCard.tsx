@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { AttentionItem } from "@/api/schema";
+import type { AttentionItem, ProposedRequest } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -12,6 +12,7 @@ import { Instant } from "@/parts/Instant";
 import { Link } from "@/parts/Link";
 import { Skeleton } from "@/parts/Skeleton";
 import { StateIcon } from "@/parts/state/StateBadge";
+import { undoable } from "@/parts/undoable";
 import { useCommand } from "@/parts/useCommand";
 import { number } from "@/time/moment";
 
@@ -97,6 +98,12 @@ export function AttentionCard() {
   );
 }
 
+/** Actions that cannot be taken back once the server has them. */
+const STARTS_RUNS: ReadonlySet<string> = new Set(["Run now", "Replay", "Retry"]);
+
+const announced = (action: ProposedRequest, item: AttentionItem): string =>
+  action.label === "Run now" ? `${item.title} runs` : `${item.title} runs again`;
+
 function Item({ item, onSnooze }: { item: AttentionItem; onSnooze: () => void }) {
   const [, busy, actNamed] = useCommand();
   const to = addressOf(item);
@@ -124,9 +131,12 @@ function Item({ item, onSnooze }: { item: AttentionItem; onSnooze: () => void })
               key={action.label}
               size="small"
               busy={busy}
-              onClick={() =>
-                void actNamed(action.method, action.path, { body: action.body ?? undefined }, `${action.label}: done`)
-              }
+              onClick={() => {
+                const act = () =>
+                  actNamed(action.method, action.path, { body: action.body ?? undefined }, `${action.label}: done`);
+                if (STARTS_RUNS.has(action.label)) undoable(`${action.label} ${item.id}`, announced(action, item), act);
+                else void act();
+              }}
             >
               {action.label}
             </Button>

@@ -16,7 +16,7 @@ import pytest
 from foliot.core.errors import Unavailable
 from foliot.engine.attempts import attempt_log as notebooks
 from foliot.engine.attempts.attempt import RunningAttempt, StopReason
-from foliot.engine.log_writer import SLICE, LogWriter
+from foliot.engine.log_writer import GAP, SLICE, LogWriter
 from foliot.engine.model.run import LINE_LIMIT, EventLine, EventType, Fence
 from foliot.engine.model.views import ClaimedRun
 from foliot.engine.sql.log_chunks import pack
@@ -108,8 +108,9 @@ def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: RunningAttempt
 
     taken = flight.take_lines()
 
+    rate = f"about {SLICE / GAP:,.0f} a second of one run are stored, and {notebooks.BUFFERED_LINES:,} buffered"
     assert len(taken) == notebooks.BUFFERED_LINES + 1
-    assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were dropped")
+    assert (taken[-1].level, taken[-1].message) == ("warning", f"7 more lines came too fast and were dropped: {rate}")
 
 
 def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: RunningAttempt) -> None:
@@ -221,7 +222,8 @@ def test_a_gap_is_told_where_it_is(flight: RunningAttempt) -> None:
 
     told = [line.message for line in [*first, *flight.take_lines()]]
 
-    assert told[-2:] == ["2 more lines came too fast and were dropped", "late"]
+    assert told[-2] == f"2 more lines came too fast and were dropped: {notebooks.RATE}"
+    assert told[-1] == "late"
 
 
 async def test_lines_wait_while_the_database_is_away(flight: RunningAttempt) -> None:

@@ -36,6 +36,8 @@ ROOM_TEXT = 256 * 1024
 """Buffered lines, and characters of them, from which on back-pressure applies."""
 BUFFERED_LINES = 10_000
 """Buffered lines of code that cannot wait; beyond, lines are counted, not stored."""
+RATE = f"about 5,000 a second of one run are stored, and {BUFFERED_LINES:,} buffered"
+"""What the log says where lines are missing; `LogWriter` has the rate."""
 _DIGITS = 18
 """Of a whole number that 64 bits surely hold; a longer one is kept as well as a float can."""
 
@@ -142,7 +144,7 @@ class AttemptLog:
 
     def _own_up(self) -> None:
         if self.dropped:
-            message = f"{self.dropped} more lines came too fast and were dropped"
+            message = f"{self.dropped:,} more lines came too fast and were dropped: {RATE}"
             self.lines.append(EventLine(self.clock.now(), EventType.LOG, "warning", message))
             self.dropped = 0
 

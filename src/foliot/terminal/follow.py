@@ -1,6 +1,6 @@
 """Reads a run's events: the stored ones, or all until the run has ended, reconnecting when the stream is cut.
 
-`--watch`: shows a list again whenever it has changed, until Ctrl-C.
+`--watch`: shows a list again whenever it has changed, until Ctrl-C. Waits until an answer is final.
 
 Writes a long answer to a file, a pipe or a terminal, piece by piece.
 """
@@ -27,7 +27,12 @@ PAGE = 500
 PAUSES = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 10.0)
 _FINAL = frozenset({"success", "partial", "degraded", "failed", "dead_letter", "cancelled"})
 
+_TRANSIENT = frozenset({Exit.UNREACHABLE, Exit.FAILED})
+"""Failures that a restart of the server can end."""
+
 Event = dict[str, Any]
+Ask = Callable[[], Any]
+Show = Callable[[Any], None]
 
 
 def stored_events(client: Client, run: str, after: int) -> Iterator[Event]:
@@ -104,16 +109,33 @@ class Follower:
         self.cuts += 1
 
 
+MOST_FAILURES = 30
+"""How often in a row a request may fail while its answer is awaited: a restart of the server is shorter."""
+
+
+def until(ask: Ask, over: Callable[[Any], bool], pause: float = 1.0) -> Iterator[Any]:
+    """The answers until one is over. Failures that a restart of the server can end are waited out."""
+    failures = 0
+    for _ in count():
+        try:
+            answer = ask()
+        except Failure as failed:
+            failures += 1
+            if failed.code not in _TRANSIENT or failures > MOST_FAILURES:
+                raise
+        else:
+            failures = 0
+            yield answer
+            if over(answer):
+                return
+        threading.Event().wait(pause)
+
+
 PAUSE = 2.0
 """Seconds between two requests."""
 _ENTER, _LEAVE, _HOME, _REST = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[H", "\x1b[J"
 """The alternate screen without a cursor, and back; to the first cell; clear what follows."""
 _LINE_END = "\x1b[K\n"
-_TRANSIENT = frozenset({Exit.UNREACHABLE, Exit.FAILED})
-"""Failures that a restart of the server can end."""
-
-Ask = Callable[[], Any]
-Show = Callable[[Any], None]
 
 
 def watch(ask: Ask, show: Show, *, as_json: bool) -> None:

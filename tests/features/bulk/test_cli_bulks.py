@@ -180,6 +180,27 @@ def test_a_bulk_action_is_made_shown_and_stopped(server: Script) -> None:
     assert json.loads(invoke("bulk", "show", "blk_1", "--json").out) == BULK
 
 
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ({"state": "finished", "ok": 31, "failed": 0}, 0),
+        ({"state": "finished", "ok": 29, "failed": 2}, 6),
+        ({"state": "finished", "ok": 0, "failed": 31}, 1),
+        ({"state": "stopped", "ok": 18, "failed": 3}, 1),
+    ],
+)
+def test_a_bulk_action_is_followed_to_its_end(server: Script, end: dict[str, Any], code: int) -> None:
+    over = {**BULK, "done": 31, **end}
+    server.will("POST", "/api/bulk", (202, BULK))
+    server.will("GET", "/api/bulk/blk_1", (200, BULK), (503, {"detail": "restarting"}), (200, over))
+
+    started = invoke("bulk", "start", "cancel", "run_1", "--follow", "--json")
+    shown = invoke("bulk", "show", "blk_1", "--follow")
+
+    assert (started.code, json.loads(started.out)) == (code, over)
+    assert (shown.code, end["state"] in shown.out) == (code, True)
+
+
 def test_either_ids_or_a_filter() -> None:
     assert invoke("bulk", "start", "cancel").code == 2
     assert invoke("bulk", "start", "cancel", "run_1", "-q", "late:true").code == 2

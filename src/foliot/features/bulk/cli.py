@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from foliot.features.bulk.view import BULK, show_bulk
-from foliot.terminal.client import connect
-from foliot.terminal.group import CommandGroup, JsonObject, Table
+from foliot.features.bulk.view import BULK, exit_of, follow_bulk, show_bulk
+from foliot.terminal.client import Client, connect, segment
+from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
 from foliot.terminal.options import (
     AsOf,
     Canary,
@@ -22,7 +22,7 @@ from foliot.terminal.options import (
     json_or_file,
     usage,
 )
-from foliot.terminal.output import count, print_json
+from foliot.terminal.output import count, note, print_json
 from foliot.terminal.reference import Reference, resolve
 
 group = CommandGroup("Act on everything that matches a filter, and follow the progress.")
@@ -31,6 +31,10 @@ BulkId = Annotated[
     str,
     typer.Argument(help="The bulk action's id (blk_…), or the beginning of it.", metavar="BULK"),
     Reference("bulk"),
+]
+Follow = Annotated[
+    bool,
+    typer.Option("--follow", "-f", help="Wait until it is over; exit 6 if some failed, 1 if all did or it stopped."),
 ]
 SCHEDULE_ACTIONS = frozenset({"pause", "resume", "run", "tag", "delete"})
 BULKS = Table(
@@ -68,6 +72,7 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     as_of: AsOf = None,
     patch: Patch = None,
     canary: Canary = None,
+    follow: Follow = False,
     as_json: Json = False,
     utc: Utc = None,
 ) -> None:
@@ -97,10 +102,21 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
             "patch": None if patch is None else json_or_file("--patch", patch),
         }
         answer = client.request("POST", "/api/bulk", body)
-        if as_json:
+        if follow and not dry_run:
+            _follow(client, answer, as_json=as_json, utc=utc)
+        elif as_json:
             print_json(answer)
         else:
             show_bulk(action, JsonObject(answer, utc))
+
+
+def _follow(client: Client, bulk: Any, *, as_json: bool, utc: bool | None) -> None:
+    """Print how it ended, and end likewise."""
+    if not as_json:
+        note(f"{bulk['id']} goes on if this is interrupted: foliot bulk show {bulk['id']} --follow")
+    bulk = follow_bulk(client, bulk)
+    print_answer(bulk, BULK, as_json=as_json, utc=utc)
+    raise typer.Exit(exit_of(bulk))
 
 
 @group.get("/api/bulk", BULKS, paged=True, utc=False)
@@ -108,9 +124,14 @@ def list_() -> None:
     """List bulk actions, newest first."""
 
 
-@group.get("/api/bulk/{bulk}", BULK)
-def show(bulk: BulkId) -> None:
+@group.command()
+def show(bulk: BulkId, *, follow: Follow = False, as_json: Json = False, utc: Utc = None) -> None:
     """Show the progress of a bulk action, and what failed."""
+    with connect() as client:
+        found = client.get(f"/api/bulk/{segment(resolve(client, 'bulk', bulk))}")
+        if follow:
+            _follow(client, found, as_json=as_json, utc=utc)
+        print_answer(found, BULK, as_json=as_json, utc=utc)
 
 
 @group.post("/api/bulk/{bulk}/pause", BULK)

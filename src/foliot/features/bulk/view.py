@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
+from foliot.terminal.client import Client, segment
+from foliot.terminal.follow import until
 from foliot.terminal.group import Facts, JsonObject, Table
-from foliot.terminal.output import note, printable
+from foliot.terminal.output import Exit, counting, note, printable
+
+_OVER = frozenset({"finished", "stopped"})
 
 _FAILURES = Table("id, why it failed: message", items="failures")
 _SAMPLE = Table(
@@ -50,3 +56,23 @@ def _show_rehearsal(rehearsal: JsonObject) -> None:
     )
     for refusal in rehearsal.each("refusals"):
         note(f"{refusal['id']}: {refusal['message']}")
+
+
+def follow_bulk(client: Client, bulk: Any) -> Any:
+    """Wait until it is over, with a progress bar on a terminal; the final answer."""
+    path = f"/api/bulk/{segment(bulk['id'])}"
+    with counting(bulk["action"], bulk["total"]) as progress:
+        latest = bulk
+        for latest in until(lambda: client.get(path), lambda found: found["state"] in _OVER):
+            if progress is not None:
+                progress(latest["done"])
+    return latest
+
+
+def exit_of(bulk: Any) -> Exit:
+    """How a command ends that has followed it."""
+    if bulk["state"] == "stopped":
+        return Exit.FAILED
+    if not bulk["failed"]:
+        return Exit.DONE
+    return Exit.PARTIAL if bulk["ok"] else Exit.FAILED

@@ -55,7 +55,7 @@ export default function MonitorsPage() {
             icon={HeartPulse}
             title="No monitors"
             actions={add}
-            cli={`monitor create nightly-backup --cron "0 2 * * *" --grace 1800`}
+            cli={`monitor create nightly-backup --cron "0 2 * * *" --grace 30m`}
           >
             A monitor is an address that a cron job or a backup calls when it has run. When the call does not come, or
             reports a failure, your alert rules notify you.

@@ -127,7 +127,7 @@ export function WatchTable({ add }: { add: ReactNode }) {
           q ? (
             <Empty title="No watch matches" actions={<Button onClick={() => setQ("")}>Clear filter</Button>} />
           ) : (
-            <Empty icon={Eye} title="No watches" actions={add} cli="watch https://example.com --every 3600">
+            <Empty icon={Eye} title="No watches" actions={add} cli="watch https://example.com --every 1h">
               A watch visits pages, keeps every version, and lists what changed: prices, texts, new and removed pages.
             </Empty>
           )

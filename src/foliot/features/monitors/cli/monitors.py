@@ -8,7 +8,7 @@ import typer
 
 from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, Table
-from foliot.terminal.options import Json, Yes, usage
+from foliot.terminal.options import Json, Yes, duration, usage
 from foliot.terminal.output import note, print_json
 from foliot.terminal.reference import Reference, resolve
 
@@ -21,7 +21,7 @@ MonitorId = Annotated[
 ]
 MONITORS = Table(
     "id, name, status, expects: summary, last ping: @last_ping_at, next: @next_expected_at",
-    empty="No monitors. Create one with foliot monitor create NAME --every 3600.",
+    empty="No monitors. Create one with foliot monitor create NAME --every 1h.",
 )
 MONITOR = Facts(
     "monitor: id, name, status, expects: summary, timezone, grace: grace_seconds, tags: tags[], address: ping_url,"
@@ -39,26 +39,26 @@ PINGS = Table(
 def create(  # noqa: PLR0913 -- a command has as many arguments as flags
     name: Annotated[str, typer.Argument(help="The monitor's name.", metavar="NAME")],
     cron: Annotated[str | None, typer.Option(help="A cron expression: when pings are expected.")] = None,
-    every: Annotated[int | None, typer.Option(min=1, help="Instead of --cron: seconds between two pings.")] = None,
+    every: Annotated[str | None, typer.Option(help="Instead of --cron: the time between two pings: 15m, 1d.")] = None,
     *,
     timezone: Annotated[str | None, typer.Option(help="The time zone of --cron, such as Europe/Stockholm.")] = None,
-    grace: Annotated[int, typer.Option(min=1, help="Seconds after the expected time before it is late.")] = 300,
+    grace: Annotated[str, typer.Option(help="How long after the expected time it is late.")] = "5m",
     tag: Annotated[list[str] | None, typer.Option(help="A tag; repeatable.")] = None,
     as_json: Json = False,
 ) -> None:
     """Create a monitor, and print the address that its job pings.
 
-    foliot monitor create "Nightly backup" --cron "0 2 * * *" --grace 1800
+    foliot monitor create "Nightly backup" --cron "0 2 * * *" --grace 30m
     """
     if (cron is None) == (every is None):
-        raise usage("give --cron or --every, as in --every 3600")
+        raise usage("give --cron or --every, as in --every 1h")
     body = {
         "name": name,
         "type": "interval" if cron is None else "cron",
         "cron_expr": cron,
-        "interval_seconds": every,
+        "interval_seconds": None if every is None else duration("--every", every),
         "timezone": timezone,
-        "grace_seconds": grace,
+        "grace_seconds": duration("--grace", grace),
         "tags": tag or [],
     }
     with connect() as client:

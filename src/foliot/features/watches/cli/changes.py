@@ -9,7 +9,7 @@ import typer
 from foliot.features.watches.cli.watches import WATCH, shown_value
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup, JsonObject, Table, print_answer
-from foliot.terminal.options import Json, Utc, usage
+from foliot.terminal.options import Json, Utc, duration, usage
 from foliot.terminal.output import note, print_json
 
 group = CommandGroup()
@@ -50,7 +50,7 @@ def watch(  # noqa: PLR0913 -- a command has as many arguments as flags
         list[str] | None, typer.Option(help="A selector, whitespace, dates or numbers to ignore; repeatable.")
     ] = None,
     when: Annotated[str | None, typer.Option(help='Which changes count, as in "drops(price, 10%)".')] = None,
-    every: Annotated[int | None, typer.Option(min=1, help="Seconds from one visit to the next.")] = None,
+    every: Annotated[str | None, typer.Option(help="The time from one visit to the next: 15m, 1h.")] = None,
     cron: Annotated[str | None, typer.Option(help="Or a cron expression.")] = None,
     budget: Annotated[str | None, typer.Option(help="Or visits where pages change, as in 5000/day.")] = None,
     timezone: Annotated[str | None, typer.Option(help="The time zone of --cron.")] = None,
@@ -62,7 +62,7 @@ def watch(  # noqa: PLR0913 -- a command has as many arguments as flags
 ) -> None:
     """Watch pages for changes.
 
-    foliot watch https://shop.example/kettle --field price:price=.price --when "drops(price, 10%)" --every 3600
+    foliot watch https://shop.example/kettle --field price:price=.price --when "drops(price, 10%)" --every 1h
     """
     body: dict[str, Any] = {
         "name": name or urls[0][:200],
@@ -88,7 +88,7 @@ def watch(  # noqa: PLR0913 -- a command has as many arguments as flags
         print_answer(answer, WATCH, as_json=False, utc=utc)
 
 
-def _times(every: int | None, cron: str | None, timezone: str | None, budget: str | None) -> dict[str, Any]:
+def _times(every: str | None, cron: str | None, timezone: str | None, budget: str | None) -> dict[str, Any]:
     if sum(value is not None for value in (every, cron, budget)) > 1:
         raise usage("give one of --every, --cron and --budget")
     if budget is not None:
@@ -96,7 +96,7 @@ def _times(every: int | None, cron: str | None, timezone: str | None, budget: st
     if cron is not None:
         timed: dict[str, Any] = {"type": "cron", "cron_expr": cron}
         return {"schedule": timed | ({"timezone": timezone} if timezone else {})}
-    return {"schedule": {"type": "interval", "interval_seconds": every or 3600}}
+    return {"schedule": {"type": "interval", "interval_seconds": duration("--every", every or "1h")}}
 
 
 def _field(text: str) -> tuple[str, Any]:

@@ -36,7 +36,7 @@ def create_each(imported: ImportedWatches, *, active: bool) -> dict[str, list[An
     return done
 
 
-def read_source(source: str, name: str, seconds: int) -> ImportedWatches:
+def read_source(source: str, name: str, seconds: float) -> ImportedWatches:
     """What the file holds, by its content."""
     if source == "-":
         return _read_text(sys.stdin.read(MOST_BYTES), name, seconds)
@@ -51,7 +51,7 @@ def read_source(source: str, name: str, seconds: int) -> ImportedWatches:
         raise UnreadableBackup(f"cannot be read ({getattr(failed, 'strerror', None) or failed})") from None
 
 
-def _read_text(text: str, name: str, seconds: int) -> ImportedWatches:
+def _read_text(text: str, name: str, seconds: float) -> ImportedWatches:
     return read_backup(_json(text), {}) if text.lstrip().startswith("{") else read_urls(text, name, seconds)
 
 

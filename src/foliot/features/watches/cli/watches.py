@@ -11,7 +11,7 @@ from foliot.features.watches.cli.imported import create_each, read_source
 from foliot.features.watches.model.imported import UnreadableBackup
 from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup, Facts, JsonObject, Table
-from foliot.terminal.options import DryRun, Json, Yes
+from foliot.terminal.options import DryRun, Json, Yes, duration
 from foliot.terminal.output import Exit, Failure, note, print_json
 from foliot.terminal.reference import Reference, resolve
 
@@ -49,7 +49,7 @@ def _problem(one: JsonObject) -> str:
 
 WATCHES = Table(
     "id, name, status, pages, changes, last visit: @last_visit_at, last change: @last_change_at, next: @next_visit_at",
-    empty="No watches. Create one with foliot watch URL --every 3600.",
+    empty="No watches. Create one with foliot watch URL --every 1h.",
 )
 WATCH = Facts(
     "watch: id, name, status, visits: summary, pages, states, changes, when, at, last visit: @last_visit_at,"
@@ -155,7 +155,7 @@ def import_(
     ],
     *,
     name: Annotated[str, typer.Option(help="The name of the watch of a list of URLs.")] = "Imported pages",
-    every: Annotated[int, typer.Option(min=60, help="Seconds between visits of a list of URLs.")] = 3600,
+    every: Annotated[str, typer.Option(help="The time between visits of a list of URLs: 15m, 1h.")] = "1h",
     active: Annotated[bool, typer.Option("--active", help="Do not pause what is created.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -165,7 +165,7 @@ def import_(
     Watches whose names are taken are left alone, so importing again creates nothing twice.
     """
     try:
-        imported = read_source(source, name, every)
+        imported = read_source(source, name, duration("--every", every))
     except UnreadableBackup as wrong:
         raise Failure(f"{source}: {wrong}") from None
     if dry_run:

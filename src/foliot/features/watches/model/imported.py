@@ -44,7 +44,7 @@ class ImportedWatches:
     """Pairs of a watch's name and a sentence."""
 
 
-def read_urls(text: str, name: str, seconds: int) -> ImportedWatches:
+def read_urls(text: str, name: str, seconds: float) -> ImportedWatches:
     """One watch of all URLs, one a line; what follows a URL on its line is ignored, and so are lines with #."""
     urls = list(dict.fromkeys(line.split()[0] for line in text.splitlines() if line.strip() and line.strip()[0] != "#"))
     wrong = next((url for url in urls if not url.startswith(("http://", "https://"))), None)
@@ -176,7 +176,7 @@ def _when(document: dict[str, Any], one: Mapping[str, Any], notes: list[str]) ->
         document["when"] = " and ".join(["changed()", *terms])
 
 
-def _every(seconds: int) -> dict[str, Any]:
+def _every(seconds: float) -> dict[str, Any]:
     return {"type": "interval", "interval_seconds": seconds}
 
 

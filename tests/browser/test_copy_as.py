@@ -33,8 +33,17 @@ READS = {
     "/endpoints?sort=-calls": "List endpoints",
     "/queues": "List queues",
     "/audit-log?thing=schedule": "List audit entries",
+    "/alerts": "List alerts",
+    "/alerts?tab=history": "List alerts",
+    "/alerts?tab=rules": "List alert rules",
+    "/alerts/{alert}": "Show this alert",
+    "/monitors": "List monitors",
+    "/monitors/{monitor}": "Show this monitor",
+    "/watches": "List watches",
+    "/watches/{watch}": "Show this watch",
+    "/hosts": "List hosts",
 }
-NAMES = ("id", "name", "job_id", "fingerprint", "url", "local")
+NAMES = ("id", "name", "job_id", "fingerprint", "url", "local", "host")
 """By which an object of an answer is recognised in a table."""
 
 
@@ -54,6 +63,9 @@ def things(shop: House) -> dict[str, str]:
         "schedule": nightly["id"],
         "name": nightly["name"],
         "job": shop.foliot("articles", "list")["jobs"][0]["job_id"],
+        "alert": shop.foliot("alert", "list", "--limit", "1")["items"][0]["id"],
+        "monitor": shop.foliot("monitor", "create", "pasted", "--every", "1h")["id"],
+        "watch": shop.foliot("watch", f"{shop.environ['FOLIOT_URL']}/api/echo/watched", "--every", "1d")["id"],
         "bulk": shop.foliot("bulk", "start", "tag", nightly["id"], "--add-tag", "demo")["id"],
         **{f"letter {language}": run["id"] for language, run in zip(LANGUAGES, letters[1:], strict=False)},
     }

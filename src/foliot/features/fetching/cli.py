@@ -58,4 +58,4 @@ def set_(
 
 @group.delete("/api/hosts/{host}", HOST, utc=True)
 def reset(host: Host) -> None:
-    """Return a host to the defaults."""
+    """Reset a host to its defaults."""

@@ -5,6 +5,7 @@ import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { AlertDelivery, AlertDetail } from "@/api/schema";
 import { Card } from "@/parts/Card";
+import { CopyAs } from "@/parts/copy/CopyAs";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Id } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
@@ -46,7 +47,14 @@ export default function AlertPage() {
       title={alert.data.summary}
       crumbs={[{ label: "Alerts", to: "/alerts" }]}
       aside={<SeverityBadge severity={alert.data.severity} resolved={alert.data.state === "resolved"} />}
-      actions={<AlertActions alert={alert.data} />}
+      actions={
+        <>
+          <AlertActions alert={alert.data} />
+          <CopyAs
+            call={{ verb: "Show this alert", method: "GET", path: `/api/alerts/${id}`, cli: `alert show ${id}` }}
+          />
+        </>
+      }
     >
       <Facts alert={alert.data} />
       <Card title="Messages" flush>

@@ -1,8 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { ask } from "@/api/client";
+import { ask, pathOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
+import type { AlertState } from "@/api/schema";
 import { Button } from "@/parts/Button";
+import { CopyAs } from "@/parts/copy/CopyAs";
+import { type Call, command } from "@/parts/copy/snippets";
 import { Page } from "@/parts/Page";
 import { Tabs } from "@/parts/Tabs";
 import { useUrl } from "@/parts/useUrl";
@@ -11,6 +14,22 @@ import { number } from "@/time/moment";
 import { AlertList } from "./AlertList";
 import { Channels } from "./Channels";
 import { Rules } from "./Rules";
+
+const STATES: Record<string, AlertState> = { open: "open", acknowledged: "acknowledged", history: "resolved" };
+
+/** The request that lists what a tab shows. */
+function callOf(tab: string): Call {
+  const get = { method: "GET" };
+  if (tab === "rules") return { ...get, verb: "List alert rules", path: "/api/alert-rules", cli: "alert rules" };
+  if (tab === "channels") return { ...get, verb: "List channels", path: "/api/channels", cli: "channel list" };
+  const state = STATES[tab] ?? "open";
+  return {
+    ...get,
+    verb: "List alerts",
+    path: pathOf("/api/alerts", { query: { state } }),
+    cli: command("alert list", { "--state": state }),
+  };
+}
 
 /** Alerts that are open and those of the past, the rules that open them, and the channels that are notified. */
 export default function AlertsPage() {
@@ -27,7 +46,12 @@ export default function AlertsPage() {
   const [tab, choose] = useUrl("tab", "open");
   const open = counts.data?.open ?? 0;
   return (
-    <Page title="Alerts" tab={open ? `Alerts · ${number(open)} open` : "Alerts"} state={open ? "failed" : undefined}>
+    <Page
+      title="Alerts"
+      tab={open ? `Alerts · ${number(open)} open` : "Alerts"}
+      state={open ? "failed" : undefined}
+      actions={<CopyAs call={callOf(tab)} />}
+    >
       {channels.data?.items.length === 0 && tab !== "channels" ? (
         <div role="note" className="flex flex-wrap items-center gap-3 rounded-lg border p-3 text-sm">
           No channel is set up: alerts are only shown here.

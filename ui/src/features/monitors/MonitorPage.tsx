@@ -9,6 +9,7 @@ import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Confirm } from "@/parts/Confirm";
+import { CopyAs } from "@/parts/copy/CopyAs";
 import { CopyButton } from "@/parts/copy/CopyButton";
 import { cx } from "@/parts/cx";
 import { Duration } from "@/parts/Duration";
@@ -52,7 +53,14 @@ export default function MonitorPage() {
       title={monitor.data.name}
       crumbs={CRUMBS}
       aside={<StatusBadge status={monitor.data.status} />}
-      actions={<Actions monitor={monitor.data} />}
+      actions={
+        <>
+          <Actions monitor={monitor.data} />
+          <CopyAs
+            call={{ verb: "Show this monitor", method: "GET", path: `/api/monitors/${id}`, cli: `monitor show ${id}` }}
+          />
+        </>
+      }
     >
       <div className="grid gap-4 lg:grid-cols-2">
         <Facts monitor={monitor.data} />

@@ -9,6 +9,7 @@ import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Modal } from "@/parts/Confirm";
+import { CopyAs } from "@/parts/copy/CopyAs";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Instant } from "@/parts/Instant";
@@ -36,7 +37,15 @@ export default function MonitorsPage() {
     </Button>
   ) : null;
   return (
-    <Page title="Monitors" actions={add}>
+    <Page
+      title="Monitors"
+      actions={
+        <>
+          {add}
+          <CopyAs call={{ verb: "List monitors", method: "GET", path: "/api/monitors", cli: "monitor list" }} />
+        </>
+      }
+    >
       <Card flush>
         {monitors.error ? (
           <div className="p-4">

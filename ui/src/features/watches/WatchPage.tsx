@@ -7,6 +7,7 @@ import type { WatchDetail } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Confirm } from "@/parts/Confirm";
+import { CopyAs } from "@/parts/copy/CopyAs";
 import { CopyButton } from "@/parts/copy/CopyButton";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Id } from "@/parts/Id";
@@ -51,7 +52,14 @@ export default function WatchPage() {
       title={watch.data.name}
       crumbs={CRUMBS}
       aside={paused ? <span className="text-sm text-muted">paused</span> : null}
-      actions={<Actions watch={watch.data} />}
+      actions={
+        <>
+          <Actions watch={watch.data} />
+          <CopyAs
+            call={{ verb: "Show this watch", method: "GET", path: `/api/watches/${id}`, cli: `watches show ${id}` }}
+          />
+        </>
+      }
     >
       {watch.data.problem ? (
         <p role="alert" className="rounded-lg border border-failed/40 bg-failed-tint p-3 text-sm text-failed-ink">

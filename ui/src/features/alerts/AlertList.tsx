@@ -12,7 +12,9 @@ import { ErrorCard } from "@/parts/ErrorCard";
 import { Instant } from "@/parts/Instant";
 import { Link } from "@/parts/Link";
 import { SkeletonRows } from "@/parts/Skeleton";
+import { SortSelect } from "@/parts/table/SortSelect";
 import { useCommand } from "@/parts/useCommand";
+import { useUrl } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
 import { SeverityBadge } from "./SeverityBadge";
@@ -31,9 +33,22 @@ const EMPTY: Record<AlertState, [title: string, text: string, cli: string]> = {
   resolved: ["No alerts yet", "Resolved alerts are kept here for as long as runs.", "alert list --state resolved"],
 };
 
-/** Alerts of one state, newest first. */
-export function AlertList({ state, schedule }: { state: AlertState; schedule?: string }) {
-  const query = { state, schedule_id: schedule, limit: 100 };
+/** Open alerts begin with the most severe, those of the past with the newest. */
+export const usualOrder = (state: AlertState): string => (state === "open" ? "-severity" : "-opened_at");
+
+const ORDERS: readonly (readonly [string, string])[] = [
+  ["-severity", "severity"],
+  ["-opened_at", "newest"],
+  ["opened_at", "oldest"],
+  ["-last_at", "last occurrence"],
+  ["-count", "number of times"],
+  ["name", "name"],
+];
+
+/** Alerts of one state, in an order that the URL holds. */
+export function AlertList({ state }: { state: AlertState }) {
+  const [order, setOrder] = useUrl("sort", usualOrder(state));
+  const query = { state, sort: order, limit: 100 };
   const list = useQuery({
     queryKey: queryKeys.alerts(query),
     queryFn: ({ signal }) => ask("/api/alerts", { query, signal }),
@@ -41,7 +56,10 @@ export function AlertList({ state, schedule }: { state: AlertState; schedule?: s
   });
   const [title, text, cli] = EMPTY[state];
   return (
-    <Card flush>
+    <Card
+      flush
+      aside={list.data?.items.length ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null}
+    >
       {list.error ? (
         <div className="p-4">
           <ErrorCard error={list.error} what="Could not load alerts" onRetry={() => void list.refetch()} />

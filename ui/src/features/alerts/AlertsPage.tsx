@@ -11,14 +11,14 @@ import { Tabs } from "@/parts/Tabs";
 import { useUrl } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
-import { AlertList } from "./AlertList";
+import { AlertList, usualOrder } from "./AlertList";
 import { Channels } from "./Channels";
 import { Rules } from "./Rules";
 
 const STATES: Record<string, AlertState> = { open: "open", acknowledged: "acknowledged", history: "resolved" };
 
 /** The request that lists what a tab shows. */
-function callOf(tab: string): Call {
+function callOf(tab: string, sort: string): Call {
   const get = { method: "GET" };
   if (tab === "rules") return { ...get, verb: "List alert rules", path: "/api/alert-rules", cli: "alert rules" };
   if (tab === "channels") return { ...get, verb: "List channels", path: "/api/channels", cli: "channel list" };
@@ -26,8 +26,8 @@ function callOf(tab: string): Call {
   return {
     ...get,
     verb: "List alerts",
-    path: pathOf("/api/alerts", { query: { state } }),
-    cli: command("alert list", { "--state": state }),
+    path: pathOf("/api/alerts", { query: { state, sort: sort || usualOrder(state) } }),
+    cli: command("alert list", { "--state": state, "--sort": sort || usualOrder(state) }),
   };
 }
 
@@ -44,13 +44,14 @@ export default function AlertsPage() {
     retry: false,
   });
   const [tab, choose] = useUrl("tab", "open");
+  const [sort] = useUrl("sort");
   const open = counts.data?.open ?? 0;
   return (
     <Page
       title="Alerts"
       tab={open ? `Alerts · ${number(open)} open` : "Alerts"}
       state={open ? "failed" : undefined}
-      actions={<CopyAs call={callOf(tab)} />}
+      actions={<CopyAs call={callOf(tab, sort)} />}
     >
       {channels.data?.items.length === 0 && tab !== "channels" ? (
         <div role="note" className="flex flex-wrap items-center gap-3 rounded-lg border p-3 text-sm">

@@ -21,6 +21,7 @@ import { Link } from "@/parts/Link";
 import { Menu } from "@/parts/Menu";
 import { Page } from "@/parts/Page";
 import { Skeleton } from "@/parts/Skeleton";
+import { SortSelect } from "@/parts/table/SortSelect";
 import { useUrl } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
@@ -30,6 +31,11 @@ import { ReplayDialog, type ReplayTarget } from "./ReplayDialog";
 
 const ALL = "state:dead_letter -resolved:true";
 const UNMUTED = "-muted:true";
+const ORDERS: readonly (readonly [string, string])[] = [
+  ["", "last failure"],
+  ["-count", "number of runs"],
+  ["first_at", "longest known"],
+];
 
 /** Dead letters grouped by their cause, with replay, discard and mute. */
 export default function DeadLettersPage() {
@@ -38,7 +44,8 @@ export default function DeadLettersPage() {
   const [discarding, setDiscarding] = useState<FailureGroup | null>(null);
   const [muting, setMuting] = useState<FailureGroup | null>(null);
   const filter = useCallback((next: string) => setQ(next, true), [setQ]);
-  const groups = useGroups(q, UNMUTED);
+  const [order, setOrder] = useUrl("sort");
+  const groups = useGroups(q, UNMUTED, order);
   const muted = useGroups(q, "muted:true");
   const bulk = useStartBulk();
   const actions: GroupActions = { q, onReplay: setReplaying, onDiscard: setDiscarding, onMute: setMuting };
@@ -75,8 +82,8 @@ export default function DeadLettersPage() {
             call={{
               verb: "List dead letters by cause",
               method: "GET",
-              path: pathOf("/api/dead-letters/groups", { query: { q } }),
-              cli: command("dead-letter groups", { "--query": q }),
+              path: pathOf("/api/dead-letters/groups", { query: { q, ...(order ? { sort: order } : {}) } }),
+              cli: command("dead-letter groups", { "--query": q, "--sort": order }),
             }}
           />
         </>
@@ -90,6 +97,7 @@ export default function DeadLettersPage() {
         placeholder='schedule:partner-sync kind:webhook since:24h "text"'
       />
       {groups.data ? <Backlog found={groups.data} /> : null}
+      {(groups.data?.total ?? 0) > 1 ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null}
       <Groups found={groups} q={q} onClear={() => filter("")} mutedCount={muted.data?.letters ?? 0} actions={actions} />
       <MutedGroups found={muted.data} actions={actions} />
       <ReplayDialog target={replaying} onClose={() => setReplaying(null)} />
@@ -113,8 +121,8 @@ export default function DeadLettersPage() {
   );
 }
 
-function useGroups(q: string, narrowed: string): UseQueryResult<FailureGroupPage> {
-  const query = { q: `${q} ${narrowed}`.trim(), limit: 100 };
+function useGroups(q: string, narrowed: string, order = ""): UseQueryResult<FailureGroupPage> {
+  const query = { q: `${q} ${narrowed}`.trim(), limit: 100, ...(order ? { sort: order } : {}) };
   return useQuery({
     queryKey: queryKeys.deadLetterGroups(query),
     queryFn: ({ signal }) => ask("/api/dead-letters/groups", { query, signal }),

@@ -9,9 +9,11 @@ import { Link } from "@/parts/Link";
 import { Page } from "@/parts/Page";
 import { Skeleton } from "@/parts/Skeleton";
 import { useParam } from "@/parts/useUrl";
+import { useZone } from "@/prefs";
 import { number } from "@/time/moment";
 
 import { Controls } from "./Controls";
+import { detailsOf } from "./details";
 import { ProgressBar } from "./ProgressBar";
 import { useBulk } from "./useBulk";
 
@@ -46,6 +48,7 @@ const ON_SCHEDULES = new Set(["pause", "resume", "run", "tag", "delete", "backfi
 export default function BulkPage() {
   const id = useParam("id");
   const { data: bulk, error, refetch } = useBulk(id);
+  const zone = useZone();
   if (!bulk) {
     return (
       <Page title="Bulk action" crumbs={[{ label: "Runs", to: "/runs" }]}>
@@ -101,20 +104,17 @@ export default function BulkPage() {
                 `${number(bulk.ids_given)} selected individually`
               )}
             </Fact>
-            <Fact name="Pace">{`${number(bulk.rate)} per second${bulk.stop_after ? `, stops after ${number(bulk.stop_after)} failures` : ""}`}</Fact>
-            {bulk.stop_after ? (
-              <Fact name="">Failures are counted once per second; requests already in flight are not recalled.</Fact>
-            ) : null}
-            {bulk.details ? (
-              <Fact name="Details">
-                <code className="font-mono text-xs [overflow-wrap:anywhere]">{JSON.stringify(bulk.details)}</code>
+            <Fact name="Rate">{`${number(bulk.rate)} per second${bulk.stop_after ? `, stops after ${number(bulk.stop_after)} failures (counted once per second)` : ""}`}</Fact>
+            {detailsOf(bulk.details, zone, Date.now()).map(([name, text]) => (
+              <Fact key={name} name={name}>
+                {text}
               </Fact>
-            ) : null}
-            <Fact name="Asked by">{bulk.user_id}</Fact>
-            <Fact name="Began">
+            ))}
+            <Fact name="Requested by">{bulk.user_id}</Fact>
+            <Fact name="Started">
               <Instant at={bulk.created_at} as="short" precision="second" />
             </Fact>
-            <Fact name="Ended">
+            <Fact name="Finished">
               <Instant at={bulk.finished_at} as="short" precision="second" none="not yet" />
             </Fact>
             <Fact name="Id">

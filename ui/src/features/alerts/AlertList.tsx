@@ -85,7 +85,7 @@ function AlertRow({ alert }: { alert: AlertDetail }) {
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5 text-sm">
       <SeverityBadge severity={alert.severity} resolved={alert.state === "resolved"} />
-      <Link to={`/alerts/${alert.id}`} className="min-w-0 font-medium break-words">
+      <Link to={`/alerts/${alert.id}`} className="min-w-0 font-medium break-words hover:underline">
         {alert.summary}
       </Link>
       <span className="min-w-0 text-muted">{alert.reason}</span>

@@ -81,9 +81,13 @@ function Facts({ alert }: { alert: AlertDetail }) {
         <dt className="text-muted">About</dt>
         <dd>
           {alert.subject.kind === "schedule" ? (
-            <Link to={`/schedules/${alert.subject.id}`}>{alert.subject.name}</Link>
+            <Link to={`/schedules/${alert.subject.id}`} className="text-accent hover:underline">
+              {alert.subject.name}
+            </Link>
           ) : alert.subject.kind === "monitor" ? (
-            <Link to={`/monitors/${alert.subject.id}`}>{alert.subject.name}</Link>
+            <Link to={`/monitors/${alert.subject.id}`} className="text-accent hover:underline">
+              {alert.subject.name}
+            </Link>
           ) : (
             alert.subject.name
           )}
@@ -96,7 +100,10 @@ function Facts({ alert }: { alert: AlertDetail }) {
           <>
             <dt className="text-muted">Last run</dt>
             <dd>
-              <Link to={`/runs/${alert.run_id}`}>See what happened</Link> · <Id id={alert.run_id} />
+              <Link to={`/runs/${alert.run_id}`} className="text-accent hover:underline">
+                See what happened
+              </Link>{" "}
+              · <Id id={alert.run_id} />
             </dd>
           </>
         ) : null}

@@ -17,7 +17,14 @@ export function NotifiedCard({ id }: { id: string }) {
   });
   if (!data) return null;
   return (
-    <Card title="Notifications" aside={<Link to="/alerts">Alert rules</Link>}>
+    <Card
+      title="Notifications"
+      aside={
+        <Link to="/alerts?tab=rules" className="text-accent hover:underline">
+          Alert rules
+        </Link>
+      }
+    >
       {data.items.length ? (
         <ul className="flex flex-col gap-2">
           {data.items.map((rule) => (

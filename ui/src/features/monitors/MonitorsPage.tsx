@@ -89,7 +89,7 @@ function MonitorRow({ monitor }: { monitor: MonitorDetail }) {
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5 text-sm">
       <StatusBadge status={monitor.status} />
-      <Link to={`/monitors/${monitor.id}`} className="min-w-0 font-medium break-words">
+      <Link to={`/monitors/${monitor.id}`} className="min-w-0 font-medium break-words hover:underline">
         {monitor.name}
       </Link>
       <span className="text-muted">{monitor.summary}</span>

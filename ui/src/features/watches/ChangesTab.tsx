@@ -33,7 +33,7 @@ const COLUMNS: Column<ChangeDetail>[] = [
     card: "meta",
     cell: (change) => (
       <span className="flex min-w-0 flex-col leading-tight">
-        <Link to={pageOf(change)} className="truncate">
+        <Link to={pageOf(change)} className="truncate hover:underline">
           {shownFields(change.fields).join("; ") || change.diff.split("\n").slice(0, 3).join(" / ") || change.kind}
         </Link>
         <span className="truncate text-xs text-muted">{shortUrl(change.url)}</span>
@@ -46,7 +46,7 @@ const COLUMNS: Column<ChangeDetail>[] = [
     width: "minmax(120px, 1fr)",
     card: "none",
     cell: (change) => (
-      <Link to={`/watches/${change.watch_id}`} className="truncate">
+      <Link to={`/watches/${change.watch_id}`} className="truncate hover:underline">
         {change.watch}
       </Link>
     ),

@@ -76,7 +76,7 @@ function Facts({ page }: { page: WatchedPageDetail }) {
           href={page.url}
           target="_blank"
           rel="noreferrer noopener"
-          className="inline-flex items-center gap-1 break-all"
+          className="inline-flex items-center gap-1 break-all text-accent hover:underline"
         >
           {page.url} <ExternalLink size={13} aria-hidden />
         </a>

@@ -41,7 +41,7 @@ export function PagesTable({ watch }: { watch: WatchDetail }) {
         width: "minmax(200px, 2fr)",
         card: "lead",
         cell: (page) => (
-          <Link to={`/watches/${watch.id}/pages/${page.id}`} className="truncate">
+          <Link to={`/watches/${watch.id}/pages/${page.id}`} className="truncate hover:underline">
             {shortUrl(page.url)}
           </Link>
         ),

@@ -26,7 +26,7 @@ const COLUMNS: Column<WatchDetail>[] = [
     card: "lead",
     cell: (watch) => (
       <span className="flex min-w-0 flex-col leading-tight">
-        <Link to={`/watches/${watch.id}`} className="truncate font-medium">
+        <Link to={`/watches/${watch.id}`} className="truncate font-medium hover:underline">
           {watch.name}
         </Link>
         {watch.problem ? (

@@ -27,7 +27,11 @@ export function AlertFields({ alert, onChange }: { alert: ScheduleAlert; onChang
   if (!names.length)
     return (
       <p className="text-muted">
-        No channels yet. Add one under <Link to="/alerts?tab=channels">Alerts</Link>.
+        No channels yet. Add one under{" "}
+        <Link to="/alerts?tab=channels" className="text-accent hover:underline">
+          Alerts
+        </Link>
+        .
       </p>
     );
   return (

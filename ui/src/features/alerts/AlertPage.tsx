@@ -133,7 +133,7 @@ function Message({ delivery, name }: { delivery: AlertDelivery; name: string }) 
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-sm">
       <span className="font-medium">{name}</span>
-      <span className="text-muted">{delivery.event}</span>
+      <span className="text-muted">{delivery.event.replaceAll("_", " ")}</span>
       <span>
         {delivery.state === "pending" && delivery.next_attempt_at ? (
           <>

@@ -56,6 +56,7 @@ from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.wiring import build_fetching
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases import KnownStandstills
+from foliot.features.monitors.usecases import Monitors
 from foliot.features.monitors.wiring import monitor_actors
 from foliot.features.pipelines.wiring import PipelineParts, StoredDefinitions, build_pipelines, build_reconciler
 from foliot.features.presets.model import all_presets
@@ -319,7 +320,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
             *alerts.actors,
             *watchers,
         ],
-        demo=build_installer(settings, store, clock, usecases[Schedules], demo),
+        demo=build_installer(settings, store, clock, usecases[Schedules], usecases[Monitors], demo),
         discord=bot,
         discord_missing=missing,
         grpc=None if rpc_port is None else servers.grpc_server(settings, usecases, identity, pepper, rpc_port, asgi),

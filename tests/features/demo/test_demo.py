@@ -36,9 +36,12 @@ from foliot.features.demo.install import PastClock
 from foliot.features.demo.model.schedules import SITE, demo_schedules
 from foliot.features.demo.model.site import ARTICLES, PRODUCTS, page, price
 from foliot.features.demo.model.week import FAILED_NIGHTS, LETTERS, run_histories
+from foliot.features.demo.usecases import BACKUP, ROTATION
 from foliot.features.demo.usecases import Demo as DemoCases
 from foliot.features.demo.wiring import with_own_service
 from foliot.features.ledger.usecases import LedgerVerifier
+from foliot.features.monitors.model import MonitorStatus, PingKind, Signal
+from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.pipelines.usecases.pipelines import Pipelines
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -397,6 +400,27 @@ async def test_it_shows_an_open_an_acknowledged_and_a_recovered_alert_and_they_g
     assert all(alert.run_id is not None for alert in alerts if alert.event.value == "failed")
     assert rule.settings.to == ()
     assert (left, rules) == ([], [])
+
+
+async def test_it_shows_monitors_that_are_up_one_of_which_was_late_and_they_go_with_it(start: Start) -> None:
+    async with start() as app:
+        found = {one.monitor.settings.name: one for one in await app.usecases[Monitors].list(LOCAL)}
+        instants = {
+            name: await app.usecases[Monitors].instants(LOCAL, one.monitor.id, 100) for name, one in found.items()
+        }
+        await app.usecases[Pings].receive(found[BACKUP].key or "", Signal(PingKind.SUCCESS, "GET"))
+        await app.usecases[DemoCases].remove(LOCAL)
+        left = await app.usecases[Monitors].list(LOCAL)
+
+    outcomes = {name: Counter(one.outcome for one in shown) for name, shown in instants.items()}
+    assert {name: one.monitor.status for name, one in found.items()} == dict.fromkeys(
+        (BACKUP, ROTATION), MonitorStatus.UP
+    )
+    assert (outcomes[BACKUP]["late"], outcomes[ROTATION]["late"]) == (1, 0)
+    assert outcomes[BACKUP]["answered"] in {5, 6}
+    assert outcomes[ROTATION]["answered"] in {26, 27, 28}
+    assert not any(counted["missed"] or counted["failed"] for counted in outcomes.values())
+    assert left == []
 
 
 async def test_it_has_a_chain_whose_links_go_with_it(start: Start) -> None:

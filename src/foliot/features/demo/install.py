@@ -25,8 +25,10 @@ from foliot.features.demo.model.schedules import ECHO, SITE, TAG, demo_schedules
 from foliot.features.demo.model.site import PRODUCTS, SHOP, price
 from foliot.features.demo.model.week import WEEK, Outage, PastAccount, run_histories, settled_week
 from foliot.features.demo.past_alerts import add_alerts, demo_rule
+from foliot.features.demo.past_pings import add_monitors
 from foliot.features.demo.sql import SqlPast
 from foliot.features.demo.usecases import SOURCE
+from foliot.features.monitors.usecases import Monitors
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.prices.model import PriceObservation
 from foliot.features.prices.sql import SqlPrices
@@ -69,6 +71,7 @@ class DemoInstaller:
     store: Database
     clock: Clock
     schedules: Schedules
+    monitors: Monitors
     base: str
     grpc: bool
     pipelines: bool = False
@@ -144,6 +147,7 @@ class DemoInstaller:
         if accounts:
             rule = demo_rule(KEEPER, DEMO.user_id, TAG, now - WEEK)
             await add_alerts(ctx.tx, rule, accounts, (PAUSED, DEMO.user_id), _until(PAUSED, now))
+            await add_monitors(ctx.tx, self.monitors, now)
         if SCRAPED in accounts:
             await SqlPrices(ctx.tx).add(self._observed(accounts[SCRAPED]))
         for one in new:

@@ -151,9 +151,12 @@ class SqlPast(Statements):
             )
             await self.conn.execute(update(table).where(*where).values(action=moved))
 
-    async def erase(self, tenant_id: str, schedule_ids: Sequence[str], rule_id: str = "") -> ErasedRows:
-        """The schedules and the alert rule, and everything that belongs to them. Changes made to them stay in the
-        audit log.
+    async def erase(
+        self, tenant_id: str, schedule_ids: Sequence[str], rule_id: str = "", monitor_ids: Sequence[str] = ()
+    ) -> ErasedRows:
+        """The schedules and the alert rule, and everything that belongs to them; of the monitors, their alerts.
+
+        Changes made to them stay in the audit log.
         """
         if not schedule_ids:
             return ErasedRows(0, 0)
@@ -176,7 +179,7 @@ class SqlPast(Statements):
         for table in (ledger, spans, versions, declared, schedule_stats):
             ours = (table.c.tenant_id == tenant_id, self.dialect.among(table.c.schedule_id, schedule_ids))
             await self.conn.execute(delete(table).where(*ours))
-        await self._forget_alerts(tenant_id, schedule_ids, rule_id)
+        await self._forget_alerts(tenant_id, [*schedule_ids, *monitor_ids], rule_id)
         await self._forget_links(tenant_id, schedule_ids)
         removed = await self.conn.execute(delete(schedules).where(*gone))
         await self._forget_bulks(acted)

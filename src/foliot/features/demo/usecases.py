@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,8 @@ from foliot.db.database import Database
 from foliot.features.demo.model.week import ErasedRows
 from foliot.features.demo.past_alerts import RULE_ID
 from foliot.features.demo.sql import SqlPast
+from foliot.features.monitors.model import MONITOR, MONITORS_TOPIC
+from foliot.features.monitors.sql import SqlMonitors
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.schedules.sql import SqlDeclarations
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
@@ -24,12 +27,19 @@ if TYPE_CHECKING:
 
 SOURCE = "demo"
 """The source under which the demo's schedules are declared; nothing else is declared under it."""
+BACKUP, ROTATION = "nightly-backup", "log-rotation"
+"""The names of its monitors."""
 SERVICE = "foliot"
 """The name of this server's own gRPC server in the address book."""
 
 
 Site = Callable[[str, datetime], "DemoPage"]
 """The demo's site: the page at a path, at a time."""
+
+
+def monitor_id(name: str) -> str:
+    """The id of a monitor of the one demo of an installation: it is deleted with the demo."""
+    return f"{MONITOR}_{hashlib.sha256(f'demo {name}'.encode()).hexdigest()[:32]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,11 @@ class Demo:
         """Its schedules with all of their runs, also those that users started; the audit log records the removal."""
         tx = await ctx.begin()
         declared = await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)
-        erased = await SqlPast(tx).erase(ctx.tenant_id, [one.schedule_id or "" for one in declared], RULE_ID)
+        monitors = [key for key in map(monitor_id, (BACKUP, ROTATION)) if await SqlMonitors(tx).get(ctx.tenant_id, key)]
+        ids = [one.schedule_id or "" for one in declared]
+        erased = await SqlPast(tx).erase(ctx.tenant_id, ids, RULE_ID, monitors)
+        for key in monitors:
+            await SqlMonitors(tx).delete(key)
         for kept in await SqlPipelines(tx).all(ctx.tenant_id):
             if kept.file == SOURCE:
                 await SqlPipelines(tx).drop(ctx.tenant_id, kept.name)
@@ -80,5 +94,5 @@ class Demo:
             for one in declared
         ]
         ctx.audit(*gone)
-        ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+        ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC, MONITORS_TOPIC)
         return erased

@@ -14,6 +14,7 @@ from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.demo.usecases import SERVICE, Site
+from foliot.features.monitors.usecases import Monitors
 from foliot.features.schedules.usecases.schedules import Schedules
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def site_of(base: str | None) -> Site | None:
 
 
 def build_installer(
-    settings: Settings, store: Database, clock: Clock, schedules: Schedules, base: str | None
+    settings: Settings, store: Database, clock: Clock, schedules: Schedules, monitors: Monitors, base: str | None
 ) -> DemoInstaller | None:
     """The installer of the demo, at this server's own URL."""
     if base is None:
@@ -40,7 +41,9 @@ def build_installer(
     own = settings.services.entries.get(SERVICE)
     grpc = own is not None and own.scheme.speaks_grpc
     alone = settings.pipelines is None
-    return DemoInstaller(store=store, clock=clock, schedules=schedules, base=base, grpc=grpc, pipelines=alone)
+    return DemoInstaller(
+        store=store, clock=clock, schedules=schedules, monitors=monitors, base=base, grpc=grpc, pipelines=alone
+    )
 
 
 def with_own_service(settings: Settings, rpc_port: int | None) -> Settings:

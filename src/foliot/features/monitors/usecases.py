@@ -211,10 +211,12 @@ class Monitors:
         return found
 
     def _view(self, caller: Caller, monitor: JobMonitor) -> MonitorView:
-        if self.vault is None or not may(caller, Verb.WRITE, Thing.MONITOR):
-            return MonitorView(monitor)
-        made = dict(self.vault.digests(PURPOSE, monitor.id)).get(monitor.key_of)
-        return MonitorView(monitor, None if made is None else str(UUID(made[:32])))
+        return MonitorView(monitor, self.key_of(monitor) if may(caller, Verb.WRITE, Thing.MONITOR) else None)
+
+    def key_of(self, monitor: JobMonitor) -> str | None:
+        """Its ping key; None without the master key that it is derived with."""
+        made = None if self.vault is None else dict(self.vault.digests(PURPOSE, monitor.id)).get(monitor.key_of)
+        return None if made is None else str(UUID(made[:32]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

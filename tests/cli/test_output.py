@@ -158,7 +158,7 @@ def test_a_pipe_gets_every_column_whole_without_colours_and_with_absolute_times(
     [
         (("run", "list", "--nope"), "No such option: --nope"),
         (("schedule", "show"), "Missing argument 'SCHEDULE'."),
-        (("shcedule", "list"), "No such command 'shcedule'. Did you mean 'schedule'?"),
+        (("shcedule", "list"), "No such command 'shcedule'. Did you mean 'schedule', 'scheduler'?"),
     ],
 )
 def test_wrong_usage_is_an_object_with_json_and_a_sentence_without(words: tuple[str, ...], message: str) -> None:

@@ -306,6 +306,9 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
         assert app.demo is not None
         assert await app.demo.install() == 14
         assert await replace(app.demo, base="http://127.0.0.1:8001").install() == 0
+        for one in await app.usecases[Monitors].list(LOCAL):
+            await app.usecases[Pings].receive(one.key or "", Signal(PingKind.SUCCESS, "GET"))
+        pinged = [one.monitor.pings for one in await app.usecases[Monitors].list(LOCAL)]
         (failed, *_) = await app.usecases[Runs].list(LOCAL, PageRequest(1), state="failed")
         again = await app.usecases[Runs].retry(LOCAL, failed.id)
         async with app.store.begin() as tx:
@@ -318,6 +321,7 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
     assert claimed.config["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices", "a run of the past calls where we are"
     assert proof.holes == []
     assert gone.schedules == 14
+    assert (len(pinged), min(pinged) > 12) == (2, True)
 
 
 def test_it_is_for_local_mode_alone() -> None:
@@ -408,7 +412,6 @@ async def test_it_shows_monitors_that_are_up_one_of_which_was_late_and_they_go_w
         instants = {
             name: await app.usecases[Monitors].instants(LOCAL, one.monitor.id, 100) for name, one in found.items()
         }
-        await app.usecases[Pings].receive(found[BACKUP].key or "", Signal(PingKind.SUCCESS, "GET"))
         await app.usecases[DemoCases].remove(LOCAL)
         left = await app.usecases[Monitors].list(LOCAL)
 

@@ -94,7 +94,7 @@ def test_a_missing_value_is_neither_less_nor_more_nor_its_opposite() -> None:
         ("price < 10%", 9, "is a share", None),
         ("price < 30 price > 3", 12, "join conditions", None),
         ('title == "open', 10, "never closed", None),
-        ("price < 30 & title", 12, "no part of a condition", None),
+        ("price < 30 & title", 12, "does not belong in a condition", None),
         ("was.price < 3", 1, "old.field, new.field", None),
         ("new.prize < 3", 1, "did you mean new.price?", "new.price < 3"),
         ("(price < 3", 11, "where ) is expected", None),

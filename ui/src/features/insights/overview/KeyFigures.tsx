@@ -31,7 +31,7 @@ export function KeyFigures({ range, series, error }: { range: string; series?: R
   const bad = sum(counts, BAD);
   const short = [
     bad ? `${number(bad)} failed` : "",
-    ...["partial", "degraded"].map((state) => (counts[state] ? `${number(counts[state])} ${state}` : "")),
+    ...(["partial", "degraded"] as const).map((state) => (counts[state] ? `${number(counts[state])} ${state}` : "")),
   ].filter(Boolean);
   const items = series?.items ?? [];
   const slow = items.map((item) => item.p95_ms);

@@ -58,7 +58,9 @@ export function AlertList({ state }: { state: AlertState }) {
   return (
     <Card
       flush
-      aside={list.data?.items.length ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null}
+      aside={
+        (list.data?.items.length ?? 0) > 1 ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null
+      }
     >
       {list.error ? (
         <div className="p-4">

@@ -62,6 +62,9 @@ export function NameCell({ schedule, onTag }: { schedule: Schedule; onTag: (tag:
   );
 }
 
+/** Triggers to which no time zone matters. */
+const TIMELESS: ReadonlySet<string> = new Set(["interval", "after"]);
+
 /** The trigger in words, and as it is stored below. */
 export function WhenCell({ schedule }: { schedule: Schedule }) {
   const trigger = schedule.summary.replace(/ \([^)]*\)$/, "");
@@ -72,7 +75,8 @@ export function WhenCell({ schedule }: { schedule: Schedule }) {
         {trigger}
       </div>
       <div className="hidden truncate text-xs text-muted md:block">
-        <span className="font-mono">{code}</span> · {schedule.timezone}
+        <span className="font-mono">{code}</span>
+        {TIMELESS.has(schedule.type) ? null : ` · ${schedule.timezone}`}
       </div>
     </div>
   );
@@ -86,10 +90,11 @@ export function NextCell({ schedule }: { schedule: Schedule }) {
   if (schedule.status === "paused") {
     return (
       <div className="min-w-0">
-        <div className="truncate text-muted" title={schedule.paused_at ? exact(schedule.paused_at, now) : undefined}>
-          paused
-          {schedule.paused_by ? ` by ${schedule.paused_by}` : ""}
-          {schedule.paused_at ? `, ${day(schedule.paused_at, zone, now)}` : ""}
+        <div
+          className="truncate text-muted"
+          title={`${schedule.paused_by ? `by ${schedule.paused_by}` : ""} ${schedule.paused_at ? exact(schedule.paused_at, now) : ""}`.trim()}
+        >
+          paused{schedule.paused_at ? ` since ${day(schedule.paused_at, zone, now)}` : ""}
         </div>
         {schedule.paused_reason ? (
           <div className="hidden truncate text-xs text-muted md:block" title={schedule.paused_reason}>

@@ -140,13 +140,22 @@ class RootGroup(TyperGroup):
         # typer only reads it.
         self.commands = LazyCommands()  # type: ignore[assignment]
 
-    def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """With `--json` among the words, wrong usage is a JSON object too, instead of a box for people."""
         words = sys.argv[1:] if args is None else args
+        run = super().main
         if not standalone_mode or "--json" not in words:
-            return super().main(args, standalone_mode=standalone_mode, **extra)
+            return run(args, prog_name, complete_var, standalone_mode, windows_expand_args, **extra)
         try:
-            code = super().main(args, standalone_mode=False, **extra)
+            code = run(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except USAGE_ERROR as wrong:
             failed = Failure(wrong.format_message(), Exit.USAGE)
         except typer.Abort:

@@ -193,3 +193,25 @@ def test_generated_entries_fire_when_beat_would_send_them() -> None:
         assert any("clock change of Europe/Stockholm" in note.text for note in imported.notes)
     # The note is no guess: some entries do differ in those nights.
     assert differ
+
+
+def test_generated_rows_of_a_dump_fire_when_beat_would_send_them() -> None:
+    app = Celery("oracle", set_as_current=False)
+    app.conf.timezone = ZONE
+    random_ = random.Random(9)
+    names = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
+    for number in range(ENTRIES):
+        fields = dict(zip(names, generated_fields(random_), strict=True))
+        rows = [
+            {"model": "django_celery_beat.crontabschedule", "pk": 1, "fields": {**fields, "timezone": ZONE}},
+            {
+                "model": "django_celery_beat.periodictask",
+                "pk": 1,
+                "fields": {"name": f"e{number}", "task": "t", "crontab": 1},
+            },
+        ]
+        trigger = trigger_of(read_django_celery_beat(json.dumps(rows), "dump.json").documents[0])
+        now = [STARTS[0]]
+        oracle = due(crontab(**fields, app=app, nowfun=lambda now=now: now[0]), now)
+        for start in STARTS:
+            assert same(instants(trigger, start), simulated(oracle, start)), fields

@@ -13,7 +13,10 @@ from foliot.core.access import LOCAL, OPERATORS_OWN
 from foliot.db.database import Database
 from foliot.engine.model.views import PageRequest
 from foliot.features.commands.action import CommandAction
+from foliot.features.imports.model.airflow import read_airflow
 from foliot.features.imports.model.crontab import read_crontab
+from foliot.features.imports.model.imported import Imported
+from foliot.features.imports.model.systemd import read_systemd
 from foliot.features.plans.usecases.plans import Plans
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import SecretCache
@@ -21,6 +24,8 @@ from foliot.testing import GivenActions, StoppedClock
 from foliot.wakeups.feed import MemoryFeed
 from tests.cli.cli_server import Script, invoke
 from tests.cli.test_cli import server
+from tests.features.imports.test_airflow import DAGS
+from tests.features.imports.test_systemd import SERVICE, TIMER
 
 __all__ = ["server"]
 
@@ -107,20 +112,28 @@ def test_a_faulty_source_is_refused_before_anything_is_sent(server: Script, cron
     assert sent(server) == []
 
 
-async def test_a_server_takes_the_documents_once(store: Database) -> None:
+@pytest.mark.parametrize(
+    ("imported", "count"),
+    [
+        (read_crontab(CRONTAB, "Europe/Stockholm"), 2),
+        (read_systemd([("backup.timer", TIMER), ("backup.service", SERVICE)], "Europe/Stockholm"), 2),
+        (read_airflow([("shop.py", DAGS)]), 4),
+    ],
+    ids=lambda each: getattr(each, "kind", ""),
+)
+async def test_a_server_takes_the_documents_once(store: Database, imported: Imported, count: int) -> None:
     clock = StoppedClock()
     action = CommandAction(tenants=OPERATORS_OWN, secrets=SecretCache(store=store, clock=clock, vault=None))
     cases = use_cases(store, clock, MemoryFeed(), GivenActions.of(action))
-    documents = read_crontab(CRONTAB, "Europe/Stockholm").documents
 
     async def apply() -> dict[str, int]:
-        asked = {"file": "crontab", "documents": {"schedules": documents}}
+        asked = {"file": imported.kind, "documents": {"schedules": imported.documents}}
         answer = await cases[Plans].plan(LOCAL, asked)
         done = await cases[Plans].apply(LOCAL, {**asked, "digest": answer.digest})
         acts = [change.act.value for change in done.changes]
         return {act: acts.count(act) for act in acts}
 
-    assert await apply() == {"create": 2}
-    assert await apply() == {"none": 2}
+    assert await apply() == {"create": count}
+    assert await apply() == {"none": count}
     found = await cases[Schedules].list(LOCAL, PageRequest(10))
-    assert {each.managed_by for each in found} == {"file:crontab"}
+    assert {each.managed_by for each in found} == {f"file:{imported.kind}"}

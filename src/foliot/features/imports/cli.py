@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from foliot.features.imports.model.imported import Imported, UnreadableSource
+from foliot.features.imports.monitors import import_monitors, print_monitors
 from foliot.features.imports.sources import read_source
 from foliot.features.plans import view
 from foliot.terminal.client import Client, connect
@@ -17,14 +18,19 @@ from foliot.terminal.output import Failure, note, print_json
 
 group = CommandGroup()
 
-Kind = Literal["crontab", "celery-beat", "django-celery-beat", "apscheduler"]
+Kind = Literal[
+    "crontab", "systemd", "celery-beat", "django-celery-beat", "redbeat", "apscheduler", "airflow", "kubernetes",
+    "scrapydweb", "healthchecks",
+]  # fmt: skip
 PAUSED = "imported, and not resumed yet"
 
 
 @group.command("import")
 def import_(  # noqa: PLR0913 -- a command has as many arguments as flags
     kind: Annotated[Kind, typer.Argument(help="The scheduler that the entries come from.", metavar="KIND")],
-    source: Annotated[str, typer.Argument(help="The file that holds them; - is standard input.", metavar="SOURCE")],
+    source: Annotated[
+        str, typer.Argument(help="Where they are: a file or directory; - is standard input.", metavar="SOURCE")
+    ],
     *,
     active: Annotated[bool, typer.Option("--active", help="Do not pause what is created.")] = False,
     timezone: Annotated[
@@ -39,13 +45,22 @@ def import_(  # noqa: PLR0913 -- a command has as many arguments as flags
 ) -> None:
     """Create schedules from the entries of another scheduler, paused.
 
-    KIND is crontab, celery-beat, django-celery-beat or apscheduler. Nothing of the source is run. Importing again
+    KIND is crontab, systemd, celery-beat, django-celery-beat, redbeat (SOURCE is its Redis), apscheduler, airflow,
+    kubernetes, scrapydweb or healthchecks, whose checks become monitors. Nothing of the source is run. Importing again
     changes what differs, and nothing else.
 
     crontab -l | foliot import crontab - --dry-run
     """
     with connect() as client:
         imported = _read(kind, source, timezone)
+        if imported.monitors:
+            done = import_monitors(client, imported, overwrite=overwrite, dry_run=dry_run)
+            if as_json:
+                print_json({"monitors": done, "notes": _notes(imported)})
+                return
+            print_monitors(done, dry_run=dry_run)
+            _print_notes(imported)
+            return
         order = view.PlanOrder(name or kind, {"schedules": imported.documents}, {"overwrite": overwrite})
         answer = _planned(client, order, imported)
         if not active:
@@ -53,16 +68,24 @@ def import_(  # noqa: PLR0913 -- a command has as many arguments as flags
         if not dry_run and view.changes_anything(answer):
             answer = view.apply_plan(client, order, answer)
     if as_json:
-        print_json({**answer, "notes": [{"entry": each.entry, "text": each.text} for each in imported.notes]})
+        print_json({**answer, "notes": _notes(imported)})
         return
     view.print_plan(answer, prune=False)
     applied = not dry_run and view.changes_anything(answer)
     if applied:
         typer.echo(f"Imported: {view.summary(answer, view.DONE)}")
-    for each in imported.notes:
-        note(f"{each.entry}: {each.text}" if each.entry else each.text)
+    _print_notes(imported)
     if applied and not active and answer["counts"]["create"]:
         note(f"They are paused. To resume all: foliot bulk start resume -q 'tag:from-{kind}'")
+
+
+def _notes(imported: Imported) -> list[dict[str, str | None]]:
+    return [{"entry": each.entry, "text": each.text} for each in imported.notes]
+
+
+def _print_notes(imported: Imported) -> None:
+    for each in imported.notes:
+        note(f"{each.entry}: {each.text}" if each.entry else each.text)
 
 
 def _read(kind: str, source: str, zone: str | None) -> Imported:

@@ -141,7 +141,7 @@ def _add(imported: Imported, job: ScheduledCall, zone: str) -> None:
         {"kind": "command", "argv": ["python3", "-c", RUN, module, function, given]},
         description=f"{job.function}, line {job.line}.",
         timeout_seconds=LONGEST_RUN,
-        **_policies(job.options),
+        **job_policies(job.options),
     )
     imported.note(
         "each job is a Python process of its own, started in the home directory: set cwd and env.PYTHONPATH so that it "
@@ -155,7 +155,7 @@ def _add(imported: Imported, job: ScheduledCall, zone: str) -> None:
         imported.note(CLOCKS.format(zone=local))
 
 
-def _policies(options: Mapping[str, Any]) -> dict[str, Any]:
+def job_policies(options: Mapping[str, Any]) -> dict[str, Any]:
     grace = options.get("misfire_grace_time", 1)
     many = isinstance(options.get("max_instances"), int) and options["max_instances"] > 1
     seconds = max(int(grace), 1) if isinstance(grace, int | float) else None
@@ -185,18 +185,18 @@ def _trigger(job: ScheduledCall, zone: str) -> dict[str, Any]:
     if options.get("timezone") is not None:
         zone = checked_zone(_zone_name(options["timezone"]))
     bounds = {
-        name: _moment(options.get(old), zone) for name, old in (("start_at", "start_date"), ("end_at", "end_date"))
+        name: moment_of(options.get(old), zone) for name, old in (("start_at", "start_date"), ("end_at", "end_date"))
     }
     given = {name: moment for name, moment in bounds.items() if moment is not None}
     match kind:
         case "cron" | "CronTrigger":
-            return _cron({name: options[name] for name in FIELDS if options.get(name) is not None}, zone) | given
+            return cron_trigger({name: options[name] for name in FIELDS if options.get(name) is not None}, zone) | given
         case "from_crontab":
-            return _cron(_crontab_fields(str(arguments[0])), zone) | given
+            return cron_trigger(_crontab_fields(str(arguments[0])), zone) | given
         case "interval" | "IntervalTrigger":
             return _interval(options, arguments, zone) | given
         case "date" | "DateTrigger":
-            moment = _moment(options.get("run_date", arguments[0] if arguments else None), zone)
+            moment = moment_of(options.get("run_date", arguments[0] if arguments else None), zone)
             if moment is None:
                 raise UnknownTerm("it runs at once, when the scheduler starts: there is no equivalent")
             return {"type": "oneoff", "run_at": moment, "timezone": zone}
@@ -204,7 +204,7 @@ def _trigger(job: ScheduledCall, zone: str) -> dict[str, Any]:
             raise UnknownTerm(f"the trigger {kind} has no equivalent")
 
 
-def _moment(value: Any, zone: str) -> str | None:
+def moment_of(value: Any, zone: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
@@ -235,7 +235,7 @@ def _crontab_fields(text: str) -> dict[str, Any]:
     return dict(zip(("minute", "hour", "day", "month", "day_of_week"), parts, strict=True))
 
 
-def _cron(given: Mapping[str, Any], zone: str) -> dict[str, Any]:
+def cron_trigger(given: Mapping[str, Any], zone: str) -> dict[str, Any]:
     """Both day and weekday must match, and weekday 0 is Monday."""
     if not given:
         raise UnknownTerm("it names no field")

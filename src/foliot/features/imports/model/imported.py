@@ -44,6 +44,8 @@ class Imported:
     kind: str
     documents: list[dict[str, Any]] = field(default_factory=list)
     monitors: list[dict[str, Any]] = field(default_factory=list)
+    paused: set[str] = field(default_factory=set)
+    """Monitors that are paused in the source."""
     notes: list[ImportNote] = field(default_factory=list)
     _names: set[str] = field(default_factory=set)
 
@@ -53,6 +55,15 @@ class Imported:
         tags = [f"from-{self.kind}", *more.pop("tags", ())]
         given = {name: value for name, value in more.items() if value is not None and value != ""}
         self.documents.append({"name": unique, **trigger, "action": dict(action), "tags": tags, **given})
+        return unique
+
+    def add_monitor(self, name: str, trigger: Mapping[str, Any], *, paused: bool = False, **more: Any) -> str:
+        """One monitor, as `POST /api/monitors` takes it; `paused` says that it is paused in the source."""
+        unique = self._unique(name)
+        tags = [f"from-{self.kind}", *more.pop("tags", ())]
+        self.monitors.append({"name": unique, **trigger, **more, "tags": tags})
+        if paused:
+            self.paused.add(unique)
         return unique
 
     def note(self, text: str, entry: str | None = None) -> None:

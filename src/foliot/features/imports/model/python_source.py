@@ -125,7 +125,7 @@ class PythonSource:
             case "timedelta":
                 return timedelta(*call.arguments, **call.options)
             case "datetime":
-                whole = all(isinstance(each, int) for each in call.arguments)
+                whole = all(isinstance(each, int) for each in call.arguments) and not call.options
                 return datetime(*call.arguments) if whole and call.arguments else call  # noqa: DTZ001 -- as written
             case "dict":
                 return dict(call.options)

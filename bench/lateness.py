@@ -33,6 +33,8 @@ RATE = 500
 BURST = 10_000
 SLOTS = 100
 WARM = 2.0
+STREAM = "Even stream"
+"""The name of all schedules that are stored here."""
 TABLES = ("attempts", "runs", "schedules", "versions", "spans", "ledger", "log_chunks")
 
 
@@ -87,7 +89,7 @@ async def store_schedules(
         ids = [new_id(SCHEDULE) for _ in part]
         same: dict[str, Any] = {"tenant_id": "default", "version": 1, "spec": spec, "created_at": now, "action": action}
         common = {name: [value] * count for name, value in same.items()} | {"anchor": list(part)}
-        also = {"user_id": "", "name": "Even stream", "description": "", "tags": "", "type": "interval", "kind": KIND}
+        also = {"user_id": "", "name": STREAM, "description": "", "tags": "", "type": "interval", "kind": KIND}
         own = {name: [value] * count for name, value in (also | {"status": "active", "updated_at": now}).items()}
         async with store.begin() as tx:
             await store.dialect.insert(tx.conn, schedules, {"id": ids, "next_at": list(part), **common, **own})

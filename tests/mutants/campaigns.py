@@ -146,10 +146,10 @@ CAMPAIGNS = (
         "a tenant may have every slot, for as long as its target hangs",
         Edit(
             "src/foliot/engine/admission.py",
-            "            if target is not None:\n                self._ask_breaker",
-            "            if False:\n                self._ask_breaker",
+            "        if target is not None:\n            turned = self._ask_breaker",
+            "        if False:\n            turned = self._ask_breaker",
         ),
-        Edit("src/foliot/engine/admission.py", "            self._ask_tenant(claimed.tenant_id)\n", ""),
+        Edit("src/foliot/engine/admission.py", "        turned = turned or self._ask_tenant(claimed.tenant_id)\n", ""),
         Edit(
             "src/foliot/engine/slots.py",
             "            if now - one.since < self.stall or len(found) >= most:\n",

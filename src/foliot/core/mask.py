@@ -83,8 +83,14 @@ def _is_innocent(action: Mapping[str, Any]) -> bool:
     except TypeError:
         return False
     # Other letters may mean one of these: the long s, for example.
+    if not text.isascii():
+        return False
     lower = text.lower()
-    return text.isascii() and not any(word in lower for word in _SUSPECT)
+    # No generator: lists of schedules and each attempt ask this, and one costs as much as the whole search.
+    for word in _SUSPECT:  # noqa: SIM110
+        if word in lower:
+            return False
+    return True
 
 
 def destination(action: Mapping[str, Any]) -> str:

@@ -36,12 +36,15 @@ TARGET = "waiting_target"
 SHARE = "waiting_share"
 
 
-class NotAdmitted(Exception):
+@dataclass(frozen=True, slots=True)
+class NotAdmitted:
     """This run gets no slot now."""
 
-    def __init__(self, wait: PostponedRun | None = None) -> None:
-        super().__init__()
-        self.wait = wait
+    wait: PostponedRun | None = None
+    """None: it stays ready as it is."""
+
+
+_NO_SLOT = NotAdmitted()
 
 
 def _counts() -> defaultdict[Any, int]:
@@ -99,13 +102,13 @@ class Admission:
         return self._ask(claimed, target) is None
 
     def _ask(self, claimed: ClaimedRun, target: AttemptTarget | None) -> NotAdmitted | None:
-        try:
-            self._ask_room()
-            if target is not None:
-                self._ask_breaker(claimed, target)
-                self._ask_target(claimed.tenant_id, target)
-            self._ask_tenant(claimed.tenant_id)
-        except NotAdmitted as turned:
+        if self.room <= 0:
+            return _NO_SLOT
+        turned = None
+        if target is not None:
+            turned = self._ask_breaker(claimed, target) or self._ask_target(claimed.tenant_id, target)
+        turned = turned or self._ask_tenant(claimed.tenant_id)
+        if turned is not None:
             return turned
         self.room -= 1
         self._by_tenant[claimed.tenant_id] += 1
@@ -133,17 +136,14 @@ class Admission:
         self.later[claimed.fence.run_id] = name
         return True
 
-    def _ask_room(self) -> None:
-        if self.room <= 0:
-            raise NotAdmitted
-
-    def _ask_breaker(self, claimed: ClaimedRun, target: AttemptTarget) -> None:
+    def _ask_breaker(self, claimed: ClaimedRun, target: AttemptTarget) -> NotAdmitted | None:
         key = claimed.tenant_id, target.name
         breaker = self.slots.breakers.get(key)
         if breaker is None or breaker.state is BreakerState.CLOSED or is_test(claimed.kind, claimed.config):
-            return
+            return None
         if not breaker.admits(self.now) or key in self._trying:
-            raise NotAdmitted(self._until(breaker, claimed.tenant_id, target))
+            return NotAdmitted(self._until(breaker, claimed.tenant_id, target))
+        return None
 
     def _until(self, breaker: Breaker, tenant: str, target: AttemptTarget) -> PostponedRun:
         seconds = breaker.trial_at - self.now
@@ -154,19 +154,19 @@ class Admission:
         message = f"{target.name} did not answer {breaker.failures} attempts in a row ({why}). {then}."
         return PostponedRun(until, BREAKER, message)
 
-    def _ask_target(self, tenant: str, target: AttemptTarget) -> None:
+    def _ask_target(self, tenant: str, target: AttemptTarget) -> NotAdmitted | None:
         line, cap = self.slots.lines.get(target.name), self.slots.cap(target)
         there = self._to[target.name] + (0 if line is None else len(line.since))
         ours = self._of[tenant, target.name] + (0 if line is None else line.tenants[tenant])
         most = max(1, cap // len(self._stalled)) if target.name in self._stalled else cap
         # A tenant that has none there yet is not kept out by the others, as far as there are slots left.
         if (there < most and self._may_be_tried(target, there)) or (not ours and there < most + most // 2):
-            return
+            return None
         quick = line is None or line.waited(self.now) < QUICK
         if quick and not self.slots.brought:
-            raise NotAdmitted
+            return _NO_SLOT
         message = f"{there} runs are already waiting for {target.name}, which is its share of a process's slots."
-        raise NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, message))
+        return NotAdmitted(PostponedRun(self._later(tenant, PAUSE), TARGET, message))
 
     def _may_be_tried(self, target: AttemptTarget, there: int) -> bool:
         """A target that has not answered yet gets few attempts at a time, and all such targets half of the slots."""
@@ -177,19 +177,20 @@ class Admission:
         begun = self._to[name] + (0 if line is None else line.begun(self.now - slots.stall))
         return begun < max(1, slots.total // 10) and self._untried < max(1, slots.total // 2)
 
-    def _ask_tenant(self, tenant: str) -> None:
+    def _ask_tenant(self, tenant: str) -> NotAdmitted | None:
         slots, held = self.slots, self._by_tenant[tenant]
         if len(self.crowded) > 1:
             most = max(1, slots.total // len(self.crowded))
         elif slots.total > 1 and slots.has_others(tenant, self.now):
             most = max(1, slots.total * 3 // 4)
         else:
-            return
-        if held >= most:
-            message = "Your other runs use your share of a process's slots, and other tenants are waiting too."
-            raise NotAdmitted(
-                PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, message) if slots.brought else None
-            )
+            return None
+        if held < most:
+            return None
+        if not slots.brought:
+            return _NO_SLOT
+        message = "Your other runs use your share of a process's slots, and other tenants are waiting too."
+        return NotAdmitted(PostponedRun(self._later(tenant, self._until_free(tenant)), SHARE, message))
 
     def _until_free(self, tenant: str) -> float:
         """As long as the tenant's oldest attempt has taken so far, within bounds: a guess at when a slot is free."""

@@ -60,9 +60,9 @@ async def _note_nothing(handle: Mapping[str, Any]) -> None:
     """For contexts that store nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ActionContext:
-    """What an action may know about its attempt."""
+    """What an action may know about its attempt; not frozen, as a claimed run."""
 
     run_id: str
     tenant_id: str

@@ -130,9 +130,9 @@ RetryField = Annotated[RetryPolicy, Wire(RetrySettings | None), Parsed(lambda _,
 """The retry policy of a request or of a stored spec."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AttemptFacts:
-    """What the judgement needs to know about the attempt."""
+    """What the judgement needs to know about the attempt; not frozen, as a claimed run."""
 
     run_id: str
     attempt: int
@@ -143,9 +143,9 @@ class AttemptFacts:
     """Whether it replays a dead letter, which stays until a replay succeeds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verdict:
-    """The run's next state, and what to store about the attempt."""
+    """The run's next state, and what to store about the attempt; not frozen, as a claimed run."""
 
     state: RunState
     outcome: str

@@ -55,9 +55,9 @@ class EventType(StrEnum):
     PROGRESS = "progress"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EventLine:
-    """A log line or a progress step that has no number yet."""
+    """A log line or a progress step that has no number yet; not frozen, for runs write very many."""
 
     at: datetime
     type: EventType

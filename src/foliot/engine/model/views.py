@@ -12,9 +12,9 @@ from foliot.engine.model.run import CLAIMABLE, EventLine, Fence, Origin, RunStat
 from foliot.engine.model.schedule import ScheduleSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ClaimedRun:
-    """A run that is claimed by one attempt."""
+    """A run that is claimed by one attempt. Not frozen: a frozen one takes three times as long to make."""
 
     fence: Fence
     tenant_id: str
@@ -63,9 +63,9 @@ Admit = Callable[[Sequence[ClaimedRun]], Mapping[str, PostponedRun | None]]
 """Decides before a claim which runs are postponed. None: the run stays ready as it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AttemptEnding:
-    """How an attempt ended, ready to be written."""
+    """How an attempt ended, ready to be written; not frozen, as a claimed run."""
 
     fence: Fence
     state: RunState

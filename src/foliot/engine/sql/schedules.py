@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -42,9 +43,11 @@ _STORED = select(
     select(spans.c.id).where(spans.c.open_of == schedules.c.id).scalar_subquery().label("span_id"),
 )
 
-_COLUMNS = tuple(schedules.c.keys())
+_ROW: Any = namedtuple("_ROW", schedules.c.keys())  # noqa: PYI024 -- the table has its fields
+_WIDTH = len(_ROW._fields)
 _STATUSES = {each.value: each for each in ScheduleStatus}
 _MANAGERS = {each.value: each for each in ManagedBy}
+_API = ManagedBy.API
 
 
 @cache
@@ -320,43 +323,43 @@ class SqlSchedules(Statements):
 
 def schedule_of(row: Any) -> Schedule:
     """A row that begins with all columns of schedules; a damaged one is shown as such."""
-    stored = dict(zip(_COLUMNS, row, strict=False))
-    spec = spec_of(stored["spec"], stored["anchor"])
-    fault = stored["fault"]
+    stored = _ROW._make(row[:_WIDTH])
+    spec = spec_of(stored.spec, stored.anchor)
+    fault = stored.fault
     if isinstance(spec, str):
         # A damaged row is still shown, so that a person can see and mend it; it names no instant.
         fault = fault or spec
-        created = stored["created_at"]
-        spec = ScheduleSpec(trigger=Trigger(OneOff(created), end_at=created), kind=stored["kind"])
+        created = stored.created_at
+        spec = ScheduleSpec(trigger=Trigger(OneOff(created), end_at=created), kind=stored.kind)
     return Schedule(
-        id=stored["id"],
-        tenant_id=stored["tenant_id"],
-        user_id=stored["user_id"],
-        name=stored["name"],
-        description=stored["description"],
-        tags=tuple(tag for tag in stored["tags"].split("\n") if tag) if stored["tags"] else (),
+        id=stored.id,
+        tenant_id=stored.tenant_id,
+        user_id=stored.user_id,
+        name=stored.name,
+        description=stored.description,
+        tags=tuple(tag for tag in stored.tags.split("\n") if tag) if stored.tags else (),
         spec=spec,
-        action=stored["action"],
-        status=_STATUSES[stored["status"]],
-        version=stored["version"],
-        next_at=stored["next_at"],
-        last_run_at=stored["last_run_at"],
-        fired=stored["fired"],
-        paused_reason=stored["paused_reason"],
+        action=stored.action,
+        status=_STATUSES[stored.status],
+        version=stored.version,
+        next_at=stored.next_at,
+        last_run_at=stored.last_run_at,
+        fired=stored.fired,
+        paused_reason=stored.paused_reason,
         fault=fault,
-        created_at=stored["created_at"],
-        updated_at=stored["updated_at"],
+        created_at=stored.created_at,
+        updated_at=stored.updated_at,
         # A value that only a newer Foliot knows is no reason to refuse an edit.
-        managed_by=_manager(stored["managed_by"], stored["managed_file"]),
-        paused_at=stored["paused_at"],
-        paused_by=stored["paused_by"],
-        skip_at=stored["skip_at"],
-        skip_by=stored["skip_by"],
+        managed_by=_manager(stored.managed_by, stored.managed_file),
+        paused_at=stored.paused_at,
+        paused_by=stored.paused_by,
+        skip_at=stored.skip_at,
+        skip_by=stored.skip_by,
     )
 
 
 def _manager(word: str, file: str | None) -> str:
-    return _MANAGERS.get(word, ManagedBy.API) if file is None else FROM_FILE + file
+    return _MANAGERS.get(word, _API) if file is None else FROM_FILE + file
 
 
 def spec_of(text: str, anchor: datetime) -> ScheduleSpec | str:

@@ -8,7 +8,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check
 # the clock wait for each other. WORKERS=0 runs everything in one process.
 CORES   := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS ?= $(shell expr $(CORES) '*' 2)
-PYTEST  := FOLIOT_TEST_PRIVATE=1 $(BIN)/pytest -n $(WORKERS) --maxprocesses 5 --dist loadfile --no-loadscope-reorder \
+PYTEST  := FOLIOT_TEST_PRIVATE=1 $(BIN)/pytest -n $(WORKERS) --maxprocesses 5 --dist loadfile --no-loadscope-reorder --durations 25 \
            --max-worker-restart 2
 # They are not even read.
 FAST_WITHOUT := acceptance browser cluster mutants scrapy seeds

@@ -118,8 +118,16 @@ ROUTERS = tuple(
     )
 )
 
-FIRST = frozenset({"/crawl", "/api/schedules/{schedule_id}/run-now"})
-"""The paths with the most requests; they are matched first."""
+FIRST = frozenset(
+    {
+        "/crawl",
+        "/api/schedules",
+        "/api/schedules/{schedule_id}/run-now",
+        "/api/schedules/{schedule_id}/pause",
+        "/api/runs",
+    }
+)
+"""The paths with the most requests; they are matched first. None of them matches what another route is for."""
 
 
 @lru_cache(maxsize=1)

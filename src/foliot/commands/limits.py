@@ -93,8 +93,9 @@ class Limiter:
     async def of(self, tenant_id: str) -> TenantLimits:
         """A tenant's limits. While the database is unreachable, those last read, or else the settings'."""
         known = self._keep(tenant_id)
-        with suppress(Unavailable):
-            await self._read(tenant_id, known)
+        if not self._within(known.read_at, FRESH):
+            with suppress(Unavailable):
+                await self._read(tenant_id, known)
         return self.default if known.tenant is None else self.default.but(known.tenant.limits)
 
     async def egress_allow(self, tenant_id: str) -> Sequence[str]:

@@ -41,11 +41,12 @@ def mentions_parent(value: object) -> bool:
         if isinstance(one, str):
             if "{{" in one and _MEANT.search(one):
                 return True
-        elif isinstance(one, Mapping):
-            waiting.extend(one.keys())
-            waiting.extend(one.values())
         elif isinstance(one, list | tuple):
             waiting.extend(one)
+        # Each attempt asks: an abstract class takes its time to say that a number is none of it.
+        elif isinstance(one, dict) or (not isinstance(one, int | float | None) and isinstance(one, Mapping)):
+            waiting.extend(one.keys())
+            waiting.extend(one.values())
     return False
 
 

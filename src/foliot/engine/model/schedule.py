@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
 
+import orjson
 from annotated_types import Interval, MaxLen, MinLen
 
 from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared, read, read_fields
@@ -209,7 +210,7 @@ class ScheduleSpec(SchedulePolicies):
         raw = {"trigger": trigger, "kind": self.kind, "retry": self.retry.as_dict(), **self.policies()}
         if self.alert is None:
             del raw["alert"]
-        return json.dumps(raw, separators=(",", ":"), sort_keys=True)
+        return orjson.dumps(raw, option=orjson.OPT_SORT_KEYS).decode()
 
     @property
     def anchor(self) -> datetime:

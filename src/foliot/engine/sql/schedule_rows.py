@@ -84,7 +84,7 @@ def turn_rows(turns: Sequence[ScheduleTurn], same_as: Mapping[str, int | None]) 
         "digest": [tenant_limits.digest(body) for body in bodies],
         "same_as": [same_as[one.id] for one in became],
     }
-    rows = [columns_of(one) for one in became]
+    rows = [columns_of(one, spec) for one, spec in zip(became, specs, strict=True)]
     # The next ledger entry belongs to the new version: it merges with nothing.
     cleared = dict.fromkeys(("gap_first", "gap_reason", "fault_next_at"), [None] * len(turns))
     columns = {name: [row[name] for row in rows] for name in rows[0] if name != "tenant_id"} | cleared
@@ -96,7 +96,7 @@ def turn_rows(turns: Sequence[ScheduleTurn], same_as: Mapping[str, int | None]) 
         + 2 * len(spec.encode())
         + tenant_limits.size(body)
         - tenant_limits.size(turn.was.schedule.action)
-        - len(turn.was.schedule.spec.dump().encode())
+        - len(_stored_spec(turn, spec).encode())
         for turn, spec, body in zip(turns, specs, kept, strict=True)
     )
     changes = [Change(versions, {}, versions_made), Change(schedules, keys, columns)]
@@ -122,8 +122,14 @@ def _open_spans(begun: Sequence[Schedule]) -> dict[str, list[Any]]:
     }
 
 
-def columns_of(schedule: Schedule) -> dict[str, Any]:
-    """The columns of a schedule that edits change."""
+def _stored_spec(turn: ScheduleTurn, became: str) -> str:
+    """The spec of the version before; most turns are pauses, which do not change it."""
+    spec = turn.was.schedule.spec
+    return became if spec is turn.became.spec else spec.dump()
+
+
+def columns_of(schedule: Schedule, spec: str | None = None) -> dict[str, Any]:
+    """The columns of a schedule that edits change; `spec` is its spec as it is stored, where that is known."""
     return {
         "tenant_id": schedule.tenant_id,
         "user_id": schedule.user_id,
@@ -134,7 +140,7 @@ def columns_of(schedule: Schedule) -> dict[str, Any]:
         "kind": schedule.spec.kind,
         "status": schedule.status.value,
         "version": schedule.version,
-        "spec": schedule.spec.dump(),
+        "spec": schedule.spec.dump() if spec is None else spec,
         "action": dict(schedule.action),
         "anchor": schedule.spec.anchor,
         "next_at": schedule.next_at,

@@ -82,6 +82,8 @@ def build_app(  # noqa: PLR0913 -- as many as there are things to choose
         redoc_url=None,
         # A redirect is built from the Host header, which the client controls; behind a proxy it would leave https.
         redirect_slashes=False,
+        # It would keep the bodies and parameters of requests, and looks for a provider at each of them.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.cases = cases
     app.state.identity = identity

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Select, and_, bindparam, exists, func, insert, or_, select, update
 
@@ -43,7 +43,7 @@ _STORED = select(
     select(spans.c.id).where(spans.c.open_of == schedules.c.id).scalar_subquery().label("span_id"),
 )
 
-_ROW: Any = namedtuple("_ROW", schedules.c.keys())  # noqa: PYI024 -- the table has its fields
+_ROW = cast("Any", namedtuple)("_ROW", schedules.c.keys())  # its fields are those of the table
 _WIDTH = len(_ROW._fields)
 _STATUSES = {each.value: each for each in ScheduleStatus}
 _MANAGERS = {each.value: each for each in ManagedBy}

@@ -43,7 +43,7 @@ _STORED = select(
     select(spans.c.id).where(spans.c.open_of == schedules.c.id).scalar_subquery().label("span_id"),
 )
 
-_ROW = cast("Any", namedtuple)("_ROW", schedules.c.keys())  # its fields are those of the table
+_ROW = cast("Any", namedtuple)("_ROW", schedules.c.keys())  # noqa: PYI024 -- its fields are those of the table
 _WIDTH = len(_ROW._fields)
 _STATUSES = {each.value: each for each in ScheduleStatus}
 _MANAGERS = {each.value: each for each in ManagedBy}

@@ -92,9 +92,10 @@ image: ## build the images, from a Python image whose digest the registry tells;
 	docker build --build-arg PYTHON_IMAGE=$$image --tag foliot:$(VERSION) . && \
 	docker build --build-arg PYTHON_IMAGE=$$image --tag foliot-scrapyd:$(VERSION) --file deploy/scrapyd/Dockerfile .
 
-reference: setup-dev ## write the pages of docs/reference that only repeat the code, and the dashboard's types
+reference: setup-dev ## write the pages of docs/reference that only repeat the code, the dashboard's types, and the client
 	@$(BIN)/python -m tests.reference
 	@$(BIN)/python ui/schema.py
+	@$(BIN)/python -m clients.python.generate
 
 docs: setup-dev ## build the documentation as a site, with its links checked (ARGS names a directory; default dist/site)
 	@$(BIN)/python docs/build.py $(ARGS)

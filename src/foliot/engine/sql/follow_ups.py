@@ -212,8 +212,14 @@ def _spec(row: Any) -> ScheduleSpec | None:
 
 async def _rooted(conn: AsyncConnection, dialect: Dialect, ends: Sequence[ParentEnd]) -> list[ParentEnd]:
     """The same with the first run of each series of repeats; ends of runs that repeat nothing need no statement."""
+    first = await first_runs(conn, dialect, {end.root_id for end in ends if end.root_id != end.run_id})
+    return [replace(end, root_id=first[end.root_id]) if end.root_id in first else end for end in ends]
+
+
+async def first_runs(conn: AsyncConnection, dialect: Dialect, run_ids: Collection[str]) -> dict[str, str]:
+    """The first run of the series of repeats that each of these belongs to; those that repeat nothing are left out."""
     above: dict[str, str] = {}
-    unknown = {end.root_id for end in ends if end.root_id != end.run_id}
+    unknown = set(run_ids)
     for _ in range(MOST_REPEATS):
         if not unknown:
             break
@@ -223,13 +229,14 @@ async def _rooted(conn: AsyncConnection, dialect: Dialect, ends: Sequence[Parent
         found: dict[str, str] = {row.id: row.parent_id for row in await conn.execute(query)}
         above |= found
         unknown = set(found.values()) - above.keys()
-    rooted = []
-    for end in ends:
-        root = end.root_id
+    first = {}
+    for run_id in run_ids:
+        root = run_id
         while root in above:
             root = above[root]
-        rooted.append(end if root == end.root_id else replace(end, root_id=root))
-    return rooted
+        if root != run_id:
+            first[run_id] = root
+    return first
 
 
 async def _followers(conn: AsyncConnection, dialect: Dialect, ends: Sequence[ParentEnd]) -> dict[str, list[ParentEnd]]:

@@ -15,6 +15,7 @@ from foliot.core.ports import Clock
 from foliot.core.secrets import Vault
 from foliot.db.database import Database, Transaction
 from foliot.engine.loop import rest_until
+from foliot.features.alerts.batches import batches_of, incidents_of, message_id
 from foliot.features.alerts.channels.http import DeliveryFailed
 from foliot.features.alerts.channels.message import LastChange, Message
 from foliot.features.alerts.channels.send import ChannelSender
@@ -22,9 +23,7 @@ from foliot.features.alerts.judge import delivery
 from foliot.features.alerts.model.alert import (
     ALERTS_TOPIC,
     DELIVERY,
-    MINUTE,
     MOST_ATTEMPTS,
-    STORM,
     Alert,
     AlertState,
     Delivery,
@@ -46,6 +45,8 @@ READY = 500
 CHANNELS = 128
 """Channels that one process sends to at a time."""
 PER_TENANT = 16
+UNFINISHED = "Sending it was begun several times and never finished."
+DELETED = "the channel or the alert was deleted"
 
 log = structlog.get_logger("foliot.alerts")
 
@@ -80,7 +81,9 @@ class AlertSender:
 
     async def run_once(self) -> DeliveriesFound:
         now = self.clock.now()
-        reminded = await self._remind(now)
+        async with self.store.glance() as tx:
+            reminder = await SqlAlerts(tx).next_reminder()
+        reminded = reminder is not None and reminder <= now and await self._remind(now)
         async with self.store.glance() as tx:
             ready = await SqlDeliveries(tx).ready(now, READY, list(self._busy))
             following = await SqlDeliveries(tx).next_ready(list(self._busy))
@@ -125,30 +128,19 @@ class AlertSender:
             return False
         worked = False
         by_kind = sorted(ready, key=lambda each: (each.rule_id or "", each.event, each.id))
-        for (rule_id, event), group in groupby(by_kind, key=lambda each: (each.rule_id, each.event)):
-            worked |= await self._send_group(channel_id, rule_id, event, list(group))
+        for (rule_id, _), group in groupby(by_kind, key=lambda each: (each.rule_id, each.event)):
+            worked |= await self._send_group(rule_id, list(group))
         return worked
 
-    async def _send_group(
-        self, channel_id: str, rule_id: str | None, event: DeliveryEvent, group: Sequence[Delivery]
-    ) -> bool:
+    async def _send_group(self, rule_id: str | None, group: Sequence[Delivery]) -> bool:
         """One message each, or one about all of them when there are too many within a minute."""
-        now = self.clock.now()
         if rule_id is None:
             return await self._claim_and_send([[each.id] for each in group])
         async with self.store.begin() as tx:
-            sent, last = await SqlDeliveries(tx).sent_since(channel_id, rule_id, now - MINUTE)
-            # Of a storm, the first are ready while the others still gather: they are one message all the same.
-            pending = await SqlDeliveries(tx).pending_of(rule_id, channel_id, event, now)
-            if len(pending) + sent <= STORM:
-                batches = [[each.id] for each in group]
-            elif last is not None:
-                # This minute has its messages: the rest is one more when the minute is over.
-                await SqlDeliveries(tx).postpone(pending, last + MINUTE)
-                return True
-            else:
-                batches = [pending]
-        return await self._claim_and_send(batches)
+            batches = await batches_of(tx, group, rule_id, self.clock.now(), LEASE)
+        if batches.storm:
+            await self._send(batches.storm)
+        return await self._claim_and_send(batches.others) or bool(batches.storm)
 
     async def _claim_and_send(self, batches: Sequence[Sequence[str]]) -> bool:
         worked = False
@@ -163,16 +155,15 @@ class AlertSender:
     async def _send(self, claimed: Sequence[ClaimedDelivery]) -> None:
         first, now = claimed[0].delivery, self.clock.now()
         channel, rule, alerts = await self._read(claimed)
-        quiet = None if rule is None or rule.settings.quiet is None else rule.settings.quiet.ends(now)
-        if quiet is not None:
-            await self._settle(claimed, DeliveryState.PENDING, retry_at=quiet)
-            return
         if channel is None or (first.alert_id is not None and not alerts):
-            await self._settle(claimed, DeliveryState.SKIPPED, error="the channel or the alert was deleted")
+            async with self.store.begin() as tx:
+                fences = [each.fence for each in claimed]
+                await SqlDeliveries(tx).settle(fences, DeliveryState.SKIPPED, now, error=DELETED)
             return
-        message = await self._message(first, rule, alerts, now)
         try:
-            await self.sender.send(channel, message)
+            _refuse_unfinished(first)
+            for message in await self._messages(claimed, channel, rule, alerts):
+                await self.sender.send(channel, message)
         except DeliveryFailed as failure:
             await self._failed(claimed, channel, failure)
             return
@@ -207,13 +198,27 @@ class AlertSender:
             rule = None if first.rule_id is None else await SqlAlertRules(tx).get(first.tenant_id, first.rule_id)
         return found.get(first.channel_id), rule, [known[each] for each in ids if each in known]
 
-    async def _message(
-        self, first: Delivery, rule: AlertRuleRecord | None, alerts: Sequence[Alert], now: datetime
-    ) -> Message:
+    async def _messages(
+        self,
+        claimed: Sequence[ClaimedDelivery],
+        channel: Channel,
+        rule: AlertRuleRecord | None,
+        alerts: Sequence[Alert],
+    ) -> list[Message]:
+        """One message, or one for each incident that it closes."""
+        first = claimed[0].delivery
         changes = {} if self.changes is None or len(alerts) != 1 else await self.changes(alerts)
-        name = "" if rule is None else rule.settings.name
-        message = Message(id=first.id, event=first.event, alerts=alerts, rule_name=name, now=now, changes=changes)
-        return message.linked(self.links(message))
+        message = Message(
+            id=message_id(claimed),
+            event=first.event,
+            alerts=alerts,
+            rule_name="" if rule is None else rule.settings.name,
+            now=self.clock.now(),
+            changes=changes,
+        )
+        async with self.store.glance() as tx:
+            messages = await incidents_of(tx, message, channel, first.rule_id)
+        return [each.linked(self.links(each)) for each in messages]
 
     async def _failed(self, claimed: Sequence[ClaimedDelivery], channel: Channel, failure: DeliveryFailed) -> None:
         """Try again later; after the last attempt, or when trying again would not help, use the tenant's others."""
@@ -259,18 +264,6 @@ class AlertSender:
         if new:
             await SqlDeliveries(tx).add(new)
 
-    async def _settle(
-        self,
-        claimed: Sequence[ClaimedDelivery],
-        state: DeliveryState,
-        *,
-        error: str | None = None,
-        retry_at: datetime | None = None,
-    ) -> None:
-        async with self.store.begin() as tx:
-            fences = [each.fence for each in claimed]
-            await SqlDeliveries(tx).settle(fences, state, self.clock.now(), error=error, retry_at=retry_at)
-
     async def _remind(self, now: datetime) -> bool:
         """Add the reminders that are due, each in the transaction that plans the next."""
         async with self.store.begin() as tx:
@@ -288,5 +281,13 @@ class AlertSender:
                     new += [delivery(alert, channel_id, DeliveryEvent.REMINDED, now) for channel_id in rule.settings.to]
             await SqlAlerts(tx).remind_again(moments)
             if new:
+                # One that still waits, for the end of quiet hours or for its channel, says the same.
+                await SqlDeliveries(tx).skip([each.alert_id for each in new if each.alert_id], DeliveryEvent.REMINDED)
                 await SqlDeliveries(tx).add(new)
         return True
+
+
+def _refuse_unfinished(delivery: Delivery) -> None:
+    """`DeliveryFailed` for one whose senders die or fail unexpectedly, again and again."""
+    if delivery.attempts > MOST_ATTEMPTS:
+        raise DeliveryFailed(UNFINISHED, permanent=True)

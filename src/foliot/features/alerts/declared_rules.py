@@ -10,6 +10,7 @@ from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
 from foliot.db.database import Transaction
 from foliot.engine.model.schedule import Schedule, ScheduleAlert, ScheduleStatus
+from foliot.features.alerts.judge import end_silently, resolve
 from foliot.features.alerts.model.rule import RULE, AlertEvent, AlertRuleRecord, RuleSettings, Threshold
 from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.alerts.sql.channels import SqlChannels
@@ -19,7 +20,11 @@ FIELD = "alert.to"
 
 
 async def declare_rules(tx: Transaction, became: Sequence[Schedule], was: Sequence[Schedule]) -> None:
-    """Write the rules of these schedules of one tenant; no statement where none of them declares or declared one."""
+    """Write the rules of these schedules of one tenant, and end the alerts about those that are deleted.
+
+    No statement where none of them declares or declared a rule, or is deleted.
+    """
+    await _end_alerts(tx, [one for one in became if one.status is ScheduleStatus.DELETED])
     before = {one.id: one for one in was if one.spec.alert is not None or one.fault is not None}
     wanted = [one for one in became if one.spec.alert is not None and one.status is not ScheduleStatus.DELETED]
     changed = [one for one in wanted if one.id not in before or _differs(one, before[one.id])]
@@ -35,8 +40,18 @@ async def declare_rules(tx: Transaction, became: Sequence[Schedule], was: Sequen
         to = kept.get(one.id) or tuple(dict.fromkeys(ids[name] for name in _alert(one).to))
         rules.append(_rule(one, known.get(one.id), to))
     if dropped := [known[each].id for each in gone if each in known]:
-        await SqlAlerts(tx).drop_rules(dropped, became[0].updated_at)
+        await end_silently(tx, dropped, became[0].updated_at, "rule deleted")
     await SqlAlertRules(tx).replace(rules, {rule.id for rule in known.values()})
+
+
+async def _end_alerts(tx: Transaction, deleted: Sequence[Schedule]) -> None:
+    """What is open about these is over, and the channels that were notified of it are notified of its end."""
+    if not deleted:
+        return
+    tenants, ids = {one.tenant_id for one in deleted}, {one.id for one in deleted}
+    standing = await SqlAlerts(tx).open_about(tenants, ids)
+    await resolve(tx, standing, deleted[0].updated_at, "schedule deleted")
+    await SqlAlerts(tx).end_streaks(tenants, ids)
 
 
 def _differs(schedule: Schedule, before: Schedule) -> bool:

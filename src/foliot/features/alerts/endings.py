@@ -26,13 +26,23 @@ async def judge_endings(tx: Transaction, ended: Sequence[RunEnded], now: datetim
     tenants = {rule.tenant_id for rule in rules}
     judged = [run for run in ended if run.tenant_id in tenants]
     names = await SqlAlerts(tx).names({run.schedule_id for run in judged if run.schedule_id is not None})
-    findings = [finding for run in judged for finding in findings_of(run, names.get(run.schedule_id or "", ""))]
+    # What a deleted schedule had begun is reported to no rule: no success would resolve the alert.
+    judged = [run for run in judged if run.schedule_id is None or run.schedule_id in names]
+    alone = {run.repeats for run in judged if run.schedule_id is None and run.repeats is not None}
+    first = await SqlAlerts(tx).first_runs(alone) if alone else {}
+    findings = []
+    for run in judged:
+        repeated = None if run.repeats is None else first.get(run.repeats, run.repeats)
+        findings += findings_of(run, names.get(run.schedule_id or "", ""), repeated)
     return (ALERTS_TOPIC,) if await judge_by(tx, rules, findings, now) else ()
 
 
-def findings_of(run: RunEnded, name: str) -> list[AlertFinding]:
-    """What rules may want to know of it. A cancelled run is neither a failure nor a recovery."""
-    subject = AlertSubject(SubjectKind.RUN, run.run_id, f"{run.kind} run")
+def findings_of(run: RunEnded, name: str, repeated: str | None = None) -> list[AlertFinding]:
+    """What rules may want to know of it. A cancelled run is neither a failure nor a recovery.
+
+    Without a schedule, it is about the run that it repeats: the success of a repeat resolves the failure's alert.
+    """
+    subject = AlertSubject(SubjectKind.RUN, repeated or run.run_id, f"{run.kind} run")
     if run.schedule_id is not None:
         subject = AlertSubject(SubjectKind.SCHEDULE, run.schedule_id, name or run.schedule_id)
     code, message = told(run.error)

@@ -7,14 +7,17 @@ alert is lost and none is opened twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import reduce
 from itertools import groupby
+from operator import add
 
 from foliot.core.errors import Invalid
 from foliot.core.ids import new_id
 from foliot.db.database import Transaction
+from foliot.engine.model.run import RunState
 from foliot.features.alerts.model.alert import (
     ALERT,
     DELIVERY,
@@ -27,7 +30,7 @@ from foliot.features.alerts.model.alert import (
     DeliveryState,
     SubjectKind,
 )
-from foliot.features.alerts.model.rule import OF_ENDINGS, OVER_BY_SUCCESS, AlertEvent, AlertRuleRecord
+from foliot.features.alerts.model.rule import COUNTED, OF_ENDINGS, OVER_BY_SUCCESS, AlertEvent, AlertRuleRecord
 from foliot.features.alerts.sql.alerts import SqlAlerts, open_key
 from foliot.features.alerts.sql.deliveries import SqlDeliveries
 from foliot.features.alerts.sql.rules import SqlAlertRules
@@ -36,17 +39,27 @@ from foliot.features.filters.model import of_schedules
 ONE_SHOT = frozenset({AlertEvent.RECOVERED, AlertEvent.FINISHED, AlertEvent.CHANGED})
 """Events that report something once: their alerts are resolved from the start."""
 RulesByTenant = Mapping[str, Sequence[AlertRuleRecord]]
-COUNTED = frozenset({AlertEvent.FAILED, AlertEvent.DEAD_LETTER, AlertEvent.DEGRADED})
-"""Events that a rule's threshold counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount:
+    """How many failures a threshold has counted, and when the first of them ended."""
+
+    failures: int
+    since: datetime
+
+    def __add__(self, other: FailureCount) -> FailureCount:
+        return FailureCount(self.failures + other.failures, min(self.since, other.since))
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A finding that a rule is about, and the event under which it is."""
+    """A finding that a rule is about, the event under which it is, and the failures that the rule has counted."""
 
     rule: AlertRuleRecord
     finding: AlertFinding
     event: AlertEvent
+    failures: FailureCount | None = None
 
     @classmethod
     def of(cls, rule: AlertRuleRecord, finding: AlertFinding) -> Hit:
@@ -179,27 +192,55 @@ async def matching(
 async def _over_threshold(tx: Transaction, hits: Sequence[Hit], now: datetime) -> list[Hit]:
     """Those whose rule's number of failures is reached; failures in a row are counted under the lock of their row."""
     counted = [hit for hit in hits if hit.event in COUNTED]
-    lengths: dict[str, int] = {}
+    in_a_row: dict[str, FailureCount] = {}
     for tenant_id in sorted({hit.rule.tenant_id for hit in counted}):
-        streaks = Counter((hit.rule.id, hit.finding.subject.id) for hit in counted if hit.rule.tenant_id == tenant_id)
-        lengths |= await SqlAlerts(tx).lengthen(streaks, tenant_id, now)
-    recent: dict[timedelta, dict[str, int]] = {}
-    for within in {hit.rule.settings.after.within for hit in counted}:
-        if within is None:
-            continue
-        ids = {hit.finding.subject.id for hit in counted if hit.rule.settings.after.within == within}
-        recent[within] = await SqlAlerts(tx).failures_since(ids, now - within)
-
-    def reached(hit: Hit) -> bool:
+        of_tenant = [hit for hit in counted if hit.rule.tenant_id == tenant_id]
+        streaks = Counter((hit.rule.id, hit.finding.subject.id) for hit in of_tenant)
+        first: dict[tuple[str, str], datetime] = {}
+        for hit in of_tenant:
+            key = (hit.rule.id, hit.finding.subject.id)
+            first[key] = min(first.get(key, hit.finding.at), hit.finding.at)
+        found = await SqlAlerts(tx).lengthen(streaks, first, tenant_id, now)
+        in_a_row |= {key: FailureCount(*each) for key, each in found.items()}
+    recent = await _recent(tx, counted, now)
+    reached = []
+    for hit in hits:
         after = hit.rule.settings.after
         if hit.event not in COUNTED:
-            return True
-        if after.count is not None and after.within is not None:
-            own = sum(1 for at in hit.finding.failed_at if at > now - after.within)
-            return recent[after.within].get(hit.finding.subject.id, 0) + own >= after.count
-        return lengths[hit.key] >= after.in_a_row
+            reached.append(hit)
+        elif after.count is not None and after.within is not None:
+            failures = _within(hit, after.within, recent[after.within], now)
+            if failures is not None and failures.failures >= after.count:
+                reached.append(replace(hit, failures=failures))
+        elif in_a_row[hit.key].failures >= after.in_a_row:
+            reached.append(replace(hit, failures=in_a_row[hit.key]))
+    return reached
 
-    return [hit for hit in hits if reached(hit)]
+
+RecentEndings = Mapping[tuple[str, RunState], tuple[int, datetime]]
+
+
+async def _recent(tx: Transaction, hits: Sequence[Hit], now: datetime) -> dict[timedelta, RecentEndings]:
+    """How the runs of these have ended lately, for each time that a threshold names."""
+    found: dict[timedelta, RecentEndings] = {}
+    for within in {hit.rule.settings.after.within for hit in hits}:
+        if within is None:
+            continue
+        of_span = [hit for hit in hits if hit.rule.settings.after.within == within]
+        states = {state for hit in of_span for state in hit.rule.settings.counted}
+        found[within] = await SqlAlerts(tx).endings_since(
+            {hit.finding.subject.id for hit in of_span}, states, now - within
+        )
+    return found
+
+
+def _within(hit: Hit, within: timedelta, recent: RecentEndings, now: datetime) -> FailureCount | None:
+    """The failures of its subject that its rule counts: runs of a schedule, or the pings of a monitor."""
+    subject = hit.finding.subject.id
+    runs = (recent.get((subject, state)) for state in hit.rule.settings.counted)
+    found = [FailureCount(*each) for each in runs if each is not None]
+    found += [FailureCount(1, at) for at in hit.finding.failed_at if at > now - within]
+    return reduce(add, found) if found else None
 
 
 async def _open(tx: Transaction, hits: Sequence[Hit], now: datetime, judged: Judged) -> None:
@@ -216,6 +257,9 @@ async def _open(tx: Transaction, hits: Sequence[Hit], now: datetime, judged: Jud
             new[key] = (hit.rule, _counted(new[key][1], hit))
         else:
             new[key] = (hit.rule, _alert(hit, now))
+        if key in new and hit.failures is not None:
+            # Those of this transaction are among the counted.
+            new[key] = (hit.rule, replace(new[key][1], count=hit.failures.failures))
     if again:
         await SqlAlerts(tx).count_again(list(again.values()))
         judged.counted += len(again)
@@ -237,7 +281,8 @@ def _alert(hit: Hit, now: datetime) -> Alert:
         severity=settings.severity,
         state=AlertState.RESOLVED if once else AlertState.OPEN,
         subject=finding.subject,
-        count=1,
+        count=1 if hit.failures is None else hit.failures.failures,
+        first_at=finding.at if hit.failures is None else hit.failures.since,
         opened_at=finding.at,
         last_at=finding.at,
         summary=finding.summary,
@@ -275,19 +320,33 @@ async def _deliver(tx: Transaction, opened: Sequence[tuple[AlertRuleRecord, Aler
 
 async def resolve(tx: Transaction, standing: Sequence[Alert], now: datetime, by: str | None = None) -> None:
     """Resolve these alerts, and notify every channel that was notified of them."""
-    if not standing:
+    ids = await SqlAlerts(tx).resolve([alert.id for alert in standing], now, by) if standing else set()
+    if not ids:
+        # Another process found at the same time that they are over.
         return
-    ids = [alert.id for alert in standing]
-    await SqlAlerts(tx).resolve(ids, now, by)
     await SqlDeliveries(tx).skip(ids, DeliveryEvent.REMINDED)
     told = await SqlDeliveries(tx).channels_told(ids)
     new = [
         delivery(alert, channel_id, DeliveryEvent.RESOLVED, now)
         for alert in standing
+        if alert.id in ids
         for channel_id in sorted(told.get(alert.id, ()))
     ]
     if new:
         await SqlDeliveries(tx).add(new)
+
+
+async def end_silently(
+    tx: Transaction, rule_ids: Collection[str], now: datetime, by: str, *, kept: Collection[AlertEvent] = ()
+) -> None:
+    """Resolve alerts of rules that are deleted, disabled or no longer about their events, without a message."""
+    over = [event for event in AlertEvent if event not in kept]
+    standing = await SqlAlerts(tx).open_by(rule_ids, over)
+    ids = await SqlAlerts(tx).resolve([alert.id for alert in standing], now, by) if standing else set()
+    for event in (DeliveryEvent.OPENED, DeliveryEvent.REMINDED) if ids else ():
+        await SqlDeliveries(tx).skip(ids, event)
+    if not kept:
+        await SqlAlerts(tx).forget_streaks(rule_ids)
 
 
 def delivery(alert: Alert, channel_id: str, event: DeliveryEvent, now: datetime) -> Delivery:

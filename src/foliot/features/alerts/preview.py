@@ -20,6 +20,7 @@ from foliot.features.insights.sql.attention import SqlTroubles
 MOST_RUNS = 20_000
 """Runs that a preview reads, newest first."""
 MOST_ITEMS = 200
+MOST_MISSED = 10_000
 UNKNOWN = frozenset({AlertEvent.CHANGED, AlertEvent.QUEUE_STUCK, AlertEvent.WORKER_LOST, AlertEvent.NODE_SILENT})
 
 
@@ -62,7 +63,11 @@ async def preview(
     rows = await SqlAlerts(tx).ended(tenant_id, query, since, MOST_RUNS)
     items = _replayed(settings, list(reversed(rows)))
     if AlertEvent.MISSED in settings.on:
-        for one in await SqlTroubles(tx).missed(tenant_id, since, now, MOST_ITEMS):
+        gaps = await SqlTroubles(tx).missed(tenant_id, since, now, MOST_MISSED)
+        named = {one.schedule_id for one in gaps}
+        if settings.filter and named:
+            named = await SqlAlerts(tx).matching(tenant_id, named, query)
+        for one in (each for each in gaps if each.schedule_id in named):
             subject = AlertSubject(SubjectKind.SCHEDULE, one.schedule_id, one.name)
             says = clipped(f"{one.name} missed {one.count:,} scheduled time{'s' * (one.count > 1)}")
             items.append(PreviewedAlert(one.last, AlertEvent.MISSED, subject, says))

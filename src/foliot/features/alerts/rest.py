@@ -235,7 +235,7 @@ async def get_rule(cases: Cases, caller: Who, rule_id: RuleId) -> Response:
     operation_id="alert_rules.change",
 )
 async def change_rule(cases: Cases, caller: Who, rule_id: RuleId, document: Document) -> Response:
-    """Fields that are absent stay; alerts that are open stay open."""
+    """Fields that are absent stay. Open alerts stay open unless the rule is disabled or drops their event."""
     return encode.answer(schema.AlertRule.of(await cases[AlertRules].change(caller, rule_id, document)))
 
 

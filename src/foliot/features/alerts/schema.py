@@ -280,6 +280,8 @@ class AlertDetail:
     subject: SubjectOfAlert
     count: int
     """How often it happened while the alert was open."""
+    first_at: datetime
+    """When the first failure that it counts happened: `opened_at` is when the threshold was reached."""
     opened_at: datetime
     last_at: datetime
     acknowledged_by: str | None
@@ -303,6 +305,7 @@ class AlertDetail:
             state=alert.state,
             subject=SubjectOfAlert(kind=alert.subject.kind, id=alert.subject.id, name=alert.subject.name),
             count=alert.count,
+            first_at=alert.first_at,
             opened_at=alert.opened_at,
             last_at=alert.last_at,
             acknowledged_by=alert.acknowledged_by,

@@ -71,6 +71,8 @@ alert_streaks = Table(
     Column("rule_id", key(40), nullable=False),
     Column("subject_id", key(100), nullable=False),
     Column("in_a_row", Integer, nullable=False),
+    # When the first of them ended.
+    Column("first_at", Moment),
     Column("updated_at", Moment, nullable=False),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     Index(None, "tenant_id", "subject_id"),
@@ -95,6 +97,8 @@ alerts = Table(
     Column("summary", String(500), nullable=False),
     Column("reason", prose(), nullable=False),
     Column("run_id", key(40)),
+    # When the first failure that it counts happened; an alert is opened by the one that reaches the threshold.
+    Column("first_at", Moment),
     Column("opened_at", Moment, nullable=False),
     Column("last_at", Moment, nullable=False),
     Column("acknowledged_by", key(200)),

@@ -104,6 +104,8 @@ def links_of(message: Message, base: str, alerts: Alerts) -> dict[str, str]:
         links |= {"run": f"{base}/runs/{alert.run_id}", "log": f"{base}/runs/{alert.run_id}#log"}
     if alert.subject.kind is SubjectKind.SCHEDULE:
         links["schedule"] = f"{base}/schedules/{alert.subject.id}"
+    elif alert.subject.kind is SubjectKind.MONITOR:
+        links["monitor"] = f"{base}/monitors/{alert.subject.id}"
     signature = alerts.signature(alert.id)
     if signature is not None and alert.state is AlertState.OPEN:
         links["acknowledge"] = f"{base}/ack/{alert.id}/{signature}"

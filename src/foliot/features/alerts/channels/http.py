@@ -14,7 +14,7 @@ import orjson
 from foliot import __version__
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequest, OutgoingResponse
 from foliot.features.alerts.channels.message import Message
-from foliot.features.alerts.model.alert import DeliveryEvent, clipped
+from foliot.features.alerts.model.alert import clipped
 from foliot.features.alerts.model.channel import Channel, ChannelKind
 from foliot.features.webhooks.signature import BadSigningKey, sign
 
@@ -108,14 +108,13 @@ def telegram(channel: Channel, message: Message) -> ServiceRequest:
 
 
 def pagerduty(channel: Channel, message: Message) -> ServiceRequest:
-    """Events v2: the alert is the incident's key, so that the end of one resolves the other."""
+    """Events v2: the end of the alert, or of the last alert of a storm, resolves the incident by its key."""
     base = channel.setting("base_url") or "https://events.pagerduty.com"
     first = message.first
-    single = first is not None and len(message.alerts) == 1
     body: dict[str, Any] = {
         "routing_key": channel.setting("routing_key"),
-        "event_action": "resolve" if message.event is DeliveryEvent.RESOLVED else "trigger",
-        "dedup_key": first.id if first is not None and single else message.id,
+        "event_action": "resolve" if message.closes else "trigger",
+        "dedup_key": message.incident or message.id,
         "client": "Foliot",
         "links": [{"href": url, "text": name} for name, url in message.links.items()],
         "payload": {
@@ -129,12 +128,11 @@ def pagerduty(channel: Channel, message: Message) -> ServiceRequest:
 
 
 def opsgenie(channel: Channel, message: Message) -> ServiceRequest:
-    """Creates an alert under our id as its alias, and closes it by the same."""
+    """Creates an alert under the incident's key as its alias, and closes it by the same."""
     base = (channel.setting("base_url") or "https://api.opsgenie.com").rstrip("/")
     headers = {"Authorization": f"GenieKey {channel.setting('api_key')}"}
-    first = message.first
-    alias = first.id if first is not None and len(message.alerts) == 1 else message.id
-    if message.event is DeliveryEvent.RESOLVED:
+    alias = message.incident or message.id
+    if message.closes:
         url = f"{base}/v2/alerts/{quote(alias, safe='')}/close?identifierType=alias"
         return ServiceRequest(url, {"note": message.title[:1000], "source": "Foliot"}, headers)
     body = {

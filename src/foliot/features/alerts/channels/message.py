@@ -38,6 +38,18 @@ class Message:
     links: Mapping[str, str] = field(default_factory=dict)
     changes: Mapping[str, LastChange] = field(default_factory=dict)
     """By the id of the schedule."""
+    incident: str = ""
+    """The key of the incident that it opens or closes, where the service keeps incidents."""
+    ends: bool = True
+    """Whether a report that something is over closes the incident: that of a storm stays while an alert is open."""
+
+    def about(self, alerts: Sequence[Alert], incident: str, *, ends: bool = True) -> Message:
+        """The same for one incident."""
+        return replace(self, alerts=alerts, incident=incident, ends=ends)
+
+    @property
+    def closes(self) -> bool:
+        return self.event is DeliveryEvent.RESOLVED and self.ends
 
     def linked(self, links: Mapping[str, str]) -> Message:
         return replace(self, links=links)
@@ -77,11 +89,13 @@ class Message:
 
     def _about(self, alert: Alert) -> list[str]:
         lines = [] if alert.reason in {"", alert.summary} else [clipped(alert.reason, LINE)]
+        since = f"{alert.first_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         if self.event is DeliveryEvent.RESOLVED and alert.resolved_at is not None:
-            lines.append(f"It lasted {shown_span(alert.resolved_at - alert.opened_at)}, {times(alert.count)}.")
+            lines.append(f"It lasted {shown_span(alert.resolved_at - alert.first_at)}, {times(alert.count)}.")
         elif alert.count > 1:
-            since = f"{alert.opened_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
             lines.append(f"{times(alert.count).capitalize()} since {since}.")
+        else:
+            lines.append(f"Since {since}.")
         if change := self.changes.get(alert.subject.id):
             when = f"{change.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
             lines.append(clipped(f"Last edited {when} by {change.by} (version {change.version}).", LINE))
@@ -116,6 +130,7 @@ def shown_alert(alert: Alert) -> dict[str, Any]:
         "state": alert.state.value,
         "subject": {"kind": alert.subject.kind, "id": alert.subject.id, "name": alert.subject.name},
         "count": alert.count,
+        "first_at": rfc3339(alert.first_at),
         "opened_at": rfc3339(alert.opened_at),
         "last_at": rfc3339(alert.last_at),
         "acknowledged_by": alert.acknowledged_by,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
-from foliot.features.alerts.channels.apprise import MISSING, is_installed, send_by_apprise
+from foliot.features.alerts.channels.apprise import (
+    MISSING,
+    AppriseSlots,
+    check_apprise_url,
+    is_installed,
+    send_by_apprise,
+)
 from foliot.features.alerts.channels.http import REQUESTS, DeliveryFailed, post
 from foliot.features.alerts.channels.message import Message
 from foliot.features.alerts.channels.smtp import send_mail
@@ -25,6 +31,7 @@ class ChannelSender:
     egress: Egress
     mail: TcpEgress
     proxy: EgressProxy
+    slots: AppriseSlots = field(default_factory=AppriseSlots)
 
     def check(self, settings: ChannelSettings) -> None:
         """`Invalid` when no message could ever be sent with these settings; looks up no names."""
@@ -34,6 +41,8 @@ class ChannelSender:
         try:
             if settings.kind is ChannelKind.EMAIL:
                 self.mail.check(config["host"], config["port"])
+            elif settings.kind is ChannelKind.APPRISE:
+                check_apprise_url(config["url"], self.proxy.tcp)
             elif url := config.get("base_url") or (settings.kind in REQUESTS and config.get("url")):
                 self.egress.check(url)
         except Invalid as fault:
@@ -51,6 +60,7 @@ class ChannelSender:
         if channel.kind is ChannelKind.EMAIL:
             await send_mail(channel, message, self.mail)
         elif channel.kind is ChannelKind.APPRISE:
-            await send_by_apprise(channel, message, self.proxy)
+            async with self.slots.taken(channel.tenant_id):
+                await send_by_apprise(channel, message, self.proxy)
         else:
             await post(channel, message, self.egress)

@@ -28,14 +28,14 @@ RuleId = Annotated[
 ]
 
 ALERTS = Table(
-    "id, state, severity, about: subject.name, event, times: count, since: @opened_at, reason",
+    "id, state, severity, about: subject.name, event, times: count, since: @first_at, reason",
     empty="No alerts.",
 )
 DELIVERIES = Table(
     "channel: channel_id, event, state, attempts, sent: @sent_at, error", items="deliveries", empty="No messages."
 )
 ALERT = Facts(
-    "alert: id, state, severity, about: subject.name, event, times: count, since: @opened_at, last: @last_at, summary,"
+    "alert: id, state, severity, about: subject.name, event, times: count, since: @first_at, last: @last_at, summary,"
     " reason, run: run_id, acknowledged by: acknowledged_by, snoozed until: @snoozed_until, resolved: @resolved_at",
     then=DELIVERIES,
 )

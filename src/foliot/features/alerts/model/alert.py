@@ -19,8 +19,10 @@ STORM = 20
 """More alerts of one rule within a minute are sent as one message."""
 MINUTE = timedelta(seconds=60)
 MOST_ATTEMPTS = 8
-"""Attempts of one delivery, over about two hours; then it is a dead letter of its channel."""
+"""Attempts of one delivery, over about half an hour; then it is a dead letter of its channel."""
 MOST_TEXT = 500
+_REFUSED = dict.fromkeys([*range(32), 127, *range(0xD800, 0xE000)], " ")
+"""Control characters, and halves of surrogate pairs."""
 
 
 class AlertState(StrEnum):
@@ -82,6 +84,9 @@ class Alert:
     state: AlertState
     subject: AlertSubject
     count: int
+    """Failures, those before it was opened included."""
+    first_at: datetime
+    """When the first of them happened."""
     opened_at: datetime
     last_at: datetime
     summary: str
@@ -149,6 +154,6 @@ def retry_delay(attempts: int, retry_after: timedelta | None) -> timedelta:
 
 
 def clipped(text: str, most: int = MOST_TEXT) -> str:
-    """The text on one line, cut to so many characters."""
-    line = " ".join(text.split())
+    """The text on one line, cut to so many characters; without what no database or service takes."""
+    line = " ".join(text.translate(_REFUSED).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

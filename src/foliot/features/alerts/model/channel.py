@@ -39,6 +39,10 @@ class ChannelKind(StrEnum):
     APPRISE = "apprise"
 
 
+INCIDENT_KINDS = frozenset({ChannelKind.PAGERDUTY, ChannelKind.OPSGENIE})
+"""Services that keep an incident open until they are told that it is over."""
+
+
 class SmtpTls(StrEnum):
     """How a connection to an SMTP server is encrypted."""
 

@@ -19,6 +19,7 @@ from foliot.core.document import Fields, check_integer, check_object
 from foliot.core.duration import duration_between, shown_duration
 from foliot.core.errors import Invalid
 from foliot.core.time.zone import find_zone
+from foliot.engine.model.run import FAILURES, RunState
 
 RULE = "rul"
 """Prefix of the ids of alert rules."""
@@ -71,6 +72,12 @@ OF_CHECKS = frozenset(
     }
 )
 """Events that a regular check finds."""
+COUNTED: Mapping[AlertEvent, frozenset[RunState]] = {
+    AlertEvent.FAILED: FAILURES,
+    AlertEvent.DEAD_LETTER: frozenset({RunState.DEAD_LETTER}),
+    AlertEvent.DEGRADED: frozenset({RunState.PARTIAL, RunState.DEGRADED}),
+}
+"""Events that a rule's threshold counts, and the states of the runs that cause them."""
 
 
 class AlertSeverity(StrEnum):
@@ -131,6 +138,11 @@ class RuleSettings:
     severity: AlertSeverity = AlertSeverity.WARNING
     to: tuple[str, ...] = ()
     enabled: bool = True
+
+    @property
+    def counted(self) -> frozenset[RunState]:
+        """The final states that its threshold counts."""
+        return frozenset(state for event in self.on for state in COUNTED.get(event, ()))
 
     def as_dict(self) -> dict[str, Any]:
         """As a request would say it."""

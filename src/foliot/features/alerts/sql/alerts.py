@@ -13,8 +13,10 @@ from foliot.commands.audit_sql import trail
 from foliot.db.database import Statements
 from foliot.db.keyset import beyond_pair
 from foliot.db.metadata import key
-from foliot.engine.model.run import FAILURES, OPEN
+from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
+from foliot.engine.sql.follow_ups import first_runs
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.alerts.model.alert import Alert, AlertState, AlertSubject, SubjectKind
 from foliot.features.alerts.model.alert_sort import NAMED, SEVERITIES, STATES, AlertSort, AlertSortKey
@@ -61,6 +63,7 @@ class SqlAlerts(Statements):
             "summary": [alert.summary for alert in new],
             "reason": [alert.reason for alert in new],
             "run_id": [alert.run_id for alert in new],
+            "first_at": [alert.first_at for alert in new],
             "opened_at": [alert.opened_at for alert in new],
             "last_at": [alert.last_at for alert in new],
             "resolved_at": [alert.resolved_at for alert in new],
@@ -105,10 +108,21 @@ class SqlAlerts(Statements):
         }
         await self.dialect.update(self.conn, alerts, {"id": [alert.id for alert in changed]}, values)
 
-    async def resolve(self, ids: Collection[str], now: datetime, by: str | None = None) -> None:
-        values = {"state": AlertState.RESOLVED.value, "open_of": None, "resolved_at": now, "resolved_by": by}
+    async def resolve(self, ids: Collection[str], now: datetime, by: str | None = None) -> set[str]:
+        """Resolve these; answers those that no other transaction had resolved before."""
         this = (self.dialect.among(alerts.c.id, ids), alerts.c.state != AlertState.RESOLVED)
-        await self.conn.execute(update(alerts).where(*this).values(remind_at=None, **values))
+        standing = self.dialect.lock(select(alerts.c.id).where(*this).order_by(alerts.c.id))
+        ended = set((await self.conn.execute(standing)).scalars())
+        if ended:
+            values = {"state": AlertState.RESOLVED.value, "open_of": None, "resolved_at": now, "resolved_by": by}
+            these = self.dialect.among(alerts.c.id, sorted(ended))
+            await self.conn.execute(update(alerts).where(these).values(remind_at=None, **values))
+        return ended
+
+    async def are_open(self, rule_id: str) -> bool:
+        """Whether an alert of this rule is not resolved."""
+        query = select(alerts.c.id).where(alerts.c.rule_id == rule_id, alerts.c.open_of.is_not(None)).limit(1)
+        return (await self.conn.execute(query)).first() is not None
 
     async def acknowledge(self, alert_id: str, by: str, now: datetime) -> None:
         values = {"state": AlertState.ACKNOWLEDGED.value, "acknowledged_by": by, "acknowledged_at": now}
@@ -181,8 +195,14 @@ class SqlAlerts(Statements):
         )
         return set((await self.conn.execute(wanted)).scalars())
 
-    async def lengthen(self, streaks: Mapping[tuple[str, str], int], tenant_id: str, now: datetime) -> dict[str, int]:
-        """Add failures to the streaks of (rule, subject); answers each streak's length by its key."""
+    async def lengthen(
+        self,
+        streaks: Mapping[tuple[str, str], int],
+        first: Mapping[tuple[str, str], datetime],
+        tenant_id: str,
+        now: datetime,
+    ) -> dict[str, tuple[int, datetime]]:
+        """Add failures to the streaks of (rule, subject); answers each streak's length and beginning by its key."""
         keys = sorted(streaks)
         named = [open_key(*each) for each in keys]
         columns: dict[str, list[Any]] = {
@@ -191,6 +211,7 @@ class SqlAlerts(Statements):
             "rule_id": [rule_id for rule_id, _ in keys],
             "subject_id": [subject_id for _, subject_id in keys],
             "in_a_row": [0] * len(keys),
+            "first_at": [first[key] for key in keys],
             "updated_at": [now] * len(keys),
         }
         await self.dialect.insert(self.conn, alert_streaks, columns, conflict="ignore")
@@ -199,9 +220,9 @@ class SqlAlerts(Statements):
             this = self.dialect.among(alert_streaks.c.streak_of, longer)
             values = {"in_a_row": alert_streaks.c.in_a_row + more, "updated_at": now}
             await self.conn.execute(update(alert_streaks).where(this).values(**values))
-        query = select(alert_streaks.c.streak_of, alert_streaks.c.in_a_row)
+        query = select(alert_streaks.c.streak_of, alert_streaks.c.in_a_row, alert_streaks.c.first_at)
         rows = await self.conn.execute(query.where(self.dialect.among(alert_streaks.c.streak_of, named)))
-        return {row.streak_of: row.in_a_row for row in rows}
+        return {row.streak_of: (row.in_a_row, row.first_at or now) for row in rows}
 
     async def end_streaks(self, tenant_ids: Collection[str], subject_ids: Collection[str]) -> set[str]:
         """The failures in a row of these subjects are over; answers the subjects that had any."""
@@ -214,14 +235,17 @@ class SqlAlerts(Statements):
             await self.conn.execute(delete(alert_streaks).where(*this))
         return ended
 
-    async def failures_since(self, schedule_ids: Collection[str], since: datetime) -> dict[str, int]:
-        """Failed runs of these schedules that ended after this moment."""
-        query = select(runs.c.schedule_id, func.count()).where(
+    async def endings_since(
+        self, schedule_ids: Collection[str], states: Collection[RunState], since: datetime
+    ) -> dict[tuple[str, RunState], tuple[int, datetime]]:
+        """Runs of these schedules that ended so after this moment: how many, and when the first."""
+        query = select(runs.c.schedule_id, runs.c.state, func.count(), func.min(runs.c.finished_at)).where(
             self.dialect.among(runs.c.schedule_id, schedule_ids),
-            runs.c.state.in_(sorted(FAILURES)),
+            runs.c.state.in_(sorted(states)),
             runs.c.finished_at > since,
         )
-        return {row[0]: row[1] for row in await self.conn.execute(query.group_by(runs.c.schedule_id))}
+        rows = await self.conn.execute(query.group_by(runs.c.schedule_id, runs.c.state))
+        return {(row[0], RunState(row[1])): (row[2], row[3]) for row in rows}
 
     async def ended(self, tenant_id: str, query: FilterQuery, since: datetime, limit: int) -> Sequence[Any]:
         """Runs of matching schedules that ended since this moment, newest first: for previews."""
@@ -258,8 +282,15 @@ class SqlAlerts(Statements):
         )
         return (await self.conn.execute(query)).all()
 
+    async def first_runs(self, run_ids: Collection[str]) -> dict[str, str]:
+        """The first run of each series of repeats."""
+        return await first_runs(self.conn, self.dialect, run_ids)
+
     async def names(self, schedule_ids: Collection[str]) -> dict[str, str]:
-        query = select(schedules.c.id, schedules.c.name).where(self.dialect.among(schedules.c.id, schedule_ids))
+        """Of those that are not deleted."""
+        query = select(schedules.c.id, schedules.c.name).where(
+            self.dialect.among(schedules.c.id, schedule_ids), schedules.c.status != ScheduleStatus.DELETED
+        )
         return {row.id: row.name for row in await self.conn.execute(query)}
 
     async def last_edit(self, tenant_id: str, schedule_id: str) -> tuple[int, datetime, str] | None:
@@ -284,11 +315,7 @@ class SqlAlerts(Statements):
         await self.conn.execute(delete(deliveries).where(*tests))
         await self.conn.execute(delete(alert_streaks).where(alert_streaks.c.updated_at < before - timedelta(days=365)))
 
-    async def drop_rules(self, rule_ids: Collection[str], now: datetime) -> None:
-        """Resolve the alerts of rules that are deleted, without messages, and forget their streaks."""
-        of_rules = self.dialect.among(alerts.c.rule_id, sorted(rule_ids))
-        open_ = select(alerts.c.id).where(of_rules, alerts.c.state != AlertState.RESOLVED)
-        await self.resolve(list((await self.conn.execute(open_)).scalars()), now, "rule deleted")
+    async def forget_streaks(self, rule_ids: Collection[str]) -> None:
         streaks = self.dialect.among(alert_streaks.c.rule_id, sorted(rule_ids))
         await self.conn.execute(delete(alert_streaks).where(streaks))
 
@@ -307,6 +334,8 @@ def alert_of(row: Any) -> Alert:
         state=AlertState(row.state),
         subject=AlertSubject(SubjectKind(row.subject_kind), row.subject_id, row.subject_name),
         count=row.occurrences,
+        # An older version opens alerts without it.
+        first_at=row.first_at or row.opened_at,
         opened_at=row.opened_at,
         last_at=row.last_at,
         summary=row.summary,

@@ -88,6 +88,12 @@ class SqlChannels(Statements):
         query = select(channels).where(self.dialect.among(channels.c.id, ids))
         return {row.id: _channel(row, vault) for row in await self.conn.execute(query)}
 
+    async def lock_kind(self, channel_id: str) -> ChannelKind | None:
+        """The kind of a channel of any tenant, its row locked; None when it was deleted."""
+        query = self.dialect.lock(select(channels.c.kind).where(channels.c.id == channel_id))
+        kind = await self.conn.scalar(query)
+        return None if kind is None else ChannelKind(kind)
+
     async def failing(self, tenant_id: str) -> list[Channel]:
         """Channels whose last delivery failed for good."""
         query = select(channels).where(channels.c.tenant_id == tenant_id, channels.c.failures > 0)

@@ -29,6 +29,15 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingDelivery:
+    """A delivery that waits; `token` is that of the process that began to send it and died."""
+
+    id: str
+    alert_id: str
+    token: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SqlDeliveries(Statements):
     """Reads and writes deliveries."""
 
@@ -86,9 +95,12 @@ class SqlDeliveries(Statements):
         moment: datetime | None = await self.conn.scalar(query)
         return moment
 
-    async def pending_of(self, rule_id: str, channel_id: str, event: DeliveryEvent, now: datetime) -> list[str]:
+    async def pending_of(
+        self, rule_id: str, channel_id: str, event: DeliveryEvent, now: datetime
+    ) -> list[PendingDelivery]:
         """Every delivery of this rule, channel and event, those that still wait for others too."""
-        query = select(deliveries.c.id).where(
+        wanted = (deliveries.c.id, deliveries.c.alert_id, deliveries.c.token, deliveries.c.lease_until)
+        query = select(*wanted).where(
             deliveries.c.rule_id == rule_id,
             deliveries.c.channel_id == channel_id,
             deliveries.c.event == event.value,
@@ -96,7 +108,26 @@ class SqlDeliveries(Statements):
             self._free(now),
             _first_of_its_alert(),
         )
-        return list((await self.conn.execute(query.order_by(deliveries.c.id))).scalars())
+        rows = await self.conn.execute(query.order_by(deliveries.c.id))
+        return [PendingDelivery(row.id, row.alert_id, row.token if row.lease_until else None) for row in rows]
+
+    async def being_sent(self, channel_id: str, rule_id: str, now: datetime) -> int:
+        """Messages of this rule that other processes are sending to the channel."""
+        query = select(func.count(deliveries.c.token.distinct())).where(
+            deliveries.c.channel_id == channel_id, deliveries.c.rule_id == rule_id, ~self._free(now)
+        )
+        return (await self.conn.scalar(query)) or 0
+
+    async def reported(self, channel_id: str, alert_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Those of these alerts that the channel was notified of alone, and those together with others."""
+        query = select(deliveries.c.alert_id, deliveries.c.grouped).where(
+            self.dialect.among(deliveries.c.alert_id, alert_ids),
+            deliveries.c.channel_id == channel_id,
+            deliveries.c.state == DeliveryState.SENT,
+            deliveries.c.event.in_([DeliveryEvent.OPENED, DeliveryEvent.REMINDED]),
+        )
+        rows = (await self.conn.execute(query)).all() if alert_ids else []
+        return {row.alert_id for row in rows if row.grouped == 1}, {row.alert_id for row in rows if row.grouped > 1}
 
     async def sent_since(self, channel_id: str, rule_id: str, since: datetime) -> tuple[int, datetime | None]:
         """Messages of this rule that were sent after this moment: how many, and when the last."""

@@ -6,11 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from sqlalchemy import ColumnElement, Text, cast, delete, func, insert, or_, select, true, update
 
+from foliot.core.errors import Invalid
 from foliot.db.database import Statements
 from foliot.features.alerts.model.rule import AlertRuleRecord, read_rule
 from foliot.features.alerts.tables import alert_rules
+
+log = structlog.get_logger("foliot.alerts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class SqlAlertRules(Statements):
     async def several(self, ids: Collection[str]) -> dict[str, AlertRuleRecord]:
         """Of any tenant: for the sender."""
         query = select(alert_rules).where(self.dialect.among(alert_rules.c.id, sorted(ids)))
-        return {row.id: _rule(row) for row in await self.conn.execute(query)}
+        return {rule.id: rule for rule in _readable((await self.conn.execute(query)).all())}
 
     async def enabled(
         self, tenant_ids: Collection[str] | None = None, about: Collection[str] = ()
@@ -66,7 +70,7 @@ class SqlAlertRules(Statements):
         of_all = alert_rules.c.schedule_id.is_(None)
         wanted = or_(of_all, self.dialect.among(alert_rules.c.schedule_id, sorted(about))) if about else of_all
         query = select(alert_rules).where(whose, wanted, alert_rules.c.enabled == true()).order_by(alert_rules.c.id)
-        return [_rule(row) for row in await self.conn.execute(query)]
+        return _readable((await self.conn.execute(query)).all())
 
     async def notifying(self, tenant_id: str, channel_id: str, limit: int) -> list[AlertRuleRecord]:
         """Rules that notify a channel, those of schedules as well."""
@@ -107,6 +111,17 @@ class SqlAlertRules(Statements):
 
     async def delete(self, rule_id: str) -> None:
         await self.conn.execute(delete(alert_rules).where(alert_rules.c.id == rule_id))
+
+
+def _readable(rows: Sequence[Any]) -> list[AlertRuleRecord]:
+    """These rules, without those that a newer version saved: no run must fail to end because of one."""
+    found = []
+    for row in rows:
+        try:
+            found.append(_rule(row))
+        except Invalid as fault:
+            log.warning("an alert rule cannot be read", action="alert_rule_unreadable", rule=row.id, reason=str(fault))
+    return found
 
 
 def _rule(row: Any) -> AlertRuleRecord:

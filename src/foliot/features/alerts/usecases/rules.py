@@ -14,9 +14,8 @@ from foliot.core.declaration import read
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
-from foliot.features.alerts.model.alert import (
-    ALERTS_TOPIC,
-)
+from foliot.features.alerts.judge import end_silently
+from foliot.features.alerts.model.alert import ALERTS_TOPIC
 from foliot.features.alerts.model.rule import (
     MOST_RULES,
     RULE,
@@ -107,7 +106,7 @@ class AlertRules:
 
     @command(Verb.WRITE, Thing.ALERT_RULE)
     async def change(self, ctx: CommandContext, rule_id: str, raw: object) -> AlertRuleRecord:
-        """A merge patch. Alerts that are open stay open."""
+        """A merge patch. Open alerts stay open, unless the rule is disabled or no longer about their event."""
         tx = await ctx.begin()
         known = await _own_rule(tx, ctx.tenant_id, rule_id)
         settings = self._read(raw, known.settings)
@@ -116,6 +115,10 @@ class AlertRules:
         settings = await _resolved(tx, ctx.tenant_id, settings)
         rule = replace(known, settings=settings, updated_at=ctx.now)
         await SqlAlertRules(tx).change(rule)
+        if not settings.enabled:
+            await end_silently(tx, [rule.id], ctx.now, "rule disabled")
+        elif set(known.settings.on) - set(settings.on):
+            await end_silently(tx, [rule.id], ctx.now, "rule changed", kept=settings.on)
         was, became = known.settings.as_dict(), settings.as_dict()
         ctx.audit(AuditedChange("change", Thing.ALERT_RULE, rule.id, was, became))
         ctx.wake(ALERTS_TOPIC)
@@ -126,7 +129,7 @@ class AlertRules:
         """Its open alerts are resolved without a message."""
         tx = await ctx.begin()
         known = await _own_rule(tx, ctx.tenant_id, rule_id)
-        await SqlAlerts(tx).drop_rules([rule_id], ctx.now)
+        await end_silently(tx, [rule_id], ctx.now, "rule deleted")
         await SqlAlertRules(tx).delete(rule_id)
         ctx.audit(AuditedChange("delete", Thing.ALERT_RULE, rule_id, known.settings.as_dict()))
         ctx.wake(ALERTS_TOPIC)

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -34,6 +34,7 @@ KILLS = int(os.environ.get("FOLIOT_TEST_KILLS", "2"))
 STORM = int(os.environ.get("FOLIOT_TEST_STORM", "120"))
 """Schedules that fail at once."""
 
+UP = ("up", "--port", "0")
 
 pytestmark = pytest.mark.timeout(120 + 60 * KILLS + STORM // 5)
 
@@ -52,6 +53,8 @@ class Site(ThreadingHTTPServer):
         self.visits: list[tuple[str, float]] = []
         """Requests of the channels that misbehave: path and time."""
         self.over = threading.Event()
+        self.delay = 0.0
+        """Seconds that /alerts takes."""
         self.ids: list[str] = []
         self.times: list[float] = []
         super().__init__(("127.0.0.1", 0), Visit)
@@ -82,6 +85,7 @@ class Visit(BaseHTTPRequestHandler):
             self.server.messages.append(json.loads(body))
             self.server.ids.append(self.headers["webhook-id"])
             self.server.times.append(time.monotonic())
+            self.server.over.wait(self.server.delay)
         self.send_response(200 if self.path == "/alerts" or self.server.mended else 503)
         self.end_headers()
 
@@ -131,7 +135,7 @@ def test_five_failures_and_a_success_are_one_alert_and_one_recovery_in_each_chan
         run(house, schedule, 5, "dead_letter")
         assert wait_until(lambda: server.types() == ["alert.opened"], seconds=SECONDS)
         (alert,) = house.foliot("alert", "list", "--state", "open")["items"]
-        assert (alert["count"], alert["subject"]["name"]) == (3, "partner")
+        assert (alert["count"], alert["subject"]["name"]) == (5, "partner")
         assert "503" in alert["reason"]
         link = server.messages[0]["links"]["acknowledge"]
         assert wait_until(lambda: len(mails(tmp_path / "mail")) == 1, seconds=SECONDS)
@@ -158,9 +162,25 @@ def visited(url: str, body: bytes | None = None) -> int:
 
 def test_a_process_that_is_killed_again_and_again_notifies_of_each_opening_and_recovery_once(house: House) -> None:
     """`FOLIOT_TEST_KILLS=25` kills fifty times."""
+    fail_and_recover(house, UP)
+
+
+@pytest.mark.parametrize("server_database_url", ["postgresql"], indirect=True)
+def test_of_several_processes_any_can_be_killed_before_the_message_of_a_run_is_sent(
+    house: House, server_database_url: str
+) -> None:
+    """The same: `FOLIOT_TEST_KILLS=25` kills fifty times."""
+    house.environ |= {"DATABASE_URL": server_database_url, "FOLIOT_SECRET_KEY": "k" * 40}
+    fail_and_recover(house, ("scheduler",), ("scheduler",), ("worker",), ("api", "--port", "0"))
+
+
+def fail_and_recover(house: House, *commands: Sequence[str]) -> None:
+    """A schedule fails and is mended again and again, and each time one of the processes is killed."""
     dice = random.Random(21)
     with site() as server:
-        process = house.up("--port", "0")
+        # Long enough that some are killed while they wait for the answer.
+        server.delay = 0.3
+        processes = [house.start(*command, lines=5 if command is UP else 1) for command in commands]
         house.foliot("channel", "create", "hook", "webhook", "--set", f"url={server.url}/alerts")
         house.foliot("alert", "create-rule", "failures", "--on", "failed", "--to", "hook")
         schedule = str(
@@ -172,11 +192,12 @@ def test_a_process_that_is_killed_again_and_again_notifies_of_each_opening_and_r
         for mended in [False, True] * KILLS:
             server.mended = mended
             run(house, schedule, 1, "success" if mended else "dead_letter")
-            # Its message waits two seconds for others: it is killed before, while and after it is sent.
-            threading.Event().wait(dice.uniform(0, 2.5))
-            process.send_signal(signal.SIGKILL)
-            process.wait(SECONDS)
-            process = house.up("--port", "0")
+            # Its message waits two seconds for others: a process is killed before, while and after it is sent.
+            threading.Event().wait(dice.uniform(0, 2.6))
+            victim = dice.randrange(len(processes))
+            processes[victim].send_signal(signal.SIGKILL)
+            processes[victim].wait(SECONDS)
+            processes[victim] = house.start(*commands[victim], lines=5 if commands[victim] is UP else 1)
             # A message that was being sent is sent again when the lease of the dead process is over.
             assert wait_until(partial(settled, house), seconds=120)
         expected = {"alert.opened": KILLS, "alert.resolved": KILLS}
@@ -287,6 +308,32 @@ def test_a_monitor_that_curl_pings_is_reported_late_down_and_up_again(house: Hou
         subprocess.run([*ping, monitor["ping_url"]], check=True)
         assert wait_until(lambda: len(told()) >= 4, seconds=60)
         assert set(told()[2:4]) == {("alert.resolved", "late"), ("alert.resolved", "missed")}
+
+
+def test_the_heartbeat_of_an_installation_ends_with_its_processes_and_another_service_notices(
+    house: House, tmp_path: Path
+) -> None:
+    outside = House(tmp_path / "outside" / "home")
+    try:
+        with site() as server:
+            outside.up("--port", "0")
+            outside.foliot("channel", "create", "hook", "webhook", "--set", f"url={server.url}/alerts")
+            outside.foliot("alert", "create-rule", "silence", "--on", "late", "--to", "hook")
+            # It is pinged every minute.
+            monitor = outside.foliot("monitor", "create", "Foliot", "--every", "62", "--grace", "3")
+            process = house.up("--port", "0", FOLIOT_HEARTBEAT_URL=monitor["ping_url"])
+
+            def status() -> str:
+                return str(outside.foliot("monitor", "show", monitor["id"])["status"])
+
+            assert wait_until(lambda: status() == "up", seconds=SECONDS)
+            process.send_signal(signal.SIGKILL)
+            process.wait(SECONDS)
+            assert wait_until(lambda: server.types() == ["alert.opened"], seconds=90)
+            assert server.messages[0]["alert"]["summary"] == "Foliot is late"
+            assert server.messages[0]["links"]["monitor"].endswith(f"/monitors/{monitor['id']}")
+    finally:
+        outside.clear()
 
 
 def test_a_process_that_dies_before_it_sends_leaves_the_alert_to_its_successor(house: House) -> None:

@@ -55,6 +55,14 @@ def test_the_first_mail_arrives_by_the_dashboard_alone(own: House, tab: Open, tm
         picture(page, "open alert")
         page.get_by_role("button", name="Acknowledge", exact=True).click()
         expect(page.get_by_role("link", name="broken failed")).to_have_count(0)
+        page.get_by_role("tab", name="Channels").click()
+        page.get_by_role("button", name="Edit…").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_label("Kind")).to_be_disabled()
+        dialog.get_by_label("To", exact=True).fill("ops@x.example, second@x.example")
+        picture(page, "edited channel")
+        dialog.get_by_role("button", name="Save and test").click()
+        assert wait_until(lambda: any("second@x.example" in mail for mail in mails(tmp_path / "mail")), seconds=30)
 
 
 def test_a_monitor_is_created_pinged_and_paused(busy: House, tab: Open, picture: Picture) -> None:

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { BellRing } from "lucide-react";
 
 import { ask } from "@/api/client";
@@ -49,17 +49,20 @@ const ORDERS: readonly (readonly [string, string])[] = [
 export function AlertList({ state }: { state: AlertState }) {
   const [order, setOrder] = useUrl("sort", usualOrder(state));
   const query = { state, sort: order, limit: 100 };
-  const list = useQuery({
+  const list = useInfiniteQuery({
     queryKey: queryKeys.alerts(query),
-    queryFn: ({ signal }) => ask("/api/alerts", { query, signal }),
+    queryFn: ({ pageParam, signal }) => ask("/api/alerts", { query: { ...query, cursor: pageParam }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 10_000,
   });
+  const alerts = list.data?.pages.flatMap((page) => page.items) ?? [];
   const [title, text, cli] = EMPTY[state];
   return (
     <Card
       flush
       aside={
-        (list.data?.items.length ?? 0) > 1 ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null
+        alerts.length > 1 ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null
       }
     >
       {list.error ? (
@@ -68,12 +71,21 @@ export function AlertList({ state }: { state: AlertState }) {
         </div>
       ) : list.isPending ? (
         <SkeletonRows rows={4} />
-      ) : list.data.items.length ? (
-        <ul className="divide-y">
-          {list.data.items.map((alert) => (
-            <AlertRow key={alert.id} alert={alert} />
-          ))}
-        </ul>
+      ) : alerts.length ? (
+        <>
+          <ul className="divide-y">
+            {alerts.map((alert) => (
+              <AlertRow key={alert.id} alert={alert} />
+            ))}
+          </ul>
+          {list.hasNextPage ? (
+            <div className="border-t p-2">
+              <Button size="small" kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+                Show more
+              </Button>
+            </div>
+          ) : null}
+        </>
       ) : (
         <Empty icon={BellRing} title={title} cli={cli}>
           {text}

@@ -94,7 +94,12 @@ function Facts({ alert }: { alert: AlertDetail }) {
         </dd>
         <dt className="text-muted">Opened</dt>
         <dd>
-          <Instant at={alert.opened_at} />, {alert.count === 1 ? "once" : `${number(alert.count)} times`} so far
+          <Instant at={alert.opened_at} />
+          {alert.count === 1 ? null : (
+            <>
+              , {number(alert.count)} times since <Instant at={alert.first_at} />
+            </>
+          )}
         </dd>
         {alert.run_id ? (
           <>
@@ -112,6 +117,14 @@ function Facts({ alert }: { alert: AlertDetail }) {
             <dt className="text-muted">Acknowledged</dt>
             <dd>
               by {alert.acknowledged_by} <Instant at={alert.acknowledged_at} />
+            </dd>
+          </>
+        ) : null}
+        {alert.state === "open" && alert.snoozed_until && Date.parse(alert.snoozed_until) > Date.now() ? (
+          <>
+            <dt className="text-muted">Snoozed</dt>
+            <dd>
+              until <Instant at={alert.snoozed_until} />
             </dd>
           </>
         ) : null}

@@ -16,7 +16,7 @@ import { Instant } from "@/parts/Instant";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { useCommand } from "@/parts/useCommand";
 
-import { CHANNEL_KINDS, configOf } from "./kinds";
+import { CHANNEL_KINDS, configOf, typedOf } from "./kinds";
 
 /** The channels of the tenant, each with what became of its last message. */
 export function Channels() {
@@ -27,6 +27,7 @@ export function Channels() {
     refetchInterval: 5000,
   });
   const [adding, setAdding] = useState(false);
+  const [changing, setChanging] = useState<NotificationChannel | null>(null);
   const [deleting, setDeleting] = useState<NotificationChannel | null>(null);
   const [act] = useCommand();
   const add = may ? (
@@ -45,7 +46,13 @@ export function Channels() {
       ) : channels.data.items.length ? (
         <ul className="divide-y">
           {channels.data.items.map((channel) => (
-            <ChannelRow key={channel.id} channel={channel} may={may} onDelete={() => setDeleting(channel)} />
+            <ChannelRow
+              key={channel.id}
+              channel={channel}
+              may={may}
+              onChange={() => setChanging(channel)}
+              onDelete={() => setDeleting(channel)}
+            />
           ))}
         </ul>
       ) : (
@@ -60,6 +67,9 @@ export function Channels() {
       )}
       <Modal open={adding} onClose={() => setAdding(false)} title="Add channel">
         {adding ? <ChannelForm first={!channels.data?.items.length} onClose={() => setAdding(false)} /> : null}
+      </Modal>
+      <Modal open={changing !== null} onClose={() => setChanging(null)} title={`Edit ${changing?.name ?? ""}`}>
+        {changing ? <ChannelForm channel={changing} first={false} onClose={() => setChanging(null)} /> : null}
       </Modal>
       <Confirm
         open={deleting !== null}
@@ -77,7 +87,14 @@ export function Channels() {
   );
 }
 
-function ChannelRow({ channel, may, onDelete }: { channel: NotificationChannel; may: boolean; onDelete: () => void }) {
+interface ChannelRowProps {
+  channel: NotificationChannel;
+  may: boolean;
+  onChange: () => void;
+  onDelete: () => void;
+}
+
+function ChannelRow({ channel, may, onChange, onDelete }: ChannelRowProps) {
   const [act, busy] = useCommand();
   const last = channel.last_delivery;
   return (
@@ -114,6 +131,9 @@ function ChannelRow({ channel, may, onDelete }: { channel: NotificationChannel; 
           >
             Send test
           </Button>
+          <Button acts size="small" onClick={onChange}>
+            Edit…
+          </Button>
           <Button acts size="small" kind="danger" onClick={onDelete}>
             Delete…
           </Button>
@@ -123,15 +143,29 @@ function ChannelRow({ channel, may, onDelete }: { channel: NotificationChannel; 
   );
 }
 
-function ChannelForm({ first, onClose }: { first: boolean; onClose: () => void }) {
-  const [kind, setKind] = useState<ChannelKind>("email");
-  const [name, setName] = useState("");
-  const [typed, setTyped] = useState<Record<string, string>>({});
+interface ChannelFormProps {
+  /** The channel that is edited; without one, another is added. */
+  channel?: NotificationChannel;
+  first: boolean;
+  onClose: () => void;
+}
+
+function ChannelForm({ channel, first, onClose }: ChannelFormProps) {
+  const [kind, setKind] = useState<ChannelKind>(channel?.kind ?? "email");
+  const [name, setName] = useState(channel?.name ?? "");
+  const [typed, setTyped] = useState<Record<string, string>>(channel ? typedOf(channel.config) : {});
   const [withRule, setWithRule] = useState(first);
   const [act, busy] = useCommand();
   const save = async (): Promise<void> => {
-    const body = { name, kind, config: configOf(kind, typed) };
-    const made = await act("POST", "/api/channels", { body }, `Added ${name}`);
+    const config = configOf(kind, typed);
+    const made = channel
+      ? await act(
+          "PATCH",
+          "/api/channels/{channel_id}",
+          { params: { channel_id: channel.id }, body: { name, config } },
+          `Saved ${name}`,
+        )
+      : await act("POST", "/api/channels", { body: { name, kind, config } }, `Added ${name}`);
     if (!made) return;
     if (withRule)
       await act("POST", "/api/alert-rules", {
@@ -160,6 +194,7 @@ function ChannelForm({ first, onClose }: { first: boolean; onClose: () => void }
             <select
               {...wired}
               className={INPUT}
+              disabled={channel !== undefined}
               value={kind}
               onChange={(event) => setKind(event.target.value as ChannelKind)}
             >
@@ -229,12 +264,13 @@ function ChannelForm({ first, onClose }: { first: boolean; onClose: () => void }
         </label>
       ) : null}
       <p className="text-xs text-muted">
-        Credentials are encrypted and never shown again. A test message will be sent.
+        Credentials are encrypted and never shown again{channel ? "; one that you leave as it is stays" : null}. A test
+        message will be sent.
       </p>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={busy} acts>
-          Add and test
+          {channel ? "Save and test" : "Add and test"}
         </Button>
       </div>
     </form>

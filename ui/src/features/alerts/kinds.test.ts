@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { configOf, threshold, thresholdOf, thresholdText } from "./kinds";
+import { configOf, threshold, thresholdOf, thresholdText, typedOf } from "./kinds";
 
 test("empty settings are left out, and a port is a number", () => {
   const typed = { to: "a@x.example, b@x.example", from: "f@x.example", host: "mail.example", password: " " };
@@ -11,6 +11,11 @@ test("empty settings are left out, and a port is a number", () => {
     port: 587,
     tls: "starttls",
   });
+});
+
+test("the settings of a channel are typed and read back", () => {
+  const config = { to: ["a@x.example", "b@x.example"], from: "f@x.example", host: "mail.example", port: 25, tls: "none" };
+  expect(configOf("email", typedOf({ ...config, password: "***" }))).toEqual({ ...config, password: "***" });
 });
 
 test("a port that is no number reaches the server, which says so", () => {

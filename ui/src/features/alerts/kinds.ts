@@ -94,6 +94,13 @@ export function configOf(kind: ChannelKind, typed: Record<string, string>): Reco
   return config;
 }
 
+/** The settings of a channel as a form shows them. Credentials are masked: one that is left so stays as it is. */
+export function typedOf(config: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : String(value)]),
+  );
+}
+
 /** "3 failures in a row", "5 failures within 1h". */
 export function threshold(after: AlertRule["after"]): string {
   if ("count" in after) return `${String(after.count)} failures within ${String(after.within)}`;

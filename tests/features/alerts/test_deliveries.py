@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from foliot.core.access import LOCAL, Caller, Interface, Role
 from foliot.core.egress import OutgoingRequest, OutgoingResponse
 from foliot.engine.model.run import RunState
+from foliot.features.alerts import actor
 from foliot.features.alerts.actor import AlertSender
 from foliot.features.alerts.judge import resolve
 from foliot.features.alerts.model.alert import MOST_ATTEMPTS
 from foliot.features.alerts.model.rule import AlertEvent
 from foliot.features.alerts.sql.alerts import SqlAlerts
 from foliot.features.alerts.tables import alert_rules
+from foliot.features.alerts.usecases.channels import Channels
 from tests.asgi import Client
 from tests.features.alerts.alerting import Alerting, Receiver
 from tests.world import KEYRING, World
@@ -31,6 +34,20 @@ class Hanging(Receiver):
     async def send(self, request: OutgoingRequest) -> OutgoingResponse:
         self.requests.append(request)
         return await asyncio.Future()
+
+
+class HangingHosts(Receiver):
+    """Answers only the host that works."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrived = asyncio.Event()
+
+    async def send(self, request: OutgoingRequest) -> OutgoingResponse:
+        if "hanging" in request.url:
+            await asyncio.Future()
+        self.arrived.set()
+        return await super().send(request)
 
 
 @pytest.fixture
@@ -142,6 +159,34 @@ async def test_a_message_whose_senders_die_again_and_again_is_given_up(alerting:
     (alert,) = await alerting.alerts()
     (delivery,) = alert["deliveries"]
     assert (delivery["state"], "never finished" in delivery["error"]) == ("dead", True)
+
+
+async def test_a_tenant_whose_channels_hang_delays_no_other_tenant(
+    alerting: Alerting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actor, "READY", 20)
+    channels, other = alerting.world.cases[Channels], Caller("other", "ada", Role.ADMIN, Interface.REST)
+    hanging = [await alerting.channel(f"hanging-{number}") for number in range(40)]
+    config = {"name": "good", "kind": "webhook", "config": {"url": "https://good.example/"}}
+    good = (await channels.create(other, config)).channel.id
+    for channel in hanging:
+        await channels.test(LOCAL, channel)
+    alerting.clock.advance(1)
+    await channels.test(other, good)
+    world, silent, ways = alerting.world, HangingHosts(), alerting.sender.sender
+    sender = AlertSender(
+        clock=world.clock,
+        store=world.store,
+        feed=world.feed,
+        vault=KEYRING,
+        sender=type(ways)(egress=silent, mail=ways.mail, proxy=ways.proxy),
+    )
+    # A process goes on as long as it finds channels; it does not wait for those that hang.
+    while (await sender.run_once()).channels:
+        await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        await silent.arrived.wait()
+    await sender.close()
 
 
 async def test_an_incident_of_a_storm_is_closed_with_its_last_alert(alerting: Alerting) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -85,17 +86,23 @@ class AlertSender:
             reminder = await SqlAlerts(tx).next_reminder()
         reminded = reminder is not None and reminder <= now and await self._remind(now)
         async with self.store.glance() as tx:
-            ready = await SqlDeliveries(tx).ready(now, READY, list(self._busy))
-            following = await SqlDeliveries(tx).next_ready(list(self._busy))
+            ready = await SqlDeliveries(tx).ready_channels(now, READY, list(self._busy), self._full())
         begun = 0
-        for channel_id, tenant_id in dict.fromkeys((each.channel_id, each.tenant_id) for each in ready):
+        for channel_id, tenant_id in ready:
             if len(self._busy) >= CHANNELS or self._of_tenant(tenant_id) >= PER_TENANT:
                 continue
             task = asyncio.create_task(self._serve(channel_id), name=f"foliot-alerts-{channel_id}")
             self._busy[channel_id] = (tenant_id, task)
             begun += 1
-        rest = self.longest_rest if begun else rest_until(following, now, self.longest_rest, 0.2)
+        async with self.store.glance() as tx:
+            following = await SqlDeliveries(tx).next_ready(list(self._busy), self._full())
+        rest = rest_until(following, now, self.longest_rest, 0.2)
         return DeliveriesFound(begun, 0.0 if reminded else rest)
+
+    def _full(self) -> list[str]:
+        """Tenants that send to as many channels as they may: what waits for their others must not hide the rest."""
+        busy = Counter(tenant_id for tenant_id, _ in self._busy.values())
+        return [tenant_id for tenant_id, channels in busy.items() if channels >= PER_TENANT]
 
     def _of_tenant(self, tenant_id: str) -> int:
         return sum(1 for busy, _ in self._busy.values() if busy == tenant_id)
@@ -123,7 +130,7 @@ class AlertSender:
         """Send what is ready for this channel; False when there is nothing."""
         now = self.clock.now()
         async with self.store.glance() as tx:
-            ready = await SqlDeliveries(tx).ready(now, READY, (), channel_id)
+            ready = await SqlDeliveries(tx).ready(now, READY, channel_id)
         if not ready:
             return False
         worked = False

@@ -66,32 +66,41 @@ class SqlDeliveries(Statements):
             told.setdefault(row.alert_id, set()).add(row.channel_id)
         return told
 
-    async def ready(
-        self, now: datetime, limit: int, busy: Collection[str] = (), channel_id: str | None = None
-    ) -> list[Delivery]:
-        """Deliveries that may be sent now, oldest first, to one channel or to all but the busy ones.
+    async def ready(self, now: datetime, limit: int, channel_id: str) -> list[Delivery]:
+        """Deliveries to a channel that may be sent now, oldest first.
 
         A message waits for the earlier ones of its alert and channel.
         """
+        mine = (deliveries.c.channel_id == channel_id, deliveries.c.ready_at <= now, self._free(now))
+        query = select(deliveries).where(*mine, _first_of_its_alert())
+        query = query.order_by(deliveries.c.ready_at, deliveries.c.id).limit(limit)
+        return [delivery_of(row) for row in await self.conn.execute(query)]
+
+    async def ready_channels(
+        self, now: datetime, limit: int, busy: Collection[str], full: Collection[str]
+    ) -> list[tuple[str, str]]:
+        """Channels with a delivery that may be sent now, and their tenants; those that wait longest first."""
         query = (
-            select(deliveries)
-            .where(deliveries.c.ready_at <= now, self._free(now), _first_of_its_alert())
-            .order_by(deliveries.c.ready_at, deliveries.c.id)
+            select(deliveries.c.channel_id, deliveries.c.tenant_id)
+            .where(deliveries.c.ready_at <= now, self._free(now), _first_of_its_alert(), *self._but(busy, full))
+            .group_by(deliveries.c.channel_id, deliveries.c.tenant_id)
+            .order_by(func.min(deliveries.c.ready_at), deliveries.c.channel_id)
             .limit(limit)
         )
-        if busy:
-            query = query.where(~self.dialect.among(deliveries.c.channel_id, busy))
-        if channel_id is not None:
-            query = query.where(deliveries.c.channel_id == channel_id)
-        return [delivery_of(row) for row in await self.conn.execute(query)]
+        return [(row[0], row[1]) for row in await self.conn.execute(query)]
+
+    def _but(self, busy: Collection[str], full: Collection[str]) -> Sequence[ColumnElement[bool]]:
+        """All but these channels, and those of these tenants."""
+        columns = ((deliveries.c.channel_id, busy), (deliveries.c.tenant_id, full))
+        return [~self.dialect.among(column, values) for column, values in columns if values]
 
     def _free(self, now: datetime) -> Any:
         return or_(deliveries.c.lease_until.is_(None), Leases(self.tx, deliveries).expired(now))
 
-    async def next_ready(self, busy: Collection[str]) -> datetime | None:
-        query = select(func.min(deliveries.c.ready_at)).where(deliveries.c.ready_at.is_not(None))
-        if busy:
-            query = query.where(~self.dialect.among(deliveries.c.channel_id, busy))
+    async def next_ready(self, busy: Collection[str], full: Collection[str]) -> datetime | None:
+        query = select(func.min(deliveries.c.ready_at)).where(
+            deliveries.c.ready_at.is_not(None), *self._but(busy, full)
+        )
         moment: datetime | None = await self.conn.scalar(query)
         return moment
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from foliot.core.access import LOCAL
 from foliot.engine.model.run import RunState
 from tests.asgi import Client
 from tests.features.alerts.alerting import Alerting
@@ -248,7 +249,7 @@ async def test_a_rule_that_is_deleted_resolves_its_alerts_without_a_message(aler
 
 async def test_the_success_of_a_repeat_resolves_the_alert_about_a_run_without_a_schedule(alerting: Alerting) -> None:
     await alerting.rule(await alerting.channel(), after=1)
-    (first,) = await ask(alerting.world.store, alerting.clock.now(), request(kind="webhook"))
+    (first,) = await ask(alerting.world.store, alerting.clock.now(), request(kind="webhook", tenant_id=LOCAL.tenant_id))
     await alerting.world.end(first, DEAD, {"code": "x", "message": "down"})
     assert [alert["subject"]["id"] for alert in await alerting.alerts("open")] == [first]
     again = (await alerting.client.post(f"/api/runs/{first}/retry")).json["id"]

@@ -64,6 +64,7 @@ async def test_a_patch_changes_and_removes_the_rule_and_closes_its_alert(alertin
     schedule = await alerting.world.schedule(alert={"to": ["hook"]})
     await alerting.end(DEAD)
     assert len(await alerting.alerts("open")) == 1
+    await alerting.send()
     path = f"/api/schedules/{schedule.id}"
     answer = await alerting.client.patch(path, {"alert": {"after": 5}})
     assert answer.json["alert"] == {"after": 5, "to": ["hook"]}

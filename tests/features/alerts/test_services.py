@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,7 @@ def now(event: DeliveryEvent = DeliveryEvent.OPENED, **changes: Any) -> Message:
     """Of this moment: signatures expire."""
     moment = datetime.now(UTC)  # noqa: TID251 -- the stand-in compares it with its clock
     found = message(event, **changes)
-    return Message(
-        id=found.id, event=found.event, alerts=found.alerts, rule_name="failures", now=moment, links=found.links
-    )
+    return replace(found, now=moment)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,8 +83,6 @@ async def test_long_texts_stay_within_the_limits_of_the_service(services: Notifi
 
 
 def _with(alert: Any, text: str) -> Any:
-    from dataclasses import replace
-
     subject = replace(alert.subject, name=text[:200])
     return replace(alert, summary=text[:500], reason=text[:500], subject=subject)
 

@@ -44,6 +44,7 @@ export interface AlertDetail {
   state: AlertState;
   subject: SubjectOfAlert;
   count: number;
+  first_at: string;
   opened_at: string;
   last_at: string;
   acknowledged_by: string | null;

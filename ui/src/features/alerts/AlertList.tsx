@@ -59,12 +59,7 @@ export function AlertList({ state }: { state: AlertState }) {
   const alerts = list.data?.pages.flatMap((page) => page.items) ?? [];
   const [title, text, cli] = EMPTY[state];
   return (
-    <Card
-      flush
-      aside={
-        alerts.length > 1 ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null
-      }
-    >
+    <Card flush aside={alerts.length > 1 ? <SortSelect value={order} choices={ORDERS} onChange={setOrder} /> : null}>
       {list.error ? (
         <div className="p-4">
           <ErrorCard error={list.error} what="Could not load alerts" onRetry={() => void list.refetch()} />
@@ -80,7 +75,12 @@ export function AlertList({ state }: { state: AlertState }) {
           </ul>
           {list.hasNextPage ? (
             <div className="border-t p-2">
-              <Button size="small" kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+              <Button
+                size="small"
+                kind="quiet"
+                busy={list.isFetchingNextPage}
+                onClick={() => void list.fetchNextPage()}
+              >
                 Show more
               </Button>
             </div>

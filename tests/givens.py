@@ -13,10 +13,11 @@ from foliot.core.ids import RUN, SCHEDULE, new_id
 from foliot.core.time.trigger import FixedInterval, Rule, Trigger
 from foliot.db.database import Database, Transaction
 from foliot.engine.attempts.conclusion import conclude
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.outcome import RetryPolicy
 from foliot.engine.model.run import Ended, Event, EventLine, Origin, RunState
 from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import DueSchedule, LedgerEntry, SchedulePlan, settle
+from foliot.engine.model.settle import DueSchedule, SchedulePlan, settle
 from foliot.engine.model.views import ClaimedRun, EndingsResult, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring

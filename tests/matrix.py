@@ -39,6 +39,7 @@ from foliot.features.api_keys.usecases import ApiKeys as KeysCases
 from foliot.features.articles.usecases import Articles
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases import Bulks, BulkView
+from foliot.features.calendars.usecases import NamedCalendars
 from foliot.features.crawls.usecases import Crawls
 from foliot.features.fetching.model import FetchOptions, FetchRequest, Page
 from foliot.features.fetching.usecases import Hosts
@@ -66,6 +67,7 @@ OURS, THEIRS = "acme", "other"
 _ID = re.compile(r"\b(?:sch|run|key|aud|blk|art|chn|rul|alr|dlv|mon|png)_[0-9a-f]{32}\b")
 _SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER))
 _CRAWL = {"spider": "matrix", "start_urls": ["https://example.com/"]}
+_CALENDAR = {"name": "matrix", "dates": ["2027-01-01"]}
 _CHANNEL = {"name": "Made by the matrix", "kind": "webhook", "config": {"url": "https://example.com/matrix"}}
 _MONITOR = {"name": "Made by the matrix", "type": "interval", "interval_seconds": 60}
 _WATCH = {"urls": ["https://shop.example/watched"], "schedule": {"type": "interval", "interval_seconds": 3600}}
@@ -94,6 +96,7 @@ class Things:
     bulk_id: str
     article_job_id: str
     article_id: str
+    calendar_id: str
     channel_id: str
     rule_id: str
     alert_id: str
@@ -122,7 +125,16 @@ class Things:
         """Names that belong to nobody."""
         first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
-        rest = (new_id("blk"), articles, new_id("art"), new_id("chn"), new_id("rul"), new_id("alr"), new_id("dlv"))
+        rest = (
+            new_id("blk"),
+            articles,
+            new_id("art"),
+            new_id("cal"),
+            new_id("chn"),
+            new_id("rul"),
+            new_id("alr"),
+            new_id("dlv"),
+        )
         last = (new_id("mon"), new_id("png"), new_id("run"), new_id("viw"), new_id("pag"))
         watched = (new_id("wat"), new_id("wpg"), new_id("wve"), new_id("chg"), new_id("sch"))
         return cls(
@@ -198,6 +210,9 @@ class Route:
             "POST /api/hosts/{host}/turns": {"holder": "matrix", "wanted": 1},
             "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
             "POST /api/tasks/{task}/run": {"parameters": {"name": "matrix"}},
+            "POST /api/calendars": {**_CALENDAR, "name": new_id("calendar")},
+            "POST /api/calendars/preview": _CALENDAR,
+            "PUT /api/calendars/{calendar_id}": _CALENDAR,
             "POST /api/channels": {**_CHANNEL, "name": new_id("channel")},
             "PATCH /api/channels/{channel_id}": {"name": "Renamed"},
             "POST /api/alert-rules": {**_RULE, "name": new_id("rule")},
@@ -352,6 +367,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     waiting, ended, letter, degraded = (run.id for run in await cases[Runs].list(admin, PageRequest(4)))
     world.store.caches[EndingHooks] = EndingHooks(judge_endings)
     rule = await cases[AlertRules].create(admin, {"name": f"rule of {tenant_id}", "on": ["failed"]})
+    calendar = await cases[NamedCalendars].create(admin, _CALENDAR)
     channel = {**_CHANNEL, "name": f"channel of {tenant_id}"}
     channel_id = (await cases[Channels].create(admin, channel)).channel.id
     await world.end(ended, RunState.SUCCESS)
@@ -383,6 +399,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         entry_id=await _edit(world, admin, schedule.id),
         article_job_id=article_job_id,
         article_id=article_id,
+        calendar_id=calendar.id,
         channel_id=channel_id,
         rule_id=rule.id,
         alert_id=(await cases[Alerts].list(admin, (), PageRequest(1)))[0].alert.id,

@@ -37,6 +37,17 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "POST /api/bulk/{bulk_id}/stop",
         "POST /api/schedules/{schedule_id}/backfill",
     ),
+    "calendar:read": (
+        "GET /api/calendars",
+        "GET /api/calendars/countries",
+        "GET /api/calendars/{calendar_id}",
+        "POST /api/calendars/preview",
+    ),
+    "calendar:write": (
+        "POST /api/calendars",
+        "PUT /api/calendars/{calendar_id}",
+        "DELETE /api/calendars/{calendar_id}",
+    ),
     "channel:read": (
         "GET /api/channels",
         "GET /api/channels/{channel_id}",

@@ -205,8 +205,8 @@ MUTANTS = (
         (
             Edit(
                 _SETTLE,
-                "and (count := spec.trigger.count(first, end)):",
-                "and (count := spec.trigger.count(first, end)) < 0:",
+                "and (count := spec.trigger.count(start, end)):",
+                "and (count := spec.trigger.count(start, end)) < 0:",
             ),
         ),
         _on_sqlite("test_an_outage_owes_the_runs_of_its_window_and_a_line_for_the_others"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from foliot.core.time.trigger import TriggerType
+from foliot.engine.model.ledger import LedgerKind, LedgerReason
 from foliot.engine.model.run import EventType, Origin, RunState
 from foliot.engine.model.schedule import CatchupMode, ManagedBy, Overlap, ScheduleStatus
-from foliot.engine.model.settle import LedgerKind, LedgerReason
 from tests.reference import PAGES, REFERENCE
 
 ROOT = Path(__file__).parents[2]

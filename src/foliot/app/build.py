@@ -47,6 +47,9 @@ from foliot.features.articles.sql.picks import USE as HOST_USE
 from foliot.features.articles.wiring import ArticleParts, MongoCopy, build_articles, build_mongo_copy
 from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.bulk.wiring import build_bulk_runner
+from foliot.features.calendars.actor import CalendarRefresher
+from foliot.features.calendars.sql import record_uses
+from foliot.features.calendars.usecases import NamedCalendars
 from foliot.features.celery_tasks.wiring import build_celery
 from foliot.features.commands.action import CommandAction
 from foliot.features.crawls.wiring import build_crawls
@@ -184,7 +187,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
     caps = ConcurrencyLimits(limits.concurrent_runs)
-    hooks = {EndingHooks: EndingHooks(judge_endings), VersionHooks: VersionHooks(declare_rules)}
+    hooks = {EndingHooks: EndingHooks(judge_endings), VersionHooks: VersionHooks(declare_rules, record_uses)}
     caches = {ConcurrencyLimits: caps, **hooks}
     store = Database(settings.database_url, sealer=Sealer(vault), caches=caches)
     clock, feed = StoreClock(), transport.feed(settings) if serves or engine or discord else MemoryFeed()
@@ -281,6 +284,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     rereading = build_page_extractions(store, clock, feed, keeper, rereader) if works else None
     if fires:
         alerts.actors = alert_actors(settings, alerts, store, clock, vault=vault, cases=usecases)
+    calendars = CalendarRefresher(clock=clock, store=store, cases=usecases[NamedCalendars]) if fires else None
     watchers = monitor_actors(settings, store, clock, feed, egress, knowledge) if fires else []
     sampler = QueueSampler(clock=clock, store=store) if fires else None
     pepper = None if settings.local else vault
@@ -316,7 +320,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
         alerts=alerts,
         actors=[
             fetching.turns,
-            *(actor for actor in (declarer, file, runner, rereading, pruner, sampler) if actor is not None),
+            *(actor for actor in (declarer, file, runner, rereading, pruner, sampler, calendars) if actor is not None),
             *alerts.actors,
             *watchers,
         ],

@@ -16,6 +16,7 @@ from foliot.features.api_keys import rest as api_keys
 from foliot.features.articles import rest as articles
 from foliot.features.audit_log import rest as audit_log
 from foliot.features.bulk import rest as bulk
+from foliot.features.calendars import rest as calendars
 from foliot.features.crawls import rest as crawls
 from foliot.features.dead_letters import rest as dead_letters
 from foliot.features.demo import rest as demo
@@ -82,6 +83,7 @@ ROUTERS = tuple(
         live,
         tasks,
         plans,
+        calendars,
         presets,
         pipelines,
         dead_letters,

@@ -26,6 +26,7 @@ from foliot.features.audit_log.chain import ChainVerifier
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.backfills.usecases import Backfills
 from foliot.features.bulk.usecases import BulkItemActions, Bulks
+from foliot.features.calendars.usecases import NamedCalendars
 from foliot.features.crawls.usecases import CACHED_FOR, Crawls
 from foliot.features.dead_letters.usecases import DeadLetters
 from foliot.features.demo.usecases import Demo, Site
@@ -57,6 +58,7 @@ from foliot.features.reextractions.usecases import Reextractions
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.batch import ScheduleBatches
+from foliot.features.schedules.usecases.calendars import CalendarTurns
 from foliot.features.schedules.usecases.chains import Chains
 from foliot.features.schedules.usecases.declared import Declarations
 from foliot.features.schedules.usecases.draft import ScheduleDrafts
@@ -132,6 +134,14 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         default_zone=default_zone,
     )
     batches = ScheduleBatches(schedules=schedules)
+    calendars = NamedCalendars(
+        store=store,
+        clock=clock,
+        feed=feed,
+        new_id=new_id,
+        turn=CalendarTurns().turn,
+        default_zone=default_zone,
+    )
     runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
     dead_letters = DeadLetters(
         store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
@@ -144,7 +154,8 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         [
             schedules,
             batches,
-            Plans(schedules=schedules, batches=batches),
+            calendars,
+            Plans(schedules=schedules, batches=batches, calendars=calendars),
             Instants(store=store, clock=clock),
             Chains(store=store, clock=clock),
             Versions(store=store, clock=clock),

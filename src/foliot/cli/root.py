@@ -74,6 +74,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "changes": CommandSource("foliot.features.watches.cli.changes", CLIENT, nested=False),
     "endpoints": _feature("endpoints"),
     "schedule": _feature("schedules"),
+    "calendars": _feature("calendars"),
     "quality": _feature("expectations"),
     "run": _feature("runs"),
     "task": _feature("tasks"),

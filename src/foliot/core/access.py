@@ -54,6 +54,8 @@ class Thing(StrEnum):
     """One action on many things; creating one also needs the permission for the action itself."""
     QUEUE = "queue"
     """Where runs wait: each tenant sees its own runs in it, and only the operator pauses it."""
+    CALENDAR = "calendar"
+    """Named days and times that schedules exclude."""
     CHANNEL = "channel"
     """Where notifications are sent."""
     ALERT_RULE = "alert rule"
@@ -156,6 +158,7 @@ _SEE = frozenset(
         (Verb.READ, Thing.BULK),
         (Verb.READ, Thing.QUEUE),
         (Verb.READ, Thing.TASK),
+        (Verb.READ, Thing.CALENDAR),
         (Verb.READ, Thing.CHANNEL),
         (Verb.READ, Thing.ALERT_RULE),
         (Verb.READ, Thing.ALERT),
@@ -180,6 +183,7 @@ _OPERATE = _SEE | {
     (Verb.WRITE, Thing.BULK),
     (Verb.RUN, Thing.TASK),
     (Verb.READ, Thing.SECRET),
+    (Verb.WRITE, Thing.CALENDAR),
     (Verb.WRITE, Thing.CHANNEL),
     (Verb.WRITE, Thing.ALERT_RULE),
     (Verb.WRITE, Thing.ALERT),

@@ -14,7 +14,8 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.loop import rest_until
-from foliot.engine.model.settle import DueSchedule, OpenRun, SchedulePlan, judges_overlap, settle
+from foliot.engine.model.overlap import OpenRun
+from foliot.engine.model.settle import DueSchedule, SchedulePlan, judges_overlap, settle
 from foliot.engine.model.views import PlansRecorded
 from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes

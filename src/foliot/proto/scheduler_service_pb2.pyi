@@ -63,7 +63,7 @@ class Catchup(_message.Message):
     def __init__(self, mode: _Optional[str] = ..., window_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., grace_seconds: _Optional[int] = ...) -> None: ...
 
 class CreateScheduledJobRequest(_message.Message):
-    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "alert")
+    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "alert", "exclude", "only", "shift")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
     TARGET_SERVICE_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +85,9 @@ class CreateScheduledJobRequest(_message.Message):
     TAGS_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
     ALERT_FIELD_NUMBER: _ClassVar[int]
+    EXCLUDE_FIELD_NUMBER: _ClassVar[int]
+    ONLY_FIELD_NUMBER: _ClassVar[int]
+    SHIFT_FIELD_NUMBER: _ClassVar[int]
     name: str
     job_type: str
     target_service: str
@@ -106,7 +109,10 @@ class CreateScheduledJobRequest(_message.Message):
     tags: _containers.RepeatedScalarFieldContainer[str]
     action: _struct_pb2.Struct
     alert: Alert
-    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ...) -> None: ...
+    exclude: _struct_pb2.ListValue
+    only: _struct_pb2.ListValue
+    shift: str
+    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ..., exclude: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., only: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., shift: _Optional[str] = ...) -> None: ...
 
 class GetScheduledJobRequest(_message.Message):
     __slots__ = ("job_id",)
@@ -115,7 +121,7 @@ class GetScheduledJobRequest(_message.Message):
     def __init__(self, job_id: _Optional[str] = ...) -> None: ...
 
 class UpdateScheduledJobRequest(_message.Message):
-    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "job_id", "expected_version", "update_mask", "alert")
+    __slots__ = ("name", "job_type", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "job_id", "expected_version", "update_mask", "alert", "exclude", "only", "shift")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
     TARGET_SERVICE_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +146,9 @@ class UpdateScheduledJobRequest(_message.Message):
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
     UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
     ALERT_FIELD_NUMBER: _ClassVar[int]
+    EXCLUDE_FIELD_NUMBER: _ClassVar[int]
+    ONLY_FIELD_NUMBER: _ClassVar[int]
+    SHIFT_FIELD_NUMBER: _ClassVar[int]
     name: str
     job_type: str
     target_service: str
@@ -164,7 +173,10 @@ class UpdateScheduledJobRequest(_message.Message):
     expected_version: int
     update_mask: _field_mask_pb2.FieldMask
     alert: Alert
-    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., job_id: _Optional[str] = ..., expected_version: _Optional[int] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ...) -> None: ...
+    exclude: _struct_pb2.ListValue
+    only: _struct_pb2.ListValue
+    shift: str
+    def __init__(self, name: _Optional[str] = ..., job_type: _Optional[str] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., job_id: _Optional[str] = ..., expected_version: _Optional[int] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ..., exclude: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., only: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., shift: _Optional[str] = ...) -> None: ...
 
 class ListScheduledJobsRequest(_message.Message):
     __slots__ = ("page_size", "page_token", "status", "type", "kind", "tag", "query")
@@ -223,7 +235,7 @@ class DeleteScheduledJobResponse(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class ScheduledJob(_message.Message):
-    __slots__ = ("job_id", "name", "job_type", "status", "next_run_at", "last_run_at", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "summary", "version", "paused_reason", "fault", "tenant_id", "user_id", "created_at", "updated_at", "kind", "alert")
+    __slots__ = ("job_id", "name", "job_type", "status", "next_run_at", "last_run_at", "target_service", "target_method", "schedule_config", "parameters", "description", "queue", "priority", "timezone", "retry_policy", "overlap", "catchup", "timeout_seconds", "jitter_seconds", "max_runs", "start_at", "end_at", "tags", "action", "summary", "version", "paused_reason", "fault", "tenant_id", "user_id", "created_at", "updated_at", "kind", "alert", "exclude", "only", "shift")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -258,6 +270,9 @@ class ScheduledJob(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     ALERT_FIELD_NUMBER: _ClassVar[int]
+    EXCLUDE_FIELD_NUMBER: _ClassVar[int]
+    ONLY_FIELD_NUMBER: _ClassVar[int]
+    SHIFT_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     name: str
     job_type: str
@@ -292,7 +307,10 @@ class ScheduledJob(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     kind: str
     alert: Alert
-    def __init__(self, job_id: _Optional[str] = ..., name: _Optional[str] = ..., job_type: _Optional[str] = ..., status: _Optional[str] = ..., next_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., summary: _Optional[str] = ..., version: _Optional[int] = ..., paused_reason: _Optional[str] = ..., fault: _Optional[str] = ..., tenant_id: _Optional[str] = ..., user_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[str] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ...) -> None: ...
+    exclude: _struct_pb2.ListValue
+    only: _struct_pb2.ListValue
+    shift: str
+    def __init__(self, job_id: _Optional[str] = ..., name: _Optional[str] = ..., job_type: _Optional[str] = ..., status: _Optional[str] = ..., next_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., target_service: _Optional[str] = ..., target_method: _Optional[str] = ..., schedule_config: _Optional[_Union[ScheduleConfig, _Mapping]] = ..., parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., queue: _Optional[str] = ..., priority: _Optional[int] = ..., timezone: _Optional[str] = ..., retry_policy: _Optional[_Union[RetryPolicy, _Mapping]] = ..., overlap: _Optional[str] = ..., catchup: _Optional[_Union[Catchup, _Mapping]] = ..., timeout_seconds: _Optional[int] = ..., jitter_seconds: _Optional[int] = ..., max_runs: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., action: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., summary: _Optional[str] = ..., version: _Optional[int] = ..., paused_reason: _Optional[str] = ..., fault: _Optional[str] = ..., tenant_id: _Optional[str] = ..., user_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[str] = ..., alert: _Optional[_Union[Alert, _Mapping]] = ..., exclude: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., only: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., shift: _Optional[str] = ...) -> None: ...
 
 class ExecuteJobRequest(_message.Message):
     __slots__ = ("job_id", "parameters")

@@ -21,6 +21,7 @@ _LISTS = {
     "view": "foliot view list",
     "monitor": "foliot monitor list",
     "watch": "foliot watches list",
+    "calendar": "foliot calendars list",
     "channel": "foliot channel list",
     "alert_rule": "foliot alert rules",
     "alert": "foliot alert list",

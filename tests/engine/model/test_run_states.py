@@ -12,9 +12,9 @@ from sqlalchemy import CheckConstraint
 from foliot.core.queue_name import PRIORITIES
 from foliot.core.time.trigger import TriggerType
 from foliot.engine.model import run as run_module
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import AGEING, CLAIMABLE, OPEN, TRANSITIONS, Origin, RunState, order_key
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.engine.model.settle import LedgerKind
 from foliot.engine.sql.tables import ledger, runs, schedules
 from tests.givens import NOON
 

@@ -13,19 +13,11 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from foliot.core.time.trigger import Cron, FixedInterval, OneOff
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import BUFFER, Catchup, CatchupMode, Overlap, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import (
-    DueSchedule,
-    LedgerEntry,
-    LedgerKind,
-    LedgerReason,
-    NewRun,
-    OpenRun,
-    SchedulePlan,
-    judges_overlap,
-    settle,
-)
+from foliot.engine.model.settle import DueSchedule, NewRun, SchedulePlan, judges_overlap, settle
 from tests.givens import HOUR, MINUTE, NOON, SECOND, catch_up, due, spec
 
 LATEST = Catchup(CatchupMode.LATEST)

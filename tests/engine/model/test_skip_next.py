@@ -10,10 +10,12 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from foliot.core.time.trigger import Cron, FixedInterval, OneOff
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.planned_counts import StepBudget, ahead, skipped
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, OpenRun, SchedulePlan, settle
+from foliot.engine.model.settle import SchedulePlan, settle
 from tests.givens import HOUR, MINUTE, NOON, SECOND, catch_up, due, schedule, spec
 
 HOURLY = FixedInterval(3600, NOON)

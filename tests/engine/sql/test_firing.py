@@ -14,9 +14,10 @@ from sqlalchemy.exc import IntegrityError
 
 from foliot.core.time.trigger import Cron, FixedInterval, OneOff
 from foliot.db.database import Database
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, settle
+from foliot.engine.model.settle import settle
 from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes
 from foliot.engine.sql.claims import SqlClaims

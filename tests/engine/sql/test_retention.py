@@ -14,9 +14,9 @@ from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.db.clock import wall
 from foliot.db.database import Database
 from foliot.engine.attempts.conclusion import conclude
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import AttemptError, EventLine, EventType, Failed, Origin, RunState, Succeeded
 from foliot.engine.model.schedule import Overlap
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.runs import SqlRuns

@@ -11,9 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from foliot.commands.idempotency import SqlIdempotencyKeys
 from foliot.core.time.trigger import Cron
 from foliot.db.database import Database
+from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import RunState, Succeeded
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.engine.model.settle import VersionSpan
 from foliot.engine.model.views import PageRequest, StoredResponse
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules

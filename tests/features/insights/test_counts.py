@@ -13,11 +13,11 @@ from foliot.core.access import LOCAL
 from foliot.core.time.trigger import FixedInterval
 from foliot.core.time.zone import Granularity
 from foliot.db.database import Database
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, count_unmade
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.tables import ledger, runs
 from foliot.features.filters import usecases as searching

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from foliot.core.time.trigger import Trigger, cron
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Overlap, Schedule, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import DueSchedule, OpenRun, settle
+from foliot.engine.model.settle import DueSchedule, settle
 from foliot.features.plans.model.simulation import SimulatedSchedule, Simulation, Simulator, simulate
 from foliot.features.plans.model.spread import spread
 

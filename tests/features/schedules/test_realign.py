@@ -9,8 +9,8 @@ import pytest
 
 from foliot.app.http import create_app
 from foliot.core.access import LOCAL
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.schedules import SqlSchedules

@@ -15,9 +15,9 @@ from foliot.commands.idempotency import AnsweredBefore, IdempotentRequest
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Contended, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
-from foliot.engine.model.settle import VersionSpan
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.health.usecases import HealthChecks

@@ -27,6 +27,7 @@ export const queryKeys = {
   alertCounts: ["runs", "alerts", "counts"] as const,
   alert: (id: string) => ["runs", "alert", id] as const,
   alertRules: ["alert-rules"] as const,
+  calendars: ["calendars"] as const,
   channels: ["channels"] as const,
   monitors: ["monitors"] as const,
   monitor: (id: string) => ["monitors", id] as const,

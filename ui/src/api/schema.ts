@@ -421,6 +421,13 @@ export interface CalendarCell {
   skipped: number;
 }
 
+export interface CalendarDay {
+  date: string;
+  name: string;
+  start_at?: string | null;
+  end_at?: string | null;
+}
+
 export interface CallingSchedule {
   id: string;
   name: string;
@@ -656,6 +663,21 @@ export interface EventPage {
 
 export type EventType = "state" | "log" | "progress";
 
+export interface ExcludedHours {
+  from?: string | null;
+  to?: string | null;
+  days?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[] | null;
+}
+
+export interface ExcludedTimes {
+  first: string;
+  last: string;
+  first_local: string;
+  last_local: string;
+  count: number;
+  reason: string;
+}
+
 export interface ExpectationVerdict {
   expectation: string;
   wanted: string;
@@ -688,7 +710,7 @@ export interface ExplanationAnswer {
   facts: (ExplainedFact)[];
 }
 
-export type FactCode = "fired" | "requested" | "followed" | "repeated" | "caught_up" | "jittered" | "planned" | "running" | "retrying" | "worker_lost" | "ended" | "skipped_overlap" | "superseded" | "buffered" | "buffer_full" | "missed_window" | "pruned" | "paused" | "skipped_by_person" | "clock_gap" | "clock_fold" | "clock_ahead" | "other_timezone" | "edited" | "waiting_cap" | "waiting_queue_paused" | "waiting_no_worker" | "waiting_host" | "waiting_predecessor" | "waiting_turn" | "parent_not_successful" | "not_due" | "not_created" | "damaged" | "completed" | "deleted" | "unaccounted";
+export type FactCode = "fired" | "requested" | "followed" | "repeated" | "caught_up" | "jittered" | "planned" | "running" | "retrying" | "worker_lost" | "ended" | "skipped_overlap" | "superseded" | "buffered" | "buffer_full" | "missed_window" | "pruned" | "paused" | "skipped_by_person" | "excluded_by_calendar" | "clock_gap" | "clock_fold" | "clock_ahead" | "other_timezone" | "edited" | "waiting_cap" | "waiting_queue_paused" | "waiting_no_worker" | "waiting_host" | "waiting_predecessor" | "waiting_turn" | "parent_not_successful" | "not_due" | "not_created" | "damaged" | "completed" | "deleted" | "unaccounted";
 
 export interface FailedArticle {
   article_id: string;
@@ -788,6 +810,15 @@ export interface HealthReport {
 }
 
 export type HistoryRange = "24h" | "7d";
+
+export interface HolidayCountries {
+  items: (HolidayCountry)[];
+}
+
+export interface HolidayCountry {
+  code: string;
+  subdivisions: (string)[];
+}
 
 export interface HostHealth {
   host: string;
@@ -1076,6 +1107,43 @@ export interface MutedGroup {
   reason: string;
 }
 
+export interface NamedCalendar {
+  id: string;
+  name: string;
+  description: string;
+  holidays: string | null;
+  subdivision: string | null;
+  dates: (string | NamedDate)[];
+  ics: string | null;
+  revision: number;
+  days: number;
+  schedules: number;
+  resolved_until: string;
+  upcoming: (CalendarDay)[];
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface NamedCalendarPage {
+  items: (NamedCalendar)[];
+  next_cursor: string | null;
+}
+
+export interface NamedCalendarRequest {
+  name: string;
+  description?: string | null;
+  holidays?: string | null;
+  subdivision?: string | null;
+  dates?: (string | Partial<NamedDate>)[] | null;
+  ics?: string | null;
+}
+
+export interface NamedDate {
+  date: string;
+  name: string;
+}
+
 export interface NewApiKey {
   id: string;
   name: string;
@@ -1351,6 +1419,7 @@ export interface PlanChange {
 
 export interface PlanDocuments {
   schedules?: (ScheduleRequest)[] | null;
+  calendars?: (NamedCalendarRequest)[] | null;
 }
 
 export interface PlanField {
@@ -1457,6 +1526,9 @@ export interface PreviewRequest {
   timezone?: string | null;
   start_at?: string | null;
   end_at?: string | null;
+  exclude?: (string | ExcludedHours)[] | null;
+  only?: (string | ExcludedHours)[] | null;
+  shift?: Shift | null;
   words?: string | null;
   count?: number;
 }
@@ -1616,7 +1688,7 @@ export interface ReextractSample {
   problem: string | null;
 }
 
-export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key" | "view" | "monitor" | "watch" | "channel" | "alert_rule" | "alert";
+export type ReferenceKind = "schedule" | "run" | "job" | "dead_letter" | "bulk" | "key" | "view" | "monitor" | "watch" | "calendar" | "channel" | "alert_rule" | "alert";
 
 export interface ReferenceMatch {
   kind: string;
@@ -1885,6 +1957,9 @@ export interface Schedule {
   end_at: string | null;
   max_runs: number | null;
   alert: ScheduleAlert | null;
+  exclude: (string | ExcludedHours)[];
+  only: (string | ExcludedHours)[];
+  shift: Shift;
   status: ScheduleStatus;
   paused_reason: string;
   paused_at: string | null;
@@ -1992,6 +2067,7 @@ export interface SchedulePreview {
   start_at: string | null;
   timezone: string;
   next: (PreviewInstant)[];
+  excluded: (ExcludedTimes)[];
   notes: (string)[];
 }
 
@@ -2027,6 +2103,9 @@ export interface ScheduleRequest {
   action?: ActionConfig | null;
   payload?: WebhookPayload | null;
   retry_policy?: Partial<RetrySettings> | null;
+  exclude?: (string | ExcludedHours)[] | null;
+  only?: (string | ExcludedHours)[] | null;
+  shift?: Shift | null;
   overlap?: Overlap | null;
   catchup?: Partial<CatchupSettings> | null;
   queue?: string | null;
@@ -2123,6 +2202,8 @@ export interface SessionsEnded {
 }
 
 export type Severity = "failed" | "dead" | "attention";
+
+export type Shift = "none" | "next_business_day" | "previous_business_day";
 
 export interface SimulationAnswer {
   from: string;
@@ -2553,6 +2634,12 @@ export interface Operations {
     "/api/bulk/{bulk_id}": { params: { bulk_id: string; }; answer: BulkAction; };
     /** calendar.show */
     "/api/calendar": { query?: { granularity?: Granularity; timezone?: string | null; schedule_id?: string | null; from?: string | null; to?: string | null; }; answer: Calendar; };
+    /** calendars.list */
+    "/api/calendars": { query?: { limit?: number; cursor?: string | null; }; answer: NamedCalendarPage; };
+    /** calendars.countries */
+    "/api/calendars/countries": { answer: HolidayCountries; };
+    /** calendars.show */
+    "/api/calendars/{calendar_id}": { params: { calendar_id: string; }; answer: NamedCalendar; };
     /** changes.list */
     "/api/changes": { query?: { q?: string; after?: number | null; limit?: number; cursor?: string | null; }; answer: ChangeList; };
     /** changes.export */
@@ -2749,6 +2836,10 @@ export interface Operations {
     "/api/bulk/{bulk_id}/resume": { params: { bulk_id: string; }; answer: BulkAction; };
     /** bulk.stop */
     "/api/bulk/{bulk_id}/stop": { params: { bulk_id: string; }; answer: BulkAction; };
+    /** calendars.create */
+    "/api/calendars": { body: NamedCalendarRequest; answer: NamedCalendar; };
+    /** calendars.preview */
+    "/api/calendars/preview": { body: NamedCalendarRequest; answer: NamedCalendar; };
     /** channels.create */
     "/api/channels": { body: ChannelRequest; answer: NotificationChannel; };
     /** channels.test */
@@ -2855,6 +2946,8 @@ export interface Operations {
     "/jobs/submit": { body: ArticleJobRequest; answer: ArticleJob; };
   };
   PUT: {
+    /** calendars.replace */
+    "/api/calendars/{calendar_id}": { params: { calendar_id: string; }; body: NamedCalendarRequest; answer: NamedCalendar; };
     /** hosts.put */
     "/api/hosts/{host}": { params: { host: string; }; body: HostRequest; answer: HostStatus; };
     /** schedules.replace */
@@ -2881,6 +2974,8 @@ export interface Operations {
   DELETE: {
     /** alert_rules.delete */
     "/api/alert-rules/{rule_id}": { params: { rule_id: string; }; answer: undefined; };
+    /** calendars.delete */
+    "/api/calendars/{calendar_id}": { params: { calendar_id: string; }; answer: undefined; };
     /** channels.delete */
     "/api/channels/{channel_id}": { params: { channel_id: string; }; answer: undefined; };
     /** demo.remove */

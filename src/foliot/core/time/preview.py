@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -18,6 +18,7 @@ YEAR = timedelta(days=366)
 FARTHEST = 10 * YEAR
 DAY = 86_400
 MOST_NOTES = 20
+MOST_EXCLUDED = 50
 MOST_TIMES = 3
 
 
@@ -30,6 +31,16 @@ class PlannedFire:
 
 
 @dataclass(frozen=True, slots=True)
+class ExcludedFires:
+    """Instants in a row that make no run, and why."""
+
+    first: datetime
+    last: datetime
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TriggerOutlook:
     """The next instants, the trigger in words, and remarks on daylight saving."""
 
@@ -37,6 +48,8 @@ class TriggerOutlook:
     fires: list[PlannedFire]
     notes: list[str]
     trigger: Trigger
+    excluded: Sequence[ExcludedFires] = ()
+    """What calendars and times of day exclude until the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +67,25 @@ def preview(trigger: Trigger, moment: datetime, count: int) -> TriggerOutlook:
     zone = zone_info(trigger.rule.zone)
     fires: list[PlannedFire] = []
     at: datetime | None = moment
-    while len(fires) < count and at is not None and (at := trigger.next_after(at)) is not None:
+    while len(fires) < count and at is not None and (at := trigger.next_run_after(at)) is not None:
         fires.append(PlannedFire(at, at.astimezone(zone).isoformat()))
     last = fires[-1].at if fires else moment
-    return TriggerOutlook(trigger.summary, fires, list(_notes(trigger, moment, last)), trigger)
+    notes = list(_notes(trigger, moment, last))
+    return TriggerOutlook(
+        trigger.summary,
+        fires,
+        notes,
+        trigger,
+        list(islice(excluded_fires(trigger, moment + TICK, last + TICK), MOST_EXCLUDED)),
+    )
+
+
+def excluded_fires(trigger: Trigger, start: datetime, end: datetime) -> Iterator[ExcludedFires]:
+    """The excluded instants of [start, end), a range for each reason."""
+    for window in trigger.excluded_windows(start, end):
+        if count := trigger.count(window.start, window.end):
+            first = trigger.next_after(window.start - TICK) or window.start
+            yield ExcludedFires(first, trigger.newest(window.start, window.end, 1)[0], count, window.reason)
 
 
 def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:

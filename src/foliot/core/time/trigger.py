@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -11,7 +12,9 @@ from typing import Any
 from foliot.core.document import Fields, moment, rfc3339
 from foliot.core.errors import Invalid
 from foliot.core.time import describe_trigger
+from foliot.core.time.business_days import BusinessDayShift
 from foliot.core.time.cron import parse, resolve
+from foliot.core.time.exclusions import MOST_WINDOWS, ExcludedWindow, Exclusions
 from foliot.core.time.fire_times import fires
 from foliot.core.time.zone import zone_info
 
@@ -157,24 +160,30 @@ Rule = Cron | FixedInterval | OneOff | After
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A rule within a window: from `start_at` on, before `end_at`. All moments are aware and UTC."""
+    """A rule within a window: from `start_at` on, before `end_at`. All moments are aware and UTC.
+
+    Its instants are those that the rule names, moved to business days where `shift` says so. Those that `exclusions`
+    exclude are instants too: they are accounted for, and make no run.
+    """
 
     rule: Rule
     start_at: datetime | None = None
     end_at: datetime | None = None
+    exclusions: Exclusions | None = None
+    shift: BusinessDayShift | None = None
 
     def anchored(self, anchor: datetime) -> Trigger:
         """The same with this anchor, where it is an interval."""
         rule = self.rule
         if not isinstance(rule, FixedInterval) or rule.anchor == anchor:
             return self
-        return Trigger(FixedInterval(rule.seconds, anchor, rule.zone), self.start_at, self.end_at)
+        return replace(self, rule=FixedInterval(rule.seconds, anchor, rule.zone))
 
     def next_after(self, moment: datetime) -> datetime | None:
         """The first instant strictly later than the moment."""
         if self.start_at is not None and moment < self.start_at:
             moment = self.start_at - _TICK
-        found = self.rule.after(moment)
+        found = self.rule.after(moment) if self.shift is None else self.shift.after(self.rule, moment)
         if found is None or (self.end_at is not None and found >= self.end_at):
             return None
         return found
@@ -195,19 +204,83 @@ class Trigger:
 
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """The instants of [start, end), in order, computed lazily."""
-        return self.rule.between(*self._within(start, end))
+        low, high = self._within(start, end)
+        return self.rule.between(low, high) if self.shift is None else self.shift.between(self.rule, low, high)
 
     def count(self, start: datetime, end: datetime) -> int:
         """How many instants lie in [start, end): cheap also for years of seconds."""
+        if self.shift is not None:
+            return sum(1 for _ in self.between(start, end))
         return self.rule.count(*self._within(start, end))
 
     def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
         """The newest `limit` instants of [start, end), oldest first."""
+        if self.shift is not None:
+            return list(deque(self.between(start, end), maxlen=max(limit, 0)))
         return self.rule.newest(*self._within(start, end), limit)
+
+    @property
+    def unrestricted(self) -> Trigger:
+        """The rule and its window alone: nothing is excluded or moved."""
+        return Trigger(self.rule, self.start_at, self.end_at)
+
+    @property
+    def with_excluded(self) -> Trigger:
+        """The same instants, none of them excluded."""
+        return self if self.exclusions is None else replace(self, exclusions=None)
+
+    def excluded(self, moment: datetime) -> str | None:
+        """Why an instant at this moment makes no run, where it is excluded."""
+        return None if self.exclusions is None else self.exclusions.reason_at(moment)
+
+    def next_run_after(self, moment: datetime) -> datetime | None:
+        """The first instant strictly later that is not excluded."""
+        for _ in range(MOST_WINDOWS):
+            at = self.next_after(moment)
+            window = None if at is None or self.exclusions is None else self.exclusions.window_at(at)
+            if window is None:
+                return at
+            moment = window.end - _TICK
+        return None
+
+    def runs_between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """The instants of [start, end) that are not excluded, in order."""
+        for low, high in self._free(start, end):
+            yield from self.between(low, high)
+
+    def count_runs(self, start: datetime, end: datetime) -> int:
+        """How many instants of [start, end) are not excluded."""
+        return sum(self.count(low, high) for low, high in self._free(start, end))
+
+    def newest_runs(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
+        """The newest `limit` instants of [start, end) that are not excluded, oldest first."""
+        found: list[datetime] = []
+        for low, high in reversed(list(self._free(start, end))):
+            if len(found) >= limit:
+                break
+            found = [*self.newest(low, high, limit - len(found)), *found]
+        return found
+
+    def excluded_windows(self, start: datetime, end: datetime) -> Iterator[ExcludedWindow]:
+        """The excluded time of [start, end), in order."""
+        return iter(()) if self.exclusions is None else self.exclusions.windows(*self._within(start, end))
+
+    def _free(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
+        """The stretches of [start, end) between excluded windows."""
+        for window in self.excluded_windows(start, end):
+            if start < window.start:
+                yield start, window.start
+            start = max(start, window.end)
+        if start < end:
+            yield start, end
 
     @property
     def summary(self) -> str:
         """The rule in words."""
+        return self._rule_summary if self.shift is None else f"{self._rule_summary}, {self.shift.words}"
+
+    @property
+    def _rule_summary(self) -> str:
         match self.rule:
             case Cron(expression, zone):
                 return describe_trigger.cron(expression, zone)

@@ -11,20 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foliot.core.time.trigger import After
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.overlap import OpenRun, OpenRunCount, must_wait
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import CatchupMode, Overlap, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import (
-    CATCHUP_REASON,
-    DueSchedule,
-    LedgerKind,
-    LedgerReason,
-    NewRun,
-    OpenRun,
-    OpenRunCount,
-    SchedulePlan,
-    account,
-    must_wait,
-)
+from foliot.engine.model.settle import CATCHUP_REASON, DueSchedule, NewRun, SchedulePlan, account
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +81,7 @@ def settle_ends(
             up = _judged(plan, spec, end, crowd, left)
         fates[end.run_id] = up
         if up.fate is not None and up.reason is not None:
-            account(plan, end.at, end.at, 1, up.fate, up.reason)
+            account(plan, LedgerEntry(end.at, end.at, 1, up.fate, up.reason))
     _replace(plan, spec, open_runs)
     follow.ups = [fates.get(end.run_id, FollowUp(end)) for end in sorted(ends, key=_order)]
     follow.consumed = [(partner, fates[end.run_id]) for end in complete for partner in partners.get(end.run_id, ())]
@@ -104,7 +95,7 @@ def refused(due: DueSchedule, ends: Sequence[ParentEnd]) -> FollowPlan:
         due, None, fired=due.fired, gap_first=due.gap_first, gap_reason=due.gap_reason, last_run_at=due.last_run_at
     )
     for end in sorted(ends, key=_order):
-        account(plan, end.at, end.at, 1, LedgerKind.SKIPPED, LedgerReason.CHANGED)
+        account(plan, LedgerEntry(end.at, end.at, 1, LedgerKind.SKIPPED, LedgerReason.CHANGED))
     ups = [FollowUp(end, fate=LedgerKind.SKIPPED, reason=LedgerReason.CHANGED) for end in ends]
     return FollowPlan(plan, ups)
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 
+from foliot.core.time.preview import ExcludedFires, excluded_fires
 from foliot.core.time.trigger import Trigger
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 
 YEAR = timedelta(days=366)
+MOST_EXCLUDED = 1000
+"""Excluded stretches of one schedule that an answer lists."""
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ class PlannedInstants:
     """An instant with a skip request; it is not counted."""
 
     def instants(self) -> Iterator[datetime]:
-        named = self.trigger.between(self.start, self.end)
+        named = self.trigger.runs_between(self.start, self.end)
         return islice(named if self.skip is None else (at for at in named if at != self.skip), self.count)
 
     def spread(self, edges: Sequence[datetime], budget: StepBudget) -> tuple[dict[int, int], bool]:
@@ -60,7 +63,7 @@ class PlannedInstants:
         counts, left = {}, self.count
         for cell in cells:
             low, high = max(edges[cell], self.start), min(edges[cell + 1], self.end)
-            number = self.trigger.count(low, high)
+            number = self.trigger.count_runs(low, high)
             if self.skip is not None and low <= self.skip < high:
                 number -= 1
             number = min(number, left)
@@ -106,7 +109,13 @@ class FiringState:
     def skipped(self, start: datetime, end: datetime) -> datetime | None:
         """The planned instant of [start, end) with a skip request."""
         skip = self.skip_at
-        return skip if skip is not None and max(start, self.next_at) <= skip < end else None
+        if skip is None or not max(start, self.next_at) <= skip < end:
+            return None
+        return skip if self.trigger.excluded(skip) is None else None
+
+    def excluded(self, start: datetime, end: datetime) -> Iterator[ExcludedFires]:
+        """The instants of [start, end) that are still to come and that a calendar excludes."""
+        return excluded_fires(self.trigger, max(start, self.next_at), end)
 
     def ahead(self, start: datetime, end: datetime) -> PlannedInstants | None:
         """What is planned in [start, end): from the first unsettled instant on, as `max_runs` allows."""
@@ -115,7 +124,7 @@ class FiringState:
         if low >= end:
             return None
         skip = self.skipped(first, end)
-        count = trigger.count(low, end) - (skip is not None and skip >= low)
+        count = trigger.count_runs(low, end) - (skip is not None and skip >= low)
         if self.most is not None:
             left = self.most - self.fired
             # One more than are left: the one that is skipped may be among them.
@@ -160,6 +169,6 @@ def _upto(trigger: Trigger, first: datetime, low: datetime, most: int) -> int:
     count, at = 0, first
     while at < low and count < most:
         following = min(low, at + YEAR)
-        count += trigger.count(at, following)
+        count += trigger.count_runs(at, following)
         at = following
     return count

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from foliot.core.time.trigger import Trigger
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind
 from foliot.engine.model.planned_counts import PlannedInstants, StepBudget
 from foliot.engine.model.run import FAILURES, RunState
-from foliot.engine.model.settle import LedgerEntry, LedgerKind
 
 QUARTER = timedelta(minutes=15)
 LATE = timedelta(seconds=60)
@@ -112,7 +112,7 @@ def spread(
     if cells == 1 or trigger is None or not budget.take(cells):
         return Counter({end: count})
     edges = [start + place * QUARTER for place in range(cells + 1)]
-    cut, _ = PlannedInstants(trigger, first, last + _TICK, count).spread(edges, budget)
+    cut, _ = PlannedInstants(trigger.with_excluded, first, last + _TICK, count).spread(edges, budget)
     return Counter({edges[cell]: number for cell, number in cut.items()})
 
 

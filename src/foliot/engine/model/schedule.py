@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 from annotated_types import Interval, MaxLen, MinLen
@@ -18,8 +18,11 @@ from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared, 
 from foliot.core.document import check_integer, check_label
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import DEFAULT_QUEUE, Priority, Queue
+from foliot.core.time.business_days import Shift
+from foliot.core.time.resolved_calendar import MOST_ENTRIES, ResolvedCalendar, TimeEntry, read_entries
 from foliot.core.time.trigger import After, Cron, FixedInterval, OneOff, Trigger, TriggerType
 from foliot.engine.model.outcome import RetryField, RetryPolicy
+from foliot.engine.model.restrictions import Restriction
 from foliot.engine.model.run import DEFAULT_PRIORITY
 
 MAX_WINDOW = 30 * 24 * 3600
@@ -140,8 +143,41 @@ CatchupField = Annotated[Catchup, Wire(CatchupSettings | None), Parsed(lambda _,
 """The catch-up policy of a request or of a stored spec."""
 
 
+@declared
+class ExcludedHours:
+    """Times of day, every day or on some weekdays; without times, whole weekdays."""
+
+    from_: Annotated[str | None, MaxLen(8), Described({"examples": ["22:00"]})] = None
+    to: Annotated[str | None, MaxLen(8), Described({"examples": ["06:00"]})] = None
+    """Before this time; the next day, where it is not later than `from`."""
+    days: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] | None = None
+    """The weekdays on which they begin."""
+
+
+_ENTRIES = Wire(Annotated[list[str | ExcludedHours], MaxLen(MOST_ENTRIES)])
+_EXCLUDE = Described(
+    {
+        "description": "When it does not run: calendars, dates, ranges of dates, times of day.",
+        "examples": [["calendar:SE", "2027-01-01/2027-01-06", {"from": "22:00", "to": "06:00"}]],
+    }
+)
+_ONLY = Described({"description": "The only times when it runs, in the same form; empty: always."})
+_SHIFT = Described({"description": "Move what falls on a weekend or an excluded day to a business day."})
+
+
 @dataclass(frozen=True, kw_only=True)
-class SchedulePolicies:
+class TimeRestrictions:
+    """When a schedule does not run, although its trigger names the time."""
+
+    __slots__ = ()
+
+    exclude: Annotated[tuple[TimeEntry, ...], _ENTRIES, _EXCLUDE, Parsed(read_entries), OR_NULL] = ()
+    only: Annotated[tuple[TimeEntry, ...], _ENTRIES, _ONLY, Parsed(read_entries), OR_NULL] = ()
+    shift: Annotated[Shift, _SHIFT, OR_NULL] = Shift.NONE
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulePolicies(TimeRestrictions):
     """What a schedule has beside its trigger, action and retries.
 
     Requests, the stored spec, gRPC messages and pipeline files take these fields from here: a new one is declared here,
@@ -163,7 +199,8 @@ class SchedulePolicies:
         """As fields of a document."""
         values = {name: getattr(self, name) for name in POLICIES}
         alert = None if self.alert is None else self.alert.as_dict()
-        return values | {"overlap": self.overlap.value, "catchup": self.catchup.as_dict(), "alert": alert}
+        times = {"exclude": list(self.exclude), "only": list(self.only), "shift": self.shift.value}
+        return values | {"overlap": self.overlap.value, "catchup": self.catchup.as_dict(), "alert": alert} | times
 
 
 POLICIES = tuple(each.name for each in fields(SchedulePolicies))
@@ -176,13 +213,32 @@ def _stored_trigger(_path: str, got: Any) -> Trigger:
     return Trigger.from_dict(got)
 
 
+def _stored_calendars(path: str, got: Any) -> dict[str, ResolvedCalendar]:
+    if not isinstance(got, Mapping):
+        raise Invalid(path, "must be an object", got=got)
+    return {name: ResolvedCalendar.from_dict(name, raw) for name, raw in got.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleSpec(SchedulePolicies):
-    """Everything the engine needs to fire a schedule; one version of it never changes."""
+    """Everything the engine needs to fire a schedule; one version of it never changes.
+
+    It holds the dates of the calendars that it names: firing, and the proof of the ledger, look nothing up.
+    """
 
     trigger: Annotated[Trigger, Parsed(_stored_trigger)]
     kind: Annotated[str, MaxLen(64)]
     retry: RetryField = field(default_factory=RetryPolicy)
+    calendars: Annotated[Mapping[str, ResolvedCalendar], Parsed(_stored_calendars)] = field(default_factory=dict)
+
+    @property
+    def restriction(self) -> Restriction:
+        return Restriction(self.exclude, self.only, self.shift, self.calendars)
+
+    def restricted(self) -> ScheduleSpec:
+        """With the trigger as its restriction has it."""
+        restriction = self.restriction
+        return self if restriction.empty else replace(self, trigger=restriction.applied(self.trigger))
 
     @property
     def type(self) -> TriggerType:
@@ -208,8 +264,12 @@ class ScheduleSpec(SchedulePolicies):
         trigger = self.trigger.as_dict()
         trigger.pop("anchor", None)
         raw = {"trigger": trigger, "kind": self.kind, "retry": self.retry.as_dict(), **self.policies()}
-        if self.alert is None:
-            del raw["alert"]
+        # A process of an earlier version refuses fields that it does not know.
+        for name in ("alert", "exclude", "only", "shift"):
+            if raw[name] in (None, [], Shift.NONE.value):
+                del raw[name]
+        if self.calendars:
+            raw["calendars"] = {name: one.as_dict() for name, one in self.calendars.items()}
         return orjson.dumps(raw, option=orjson.OPT_SORT_KEYS).decode()
 
     @property
@@ -231,7 +291,7 @@ def load_policies(text: str) -> ScheduleSpec:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Invalid("spec", f"is not JSON ({error})", got=text[:100]) from None
-    return read(ScheduleSpec, raw, "spec")
+    return read(ScheduleSpec, raw, "spec").restricted()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -265,7 +325,9 @@ class Schedule:
 
     @property
     def next_run_at(self) -> datetime | None:
-        """The next instant that makes a run: the cursor, or the one after it where the cursor is to be skipped."""
-        if self.next_at is None or self.next_at != self.skip_at:
-            return self.next_at
-        return self.spec.trigger.next_after(self.next_at)
+        """The next instant that makes a run: the cursor, or a later one where that is excluded or to be skipped."""
+        if self.next_at is None:
+            return None
+        trigger = self.spec.trigger
+        at = self.next_at if trigger.excluded(self.next_at) is None else trigger.next_run_after(self.next_at)
+        return at if at is None or at != self.skip_at else trigger.next_run_after(at)

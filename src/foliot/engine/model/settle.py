@@ -1,23 +1,17 @@
-"""Decides what becomes of every due instant of a schedule. Pure: SQL writes the plan.
-
-The ledger: why instants have no run.
-
-For every schedule and every active span: runs + ledger counts = instants the trigger names.
-Ledger entries are ranges; equal neighbours merge, so an hour of skipped seconds is one line.
-"""
+"""Decides what becomes of every due instant of a schedule. Pure: SQL writes the plan."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from foliot.core.errors import Invalid
 from foliot.core.time.trigger import OneOff, Trigger
-from foliot.engine.model.run import RunState
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.overlap import OpenRun, OpenRunCount, must_wait
 from foliot.engine.model.schedule import (
-    BUFFER,
     CatchupMode,
     Overlap,
     ScheduleSpec,
@@ -26,71 +20,9 @@ from foliot.engine.model.schedule import (
     load_spec,
 )
 
-
-class LedgerKind(StrEnum):
-    """Why an instant has no run."""
-
-    SKIPPED = "skipped"
-    MISSED = "missed"
-    PRUNED = "pruned"
-
-
-class LedgerReason(StrEnum):
-    """The rule that decided."""
-
-    OVERLAP = "overlap"
-    BUFFER_FULL = "buffer_full"
-    SUPERSEDED = "superseded"
-    REQUESTED = "requested"
-    CATCHUP_NONE = "catchup_none"
-    CATCHUP_LATEST = "catchup_latest"
-    CATCHUP_ALL = "catchup_all"
-    RETENTION = "retention"
-    AHEAD = "ahead"
-    """A clock that was ahead fired it early: its run exists already."""
-    CHANGED = "changed"
-    """A run of a parent ended while the schedule that follows it was being edited, paused or deleted."""
-    EXHAUSTED = "exhausted"
-    """A run of a parent ended together with the one whose follower was the last that `max_runs` allows."""
-    NO_PING = "no_ping"
-    """The job that a monitor watches sent no ping in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """`count` instants from `first` to `last`, both included, that made no run."""
-
-    first: datetime
-    last: datetime
-    count: int
-    fate: LedgerKind
-    reason: LedgerReason
-    by: str | None = None
-    """The user, where a person decided."""
-
-    @property
-    def told(self) -> str:
-        """The reason as people read it beside an instant."""
-        return skipped_by(self.by) if self.reason is LedgerReason.REQUESTED else self.reason.value
-
-
-def skipped_by(user_id: str | None) -> str:
-    """The reason of an instant with a skip request."""
-    return f"skipped by {user_id}" if user_id else "skipped on request"
-
-
-@dataclass(frozen=True, slots=True)
-class VersionSpan:
-    """A stretch of time under one version: instants after `start`, up to and including `end`; open without an `end`."""
-
-    start: datetime
-    end: datetime | None
-    version: int
-    active: bool
-    reason: str = ""
-
-
 _TICK = timedelta(microseconds=1)
+
+EXCLUDED = LedgerKind.SKIPPED, LedgerReason.CALENDAR
 
 CATCHUP_REASON = {
     CatchupMode.NONE: LedgerReason.CATCHUP_NONE,
@@ -119,15 +51,6 @@ class DueSchedule:
     ahead_until: datetime | None = None
     ahead: frozenset[datetime] = frozenset()
     """Instants that were fired before their time: each has its run already."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenRun:
-    """A run of the schedule that has not ended. A buffered one waits for its predecessor."""
-
-    id: str
-    state: RunState
-    buffered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +109,25 @@ def settle(due: DueSchedule, now: datetime, open_runs: Sequence[OpenRun] = ()) -
     )
     following = spec.trigger.next_after(due.next_at)
     if following is not None and following <= now:
-        instants = _catch_up(plan, spec, now)
+        judged = _catch_up(plan, spec, now)
         following = spec.trigger.next_after(now)
     elif _runs_late(spec, due.next_at, now):
-        instants = [due.next_at]
+        excluded = spec.trigger.excluded(due.next_at) is not None
+        judged = _JudgedInstants(due.next_at, [] if excluded else [due.next_at], now + _TICK)
     else:
-        instants = _catch_up(plan, spec, now)
-    _judge_overlaps(plan, spec, instants, open_runs)
+        judged = _catch_up(plan, spec, now)
+    _judge_overlaps(plan, spec, judged, open_runs)
     _advance(plan, spec, following, now)
     return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedInstants:
+    """What catch-up leaves: the instants of [start, end) that may run. Those between them are excluded."""
+
+    start: datetime
+    instants: list[datetime]
+    end: datetime
 
 
 def _runs_late(spec: ScheduleSpec, instant: datetime, now: datetime) -> bool:
@@ -202,13 +135,14 @@ def _runs_late(spec: ScheduleSpec, instant: datetime, now: datetime) -> bool:
     return now - instant < timedelta(seconds=spec.catchup.grace_seconds) or isinstance(spec.trigger.rule, OneOff)
 
 
-def _catch_up(plan: SchedulePlan, spec: ScheduleSpec, now: datetime) -> list[datetime]:
-    """The instants that still run, oldest first; the others become one `missed` range."""
+def _catch_up(plan: SchedulePlan, spec: ScheduleSpec, now: datetime) -> _JudgedInstants:
+    """The instants that still run, oldest first; the others become `missed` and excluded ranges."""
     catchup, trigger, first = spec.catchup, spec.trigger, plan.due.next_at
     grace_start = max(first, now - timedelta(seconds=catchup.grace_seconds) + _TICK)
     window_start = max(first, now - timedelta(seconds=catchup.window_seconds))
     skip = _to_skip(plan, trigger)
-    passed = {at for at in plan.due.ahead if trigger.names(at)} | ({skip} if skip is not None else set())
+    ahead = {at for at in plan.due.ahead if trigger.names(at) and trigger.excluded(at) is None}
+    passed = ahead | ({skip} if skip is not None else set())
     kept: list[datetime] = []
     if window_start < grace_start:
         match catchup.mode:
@@ -226,27 +160,53 @@ def _catch_up(plan: SchedulePlan, spec: ScheduleSpec, now: datetime) -> list[dat
     else:
         _miss(plan, spec, first, cut)
     kept = sorted({*kept, *(at for at in passed if cut <= at < grace_start)})
-    return [*kept, *trigger.between(grace_start, now + _TICK)]
+    return _JudgedInstants(cut, [*kept, *trigger.runs_between(grace_start, now + _TICK)], now + _TICK)
 
 
 def _to_skip(plan: SchedulePlan, trigger: Trigger) -> datetime | None:
     """The instant with a skip request, if there is one."""
     skip = plan.due.skip_at
-    return skip if skip is not None and trigger.names(skip) else None
+    return skip if skip is not None and trigger.names(skip) and trigger.excluded(skip) is None else None
 
 
 def _newest(
     trigger: Trigger, start: datetime, end: datetime, limit: int, passed: Collection[datetime]
 ) -> list[datetime]:
     """The last instants before `end` that may run: a skipped one takes no other's place."""
-    return [at for at in trigger.newest(start, end, limit + len(passed)) if at not in passed][-limit:]
+    return [at for at in trigger.newest_runs(start, end, limit + len(passed)) if at not in passed][-limit:]
 
 
 def _miss(plan: SchedulePlan, spec: ScheduleSpec, first: datetime | None, end: datetime) -> None:
-    """The instants of [first, end), if there are any, are missed."""
-    if first is not None and first < end and (count := spec.trigger.count(first, end)):
-        last = spec.trigger.newest(first, end, 1)[0]
-        account(plan, first, last, count, LedgerKind.MISSED, CATCHUP_REASON[spec.catchup.mode])
+    """The instants of [first, end), if there are any, are missed, or excluded."""
+    if first is None:
+        return
+    missed = LedgerKind.MISSED, CATCHUP_REASON[spec.catchup.mode]
+    for window in spec.trigger.excluded_windows(first, end):
+        _account_range(plan, spec, (first, window.start), missed)
+        _account_range(plan, spec, (window.start, window.end), EXCLUDED, window.reason)
+        first = window.end
+    _account_range(plan, spec, (first, end), missed)
+
+
+def _exclude(plan: SchedulePlan, spec: ScheduleSpec, start: datetime, end: datetime) -> None:
+    """The excluded instants of [start, end)."""
+    for window in spec.trigger.excluded_windows(start, end):
+        _account_range(plan, spec, (window.start, window.end), EXCLUDED, window.reason)
+
+
+def _account_range(
+    plan: SchedulePlan,
+    spec: ScheduleSpec,
+    within: tuple[datetime, datetime],
+    fate: tuple[LedgerKind, LedgerReason],
+    note: str = "",
+) -> None:
+    """One range for the instants of [start, end), if there are any."""
+    start, end = within
+    if start < end and (count := spec.trigger.count(start, end)):
+        first = spec.trigger.next_after(start - _TICK) or start
+        last = spec.trigger.newest(start, end, 1)[0]
+        account(plan, LedgerEntry(first, last, count, *fate, note=note))
 
 
 def _skip(plan: SchedulePlan, instant: datetime) -> None:
@@ -256,76 +216,57 @@ def _skip(plan: SchedulePlan, instant: datetime) -> None:
 
 
 def _judge_overlaps(
-    plan: SchedulePlan, spec: ScheduleSpec, instants: list[datetime], open_runs: Sequence[OpenRun]
+    plan: SchedulePlan, spec: ScheduleSpec, judged: _JudgedInstants, open_runs: Sequence[OpenRun]
 ) -> None:
     room = None if spec.max_runs is None else spec.max_runs - plan.fired
     crowd = OpenRunCount(len(open_runs), sum(run.buffered for run in open_runs), must_wait(open_runs))
-    ahead = plan.due.ahead
-    left = sum(instant != plan.due.skip_at and instant not in ahead for instant in instants)
-    for instant in instants:
+    ahead, after = plan.due.ahead, judged.start
+    left = sum(instant != plan.due.skip_at and instant not in ahead for instant in judged.instants)
+    for instant in judged.instants:
         if room is not None and len(plan.runs) >= room:
             break
+        _exclude(plan, spec, after, instant)
+        after = instant + _TICK
         if instant == plan.due.skip_at:
             _skip(plan, instant)
             continue
         if instant in ahead:
-            account(plan, instant, instant, 1, LedgerKind.SKIPPED, LedgerReason.AHEAD)
+            account(plan, LedgerEntry(instant, instant, 1, LedgerKind.SKIPPED, LedgerReason.AHEAD))
             continue
         left -= 1
         waits, refused = crowd.judge(spec.overlap, left)
         if refused:
-            account(plan, instant, instant, 1, LedgerKind.SKIPPED, refused)
+            account(plan, LedgerEntry(instant, instant, 1, LedgerKind.SKIPPED, refused))
         else:
             plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
             plan.gap_first = plan.gap_reason = None
             crowd.open, crowd.buffered = crowd.open + 1, crowd.buffered + waits
+    if room is None or len(plan.runs) < room:
+        _exclude(plan, spec, after, judged.end)
     if plan.runs and spec.overlap is Overlap.CANCEL_OTHER:
         plan.cancel = [run.id for run in open_runs]
     if plan.runs and spec.overlap is Overlap.TERMINATE_OTHER:
         plan.terminate = [run.id for run in open_runs]
 
 
-def must_wait(open_runs: Sequence[OpenRun]) -> bool:
-    """Runs that only wait are cancelled at once; one that runs takes a moment to stop."""
-    return any(not run.buffered and run.state is RunState.RUNNING for run in open_runs)
-
-
-@dataclass(slots=True)
-class OpenRunCount:
-    """The open runs of a schedule, as they grow while its instants are judged."""
-
-    open: int
-    buffered: int
-    one_runs: bool
-
-    def judge(self, overlap: Overlap, left: int) -> tuple[bool, LedgerReason | None]:
-        """Whether the next run must wait, and why it may not be; `left` instants come after it."""
-        match overlap:
-            case Overlap.ALLOW_ALL:
-                return False, None
-            case Overlap.SKIP:
-                return False, LedgerReason.OVERLAP if self.open else None
-            case Overlap.BUFFER_ONE:
-                return bool(self.open), LedgerReason.OVERLAP if self.buffered else None
-            case Overlap.BUFFER_ALL:
-                return bool(self.open), LedgerReason.BUFFER_FULL if self.buffered >= BUFFER else None
-            case Overlap.CANCEL_OTHER:
-                return self.one_runs, LedgerReason.SUPERSEDED if left else None
-            case Overlap.TERMINATE_OTHER:
-                return False, LedgerReason.SUPERSEDED if left else None
-
-
-def account(
-    plan: SchedulePlan, first: datetime, last: datetime, count: int, fate: LedgerKind, reason: LedgerReason
-) -> None:
+def account(plan: SchedulePlan, entry: LedgerEntry) -> None:
     """Add to the ledger; a range that goes on from the last one keeps that one's first instant, so the two merge."""
+    reason = _gap_reason(entry)
     if plan.gap_reason == reason and plan.gap_first is not None:
-        first = plan.gap_first
-        if plan.ledger and plan.ledger[-1].first == first:
-            count += plan.ledger.pop().count
+        entry = replace(entry, first=plan.gap_first)
+        if plan.ledger and plan.ledger[-1].first == entry.first:
+            entry = replace(entry, count=entry.count + plan.ledger.pop().count)
     else:
-        plan.gap_first, plan.gap_reason = first, reason
-    plan.ledger.append(LedgerEntry(first, last, count, fate, reason))
+        plan.gap_first, plan.gap_reason = entry.first, reason
+    plan.ledger.append(entry)
+
+
+def _gap_reason(entry: LedgerEntry) -> str:
+    """What two neighbours must share to be one range."""
+    if not entry.note:
+        return entry.reason.value
+    digest = hashlib.blake2b(entry.note.encode(), digest_size=8).hexdigest()
+    return f"{entry.reason.value}:{digest}"
 
 
 def _advance(plan: SchedulePlan, spec: ScheduleSpec, following: datetime | None, now: datetime) -> None:

@@ -23,6 +23,7 @@ from foliot.core.time.trigger import (
     once,
 )
 from foliot.core.time.zone import zone_info
+from foliot.engine.model.restrictions import NO_CALENDARS, CalendarBook
 
 OWNED = {
     "cron_expr": TriggerType.CRON,
@@ -45,6 +46,8 @@ class TriggerContext:
     """The zone of a request that names none."""
     before: Trigger | None = None
     """The previous trigger of an edit: unchanged fields stay acceptable, and keep their anchor."""
+    calendars: CalendarBook = NO_CALENDARS
+    """Those that the request may name."""
 
 
 def read_trigger(fields: Fields, standing: TriggerContext) -> Trigger:
@@ -53,7 +56,7 @@ def read_trigger(fields: Fields, standing: TriggerContext) -> Trigger:
     if start_at is not None and end_at is not None and end_at <= start_at:
         raise Invalid("end_at", "must be later than start_at", got=end_at.isoformat())
     trigger = Trigger(read_rule(fields, standing, start_at), start_at, end_at)
-    if trigger != standing.before:
+    if standing.before is None or trigger != standing.before.unrestricted:
         _refuse_never(trigger, standing.now)
     return trigger
 

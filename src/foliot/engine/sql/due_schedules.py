@@ -14,8 +14,9 @@ from foliot.db.batch_statements import Change
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.run import Origin
-from foliot.engine.model.settle import DueSchedule, OpenRun, SchedulePlan
+from foliot.engine.model.settle import DueSchedule, SchedulePlan
 from foliot.engine.model.views import PlansRecorded
 from foliot.engine.sql import settled_rows
 from foliot.engine.sql.endings import cancel_runs

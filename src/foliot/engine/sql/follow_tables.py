@@ -9,7 +9,7 @@ from sqlalchemy import Boolean, CheckConstraint, Column, Index, Integer, Table, 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.metadata import FORGET_RUNS, Moment, key, metadata, one_of, tenant, where_set
-from foliot.engine.model.settle import LedgerKind, LedgerReason
+from foliot.engine.model.ledger import LedgerKind, LedgerReason
 
 
 async def _forget(conn: AsyncConnection, dialect: Any, table: Table, runs: Sequence[Any]) -> None:

@@ -22,10 +22,10 @@ from foliot.db.clock import wall
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import FORGET_RUNS, metadata
+from foliot.engine.model.ledger import LedgerKind, LedgerReason
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import ScheduleStatus, load_spec
-from foliot.engine.model.settle import LedgerKind, LedgerReason
 from foliot.engine.sql import metric_counters, quarter_counts, tenant_limits
 from foliot.engine.sql.tables import ledger, nodes, runs, schedules, spans, versions
 

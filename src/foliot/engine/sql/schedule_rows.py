@@ -18,11 +18,11 @@ from foliot.db.batch_statements import Change
 from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.sealer import Sealer
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, count_unmade
 from foliot.engine.model.run import RunState, order_key
 from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule, ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.views import RewindResult
 from foliot.engine.sql import quarter_counts, tenant_limits
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions

@@ -18,9 +18,9 @@ from foliot.db.batch_statements import Change
 from foliot.db.database import Statements
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import DamagedDocument
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule, ScheduleSpec, ScheduleStatus, load_spec
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.views import PageRequest, RewindResult
 from foliot.engine.sql import follow_rows, tenant_limits
 from foliot.engine.sql.schedule_rows import (
@@ -281,6 +281,7 @@ class SqlSchedules(Statements):
                     LedgerKind(row.fate),
                     LedgerReason(row.reason),
                     row.skipped_by,
+                    row.note,
                 ),
             )
             for row in await self.conn.execute(query.order_by(ledger.c.first_at))

@@ -14,11 +14,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import RUN, new_id
 from foliot.db.dialects import Dialect
+from foliot.engine.model.ledger import LedgerKind
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade
 from foliot.engine.model.run import RunState, order_key
 from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import DueSchedule, LedgerKind, NewRun, OpenRun, SchedulePlan
+from foliot.engine.model.settle import DueSchedule, NewRun, SchedulePlan
 from foliot.engine.sql import quarter_counts, run_items
 from foliot.engine.sql.tables import ledger, runs, spans
 
@@ -57,6 +59,7 @@ async def account(conn: AsyncConnection, dialect: Dialect, plans: Sequence[Sched
         "version": [due.version for due, _ in entries],
         "reason": [entry.reason.value for _, entry in entries],
         "skipped_by": [entry.by for _, entry in entries],
+        "note": [entry.note for _, entry in entries],
     }
     missed = {(due.id, due.tenant_id): entry.last for due, entry in entries if entry.fate is LedgerKind.MISSED}
     counts = quarter_counts.unmade_rows(_unmade(plans), missed)

@@ -22,10 +22,10 @@ from sqlalchemy import (
 
 from foliot.core.time.trigger import TriggerType
 from foliot.db.metadata import WITH_RUN, Document, Moment, blob, key, metadata, one_of, prose, tenant, where_set
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.node import NodeRequest
 from foliot.engine.model.run import OPEN, Origin, RunState
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.engine.model.settle import LedgerKind
 
 schedules = Table(
     "schedules",
@@ -125,13 +125,13 @@ ledger = Table(
     Column("count", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
     Column("reason", key(32), nullable=False),
-    # Who wanted it skipped, where a person decided.
+    # Who wanted it skipped; and what a calendar calls the day, or the times that are excluded.
     Column("skipped_by", key(200)),
+    Column("note", String(200), nullable=False, server_default=""),
     CheckConstraint(one_of("fate", LedgerKind), name="fate"),
     CheckConstraint("count > 0", name="count"),
     CheckConstraint("last_at >= first_at", name="range"),
-    # What a tenant missed lately, without asking each of its schedules.
-    Index(None, "tenant_id", "last_at"),
+    Index(None, "tenant_id", "last_at"),  # What a tenant missed lately, without asking each of its schedules.
 )
 
 runs = Table(

@@ -14,8 +14,8 @@ from annotated_types import Interval
 from foliot.core.declaration import Missing, declared, read
 from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import OPEN, Origin, RunState
-from foliot.engine.model.settle import LedgerKind
 from foliot.features.bulk.model import MOST_ITEMS, RATES, USUAL_RATE, BulkOrder
 from foliot.features.schedules.model.health import GOOD
 

@@ -22,9 +22,9 @@ from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.ledger import VersionSpan
 from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Overlap, Schedule, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import VersionSpan
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from foliot.db.database import Transaction
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import Origin
-from foliot.engine.model.settle import LedgerKind
 from foliot.engine.model.views import RunEnded
 from foliot.features.alerts.checks import missed_finding
 from foliot.features.alerts.endings import findings_of

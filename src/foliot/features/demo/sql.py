@@ -12,10 +12,10 @@ from sqlalchemy import Text, delete, func, literal, or_, select, type_coerce, up
 
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.db.database import Statements
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, Ended, Key, count_unmade
 from foliot.engine.model.run import FAILURES, RunState, order_key
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.follow_tables import follow_ups, follows
 from foliot.engine.sql.log_chunks import LogChunkWriter

@@ -13,11 +13,11 @@ from foliot.core.access import Thing, Verb, may
 from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.ledger import LedgerEntry, LedgerReason, VersionSpan
 from foliot.engine.model.node import NodeState
 from foliot.engine.model.queue import QueuePause
 from foliot.engine.model.run import CLAIMABLE
 from foliot.engine.model.schedule import Schedule, ScheduleSpec
-from foliot.engine.model.settle import LedgerEntry, LedgerReason, VersionSpan
 from foliot.engine.model.views import PageRequest, RunView
 from foliot.engine.sql.follows import SqlFollowUps
 from foliot.engine.sql.queues import SqlQueues

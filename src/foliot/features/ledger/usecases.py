@@ -11,8 +11,8 @@ from foliot.core.access import Caller, Thing, Verb, may, require
 from foliot.core.document import rfc3339
 from foliot.core.time.trigger import After, Trigger
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.ledger import LedgerEntry, LedgerReason, VersionSpan
 from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, VersionSpan
 from foliot.engine.sql.follows import SqlFollowUps
 from foliot.engine.sql.schedules import SqlSchedules
 
@@ -45,6 +45,10 @@ class LedgerProof:
     schedules: int
     instants: int
     holes: Sequence[LedgerGap]
+
+
+Account = tuple[datetime, datetime, int, str, LedgerReason | None]
+"""First and last instant, their number, what accounts for them in words, and the reason of a ledger entry."""
 
 
 class _GapFound(Exception):
@@ -185,7 +189,7 @@ class _ScheduleVerifier:
         """Walk runs and ledger entries in order: each must be exactly at the next expected instant."""
         until = self._settled_until(span, trigger)
         expected = trigger.next_after(span.start)
-        async for first, last, count, what in self._accounts(
+        async for first, last, count, what, reason in self._accounts(
             span.start + TICK, LAST if span.end is None else span.end + TICK
         ):
             if first >= until:
@@ -196,6 +200,10 @@ class _ScheduleVerifier:
                 raise _GapFound(
                     f"{what} is not at an instant of its trigger ({trigger.summary}); {_expecting(expected, until)}"
                 )
+            if reason is None and (why := trigger.excluded(first)) is not None:
+                raise _GapFound(f"{what} is at a time that is excluded ({why})")
+            if reason is LedgerReason.CALENDAR and trigger.count_runs(first, last + TICK):
+                raise _GapFound(f"{what} covers instants that no calendar excludes")
             if expected is None or first < expected:
                 raise _GapFound(f"{what} accounts for an instant that is already accounted for")
             if first > expected:
@@ -223,17 +231,19 @@ class _ScheduleVerifier:
             raise _GapFound(f"its cursor, {_at(cursor)}, is before its span, which began {_at(span.start)}")
         return cursor
 
-    async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[tuple[datetime, datetime, int, str]]:
-        """Runs and ledger entries that begin in [start, end), in order: first, last, count, description."""
+    async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[Account]:
+        """Runs and ledger entries that begin in [start, end), in order."""
         while start < end:
             runs = await SqlSchedules(self.tx).instants(self.schedule.id, start, end, PAGE)
             upto = runs[-1][0] + TICK if len(runs) == PAGE else end
             entries = [entry for _, entry in await SqlSchedules(self.tx).ledger(self.schedule.id, start, upto)]
-            accounts = [(at, at, 1, f"run {run_id} for {_at(at)}") for at, run_id, _ in runs]
+            accounts: list[Account] = [(at, at, 1, f"run {run_id} for {_at(at)}", None) for at, run_id, _ in runs]
             accounts += [
-                (entry.first, entry.last, entry.count, _line(entry)) for entry in entries if entry.first >= start
+                (entry.first, entry.last, entry.count, _line(entry), entry.reason)
+                for entry in entries
+                if entry.first >= start
             ]
-            for account in sorted(accounts):
+            for account in sorted(accounts, key=lambda one: one[:4]):
                 yield account
             start = upto
 
@@ -241,7 +251,7 @@ class _ScheduleVerifier:
         """No run and no entry in (start, end], where the schedule was not active."""
         if start >= end:
             return
-        async for _, _, _, what in self._accounts(start + TICK, min(end + TICK, LAST)):
+        async for _, _, _, what, _ in self._accounts(start + TICK, min(end + TICK, LAST)):
             raise _GapFound(f"{what} is at a time when the schedule was not active")
 
 

@@ -14,7 +14,7 @@ from foliot.core.declaration import OR_NULL, Described, Name, Parsed, as_given, 
 from foliot.core.document import Complaints, Fields, check_object
 from foliot.core.errors import Invalid
 from foliot.core.time.trigger import FixedInterval, Trigger
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.trigger_document import TriggerContext, read_rule
 from foliot.features.alerts.model.alert import AlertFinding, AlertSubject, SubjectKind, clipped
 from foliot.features.alerts.model.rule import AlertEvent

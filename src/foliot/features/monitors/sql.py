@@ -13,9 +13,9 @@ from sqlalchemy import delete, func, insert, literal, select, update
 from foliot.core.ids import floor_id
 from foliot.core.time.trigger import Trigger
 from foliot.db.database import Statements
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.planned_counts import StepBudget
 from foliot.engine.model.quarter_counts import UNMADE_STEPS, Key, count_unmade
-from foliot.engine.model.settle import LedgerEntry
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql import quarter_counts
 from foliot.engine.sql.tables import ledger

@@ -10,14 +10,17 @@ from pydantic import Field
 
 from foliot.core.declaration import Wire, declared
 from foliot.core.mask import shown
-from foliot.core.time.preview import TriggerOutlook
+from foliot.core.time.business_days import Shift
+from foliot.core.time.preview import ExcludedFires, TriggerOutlook
 from foliot.core.time.trigger import After, Cron, FixedInterval, FollowOutcome, OneOff, TriggerType
+from foliot.core.time.zone import zone_info
 from foliot.engine.model import schedule as model
 from foliot.engine.model.outcome import RetryPolicy, RetrySettings
 from foliot.engine.model.schedule import (
     POLICIES,
     Catchup,
     CatchupSettings,
+    ExcludedHours,
     Overlap,
     ScheduleAlert,
     ScheduleStatus,
@@ -79,6 +82,12 @@ class Schedule:
     max_runs: int | None
     alert: ScheduleAlert | None
     """The short form of an alert rule about it."""
+    exclude: Sequence[str | ExcludedHours]
+    """When it does not run."""
+    only: Sequence[str | ExcludedHours]
+    """The only times when it runs; empty: always."""
+    shift: Shift
+    """What becomes of a time on a weekend or an excluded day."""
     status: ScheduleStatus
     paused_reason: str
     paused_at: datetime | None
@@ -278,6 +287,30 @@ class PreviewInstant:
 
 
 @declared
+class ExcludedTimes:
+    """Instants in a row that make no run."""
+
+    first: datetime
+    last: datetime
+    first_local: LocalTime
+    last_local: LocalTime
+    count: int
+    reason: str
+
+    @classmethod
+    def of(cls, one: ExcludedFires, zone: str) -> ExcludedTimes:
+        local = zone_info(zone)
+        return cls(
+            first=one.first,
+            last=one.last,
+            first_local=one.first.astimezone(local).isoformat(),
+            last_local=one.last.astimezone(local).isoformat(),
+            count=one.count,
+            reason=one.reason,
+        )
+
+
+@declared
 class SchedulePreview:
     """The next instants of a trigger, and its fields: a request may have described it in `words`."""
 
@@ -291,6 +324,9 @@ class SchedulePreview:
     """The first instant of an interval whose `words` name a day or a time: send it along when you create it."""
     timezone: str
     next: list[PreviewInstant]
+    """The next instants that make a run."""
+    excluded: list[ExcludedTimes]
+    """What is excluded until the last of them, at most fifty."""
     notes: list[str]
 
     @classmethod
@@ -306,6 +342,7 @@ class SchedulePreview:
             start_at=trigger["start_at"],
             timezone=trigger["timezone"],
             next=[PreviewInstant(at=fire.at, local=fire.local) for fire in one.fires],
+            excluded=[ExcludedTimes.of(each, one.trigger.rule.zone) for each in one.excluded],
             notes=one.notes,
         )
 

@@ -16,6 +16,7 @@ from foliot.engine.sql.tables import runs, schedules
 from foliot.features.alerts.tables import alert_rules, alerts, channels
 from foliot.features.api_keys.sql import api_keys
 from foliot.features.bulk.tables import bulks
+from foliot.features.calendars.tables import calendars
 from foliot.features.filters.model import Completion
 from foliot.features.filters.sql.runs import begins
 from foliot.features.monitors.tables import monitors
@@ -26,6 +27,7 @@ from foliot.features.watches.tables import watches
 _NAMED: dict[str, tuple[Table, str]] = {
     "monitor": (monitors, "status"),
     "watch": (watches, "pages"),
+    "calendar": (calendars, "revision"),
     "channel": (channels, "kind"),
     "alert_rule": (alert_rules, "enabled"),
 }
@@ -158,7 +160,7 @@ class SqlReferences(Statements):
         return [Completion("key", row.id, row.name, row.role) for row in rows]
 
     async def named(self, kind: str, tenant_id: str, text: str, limit: int) -> list[Completion]:
-        """A monitor, a channel or an alert rule, by a prefix of the id or its name, whatever its case."""
+        """A monitor, a calendar, a channel or an alert rule, by a prefix of the id or its name, whatever its case."""
         table, hint = _NAMED[kind]
         named = or_(begins(table.c.id, text), func.lower(table.c.name) == text.lower())
         query = select(table.c.id, table.c.name, table.c[hint].label("hint"))

@@ -104,6 +104,7 @@ class ReferenceKind(StrEnum):
     VIEW = "view"
     MONITOR = "monitor"
     WATCH = "watch"
+    CALENDAR = "calendar"
     CHANNEL = "channel"
     ALERT_RULE = "alert_rule"
     ALERT = "alert"
@@ -120,6 +121,7 @@ _THINGS = {
     ReferenceKind.VIEW: Thing.VIEW,
     ReferenceKind.MONITOR: Thing.MONITOR,
     ReferenceKind.WATCH: Thing.WATCH,
+    ReferenceKind.CALENDAR: Thing.CALENDAR,
     ReferenceKind.CHANNEL: Thing.CHANNEL,
     ReferenceKind.ALERT_RULE: Thing.ALERT_RULE,
     ReferenceKind.ALERT: Thing.ALERT,
@@ -183,7 +185,13 @@ class ReferenceResolver:
                 return await references.views(tenant_id, caller.user_id, text, limit)
             case ReferenceKind.ALERT:
                 return await references.alerts(tenant_id, text, limit)
-            case ReferenceKind.MONITOR | ReferenceKind.WATCH | ReferenceKind.CHANNEL | ReferenceKind.ALERT_RULE:
+            case (
+                ReferenceKind.MONITOR
+                | ReferenceKind.WATCH
+                | ReferenceKind.CALENDAR
+                | ReferenceKind.CHANNEL
+                | ReferenceKind.ALERT_RULE
+            ):
                 return await references.named(kind.value, tenant_id, text, limit)
 
     async def _newest(self, references: SqlReferences, tenant_id: str, text: str, limit: int) -> list[Completion]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError, Message
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import ListValue, Struct, Value
 
 from foliot.auth.identity import Identity, Pepper
 from foliot.commands.envelope import Permission, UseCases, permission_of
@@ -170,6 +170,11 @@ def plain(struct: Struct) -> dict[str, Any]:
     return {name: _plain(value) for name, value in struct.fields.items()}
 
 
+def plain_list(values: ListValue) -> list[Any]:
+    """A ListValue as JSON."""
+    return [_plain(item) for item in values.values]
+
+
 def _plain(value: Value) -> Any:
     match value.WhichOneof("kind"):
         case "struct_value":
@@ -192,6 +197,11 @@ def struct(document: Mapping[str, Any]) -> Struct:
     message = Struct()
     message.update({str(name): _carried(value, 1) for name, value in document.items()})
     return message
+
+
+def listed(values: Sequence[Any]) -> ListValue:
+    """A JSON array as a ListValue."""
+    return struct({"values": list(values)}).fields["values"].list_value
 
 
 def whole(value: Any) -> Struct:

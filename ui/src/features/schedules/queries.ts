@@ -35,6 +35,9 @@ export const triggerOf = (schedule: Schedule): PreviewRequest => ({
   after: schedule.after ?? undefined,
   timezone: schedule.timezone,
   end_at: schedule.end_at ?? undefined,
+  exclude: schedule.exclude,
+  only: schedule.only,
+  shift: schedule.shift,
 });
 
 export const previewQuery = (body: PreviewRequest) =>

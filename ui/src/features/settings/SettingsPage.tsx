@@ -2,6 +2,7 @@ import type { ComponentType } from "react";
 
 import { usePermission } from "@/api/session";
 import { Keys } from "@/features/api_keys/ApiKeys";
+import { Calendars } from "@/features/calendars/Calendars";
 import { System } from "@/features/health/System";
 import { Secrets } from "@/features/secrets/Secrets";
 import { Members } from "@/features/sessions/Members";
@@ -22,6 +23,7 @@ interface Part {
 
 const PARTS: readonly Part[] = [
   { id: "appearance", label: "Appearance", shows: Appearance },
+  { id: "calendars", label: "Calendars", shows: Calendars, may: "read:calendar" },
   { id: "keys", label: "API keys", shows: Keys, may: "read:key" },
   { id: "secrets", label: "Secrets", shows: Secrets, may: "read:secret" },
   { id: "members", label: "Members", shows: Members, may: "read:trail" },
@@ -30,10 +32,12 @@ const PARTS: readonly Part[] = [
 
 export default function SettingsPage() {
   const wanted = useParam("part");
+  const readCalendar = usePermission("read:calendar");
   const readKey = usePermission("read:key");
   const readSecret = usePermission("read:secret");
   const readAuditLog = usePermission("read:trail");
   const allowed: Record<string, boolean> = {
+    "read:calendar": readCalendar,
     "read:key": readKey,
     "read:secret": readSecret,
     "read:trail": readAuditLog,

@@ -11,7 +11,9 @@ from typing import Any
 from foliot.core.document import rfc3339
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import RUN, id_at, new_id
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.outcome import AttemptFacts, judge
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.run import (
     AttemptError,
     Cancelled,
@@ -24,7 +26,7 @@ from foliot.engine.model.run import (
     Succeeded,
 )
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import DueSchedule, LedgerEntry, NewRun, OpenRun, SchedulePlan, settle
+from foliot.engine.model.settle import DueSchedule, NewRun, SchedulePlan, settle
 from foliot.engine.model.views import AttemptEnding
 from foliot.features.demo.model.site import PRODUCTS, SHOP
 

@@ -35,6 +35,7 @@ class FactCode(StrEnum):
     PRUNED = "pruned"
     PAUSED = "paused"
     SKIPPED_BY_PERSON = "skipped_by_person"
+    EXCLUDED_BY_CALENDAR = "excluded_by_calendar"
     CLOCK_GAP = "clock_gap"
     CLOCK_FOLD = "clock_fold"
     CLOCK_AHEAD = "clock_ahead"

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from foliot.core.time.preview import clock_changes
 from foliot.core.time.trigger import Trigger
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.schedule import Schedule, ScheduleSpec, ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason, VersionSpan
 from foliot.engine.model.views import RunView
 from foliot.features.explanations.model.facts import Fact, FactCode, clock, wall_time_in
 
@@ -128,6 +128,8 @@ def _planned(instant: datetime, known: InstantEvidence) -> Fact:
     if instant == schedule.skip_at:
         words = f"{schedule.skip_by or 'A user'} asked to skip {clock(instant, known.zone)} once."
         return Fact(instant, FactCode.SKIPPED_BY_PERSON, words, _proof(known))
+    if (note := _spec_at(instant, known).trigger.excluded(instant)) is not None:
+        return _excluded(instant, note, known, _proof(known))
     return Fact(instant, FactCode.PLANNED, f"It is planned for {clock(instant, known.zone)}.", _proof(known))
 
 
@@ -155,11 +157,24 @@ def _accounted(instant: datetime, entry: LedgerEntry, known: InstantEvidence) ->
     if entry.reason is LedgerReason.OVERLAP:
         yield _overlap(instant, known, proof)
         return
+    if entry.reason is LedgerReason.CALENDAR:
+        yield _excluded(instant, entry.note, known, proof)
+        return
     if entry.fate is LedgerKind.MISSED:
         yield _missed(instant, entry, known, proof)
         return
     code, words = _LEDGER.get(entry.reason, (FactCode.UNACCOUNTED, entry.told))
     yield Fact(instant, code, f"{when} was {entry.fate.value}: {words}.", proof)
+
+
+def _excluded(instant: datetime, note: str, known: InstantEvidence, proof: dict[str, object]) -> Fact:
+    """Which entry of which version excludes the instant; a version holds the calendar as it was."""
+    span, restriction = known.span_at(instant), _spec_at(instant, known).restriction
+    calendars = [{"id": one.id, "name": name, "revision": one.revision} for name, one in restriction.calendars.items()]
+    proof = {**proof, "version": known.schedule.version if span is None else span.version, "calendars": calendars}
+    rule = "`only` of the schedule allows other times" if note.startswith("outside ") else "the schedule excludes it"
+    words = f"{clock(instant, known.zone)} makes no run: {rule} ({note})."
+    return Fact(instant, FactCode.EXCLUDED_BY_CALENDAR, words, proof)
 
 
 def _overlap(instant: datetime, known: InstantEvidence, proof: dict[str, object]) -> Fact:

@@ -36,9 +36,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.clock import Elapsed
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment, moment_out
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.quarter_counts import LATE_RUNS, QUARTER, STEPS, TOOK, quarter
 from foliot.engine.model.run import TEST, RunState
-from foliot.engine.model.settle import LedgerKind
 from foliot.engine.sql.tables import quarter_counts, runs, schedules, versions
 from foliot.engine.sql.tenant_limits import BODY, HOLDS
 from foliot.features.webhooks.model import LONGEST, WEBHOOK

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.run import RunState
-from foliot.engine.model.settle import LedgerEntry
 from foliot.features.insights.model.timeline import TimelineGrouping
 
 

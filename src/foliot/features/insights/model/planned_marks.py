@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
-from foliot.engine.model.planned_counts import PlannedInstants, StepBudget
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
+from foliot.engine.model.planned_counts import MOST_EXCLUDED, FiringState, PlannedInstants, StepBudget, skipped
+from foliot.engine.model.schedule import Schedule
 from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.model.timeline import PLANNED, TimelinePoint
 
@@ -49,3 +52,15 @@ class PlannedMarks:
             for cell, count in sorted(counts.items())
             if count > 0
         ]
+
+
+def skipped_ahead(schedules: Sequence[Schedule], stretch: HistoryWindow) -> Iterator[tuple[str, LedgerEntry]]:
+    """Instants ahead that are to be skipped or are excluded, as the ledger will record them."""
+    for one in schedules:
+        if (skip := skipped(one, stretch.start, stretch.end)) is not None:
+            yield one.id, LedgerEntry(skip, skip, 1, LedgerKind.SKIPPED, LedgerReason.REQUESTED, one.skip_by)
+        state = None if one.spec.trigger.exclusions is None else FiringState.of(one)
+        if state is not None:
+            for line in islice(state.excluded(stretch.start, stretch.end), MOST_EXCLUDED):
+                where = (line.first, line.last, line.count)
+                yield one.id, LedgerEntry(*where, LedgerKind.SKIPPED, LedgerReason.CALENDAR, note=line.reason)

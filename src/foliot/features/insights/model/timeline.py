@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import FAILURES
 from foliot.engine.model.schedule_sort import Urgency
-from foliot.engine.model.settle import LedgerKind
 
 MOST_MARKS = 2000
 LEAST = 4

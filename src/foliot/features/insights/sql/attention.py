@@ -9,9 +9,9 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select
 
 from foliot.db.database import Statements
+from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.engine.model.settle import LedgerKind
 from foliot.engine.sql.retention import waiting_by_queue
 from foliot.engine.sql.tables import ledger, runs, schedule_stats, schedules
 from foliot.features.filters.sql.schedules import alive

@@ -13,9 +13,9 @@ from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, 
 from foliot.db.clock import Elapsed
 from foliot.db.database import Statements
 from foliot.db.metadata import Moment
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.run import FAILURES, OPEN, Origin, RunState
 from foliot.engine.model.schedule import ScheduleStatus
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.bulk.model import BulkOperation
 from foliot.features.bulk.tables import bulks

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from zoneinfo import ZoneInfo
 
 from foliot.commands.envelope import QueryContext, query
@@ -16,10 +17,10 @@ from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.core.time.zone import CalendarTile, Granularity, tiles, zone_info
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.planned_counts import FiringState, PlannedCounter, PlannedInstants, StepBudget
+from foliot.engine.model.ledger import LedgerEntry, LedgerKind
+from foliot.engine.model.planned_counts import MOST_EXCLUDED, FiringState, PlannedCounter, PlannedInstants, StepBudget
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
-from foliot.engine.model.settle import LedgerEntry, LedgerKind
 from foliot.features.insights.model.history import HistoryWindow
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.sql.history import SqlHistory
@@ -209,6 +210,7 @@ def _draw(
     for group in groups:
         if (skip := group.state.skipped(edges[0], edges[-1])) is not None:
             cells[bisect_right(edges, skip) - 1].skipped += group.number
+        exact &= _skip_excluded(cells, group, edges, (behind, sheet.share))
         if (plan := foresight.of_state(group.state)) is not None:
             plans[plan] += group.number
     # Many schedules share a trigger, which is computed once.
@@ -218,6 +220,21 @@ def _draw(
         for cell, count in spread.items():
             cells[cell].planned += round(count * number / sheet.share)
     return CalendarCells(sheet.zone, sheet.granularity, cells, exact)
+
+
+def _skip_excluded(
+    cells: Sequence[CellCounts], group: PlannedGroup, edges: Sequence[datetime], within: tuple[StepBudget, float]
+) -> bool:
+    """Add the instants ahead that calendars exclude; returns whether their cells are exact."""
+    budget, share = within
+    exact, trigger = True, group.state.trigger
+    for line in islice(group.state.excluded(edges[0], edges[-1]), MOST_EXCLUDED):
+        planned = PlannedInstants(trigger.with_excluded, line.first, line.last + _TICK, line.count)
+        found, sure = planned.spread(edges, budget)
+        exact &= sure
+        for cell, count in found.items():
+            cells[cell].skipped += round(count * group.number / share)
+    return exact
 
 
 def _spread(
@@ -233,5 +250,5 @@ def _spread(
         return dict.fromkeys(range(first, last + 1), 1), False
     trigger, end = schedule.spec.trigger, high + _TICK
     count = entry.count if whole else min(trigger.count(low, end), entry.count)
-    found, sure = PlannedInstants(trigger, low, end, count).spread(edges[first : last + 2], budget)
+    found, sure = PlannedInstants(trigger.with_excluded, low, end, count).spread(edges[first : last + 2], budget)
     return {first + cell: number for cell, number in found.items()}, sure

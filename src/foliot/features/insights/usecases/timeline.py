@@ -13,16 +13,21 @@ from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.planned_counts import FiringState, PlannedCounter, PlannedInstants, StepBudget, skipped
+from foliot.engine.model.ledger import LedgerEntry
+from foliot.engine.model.planned_counts import (
+    FiringState,
+    PlannedCounter,
+    PlannedInstants,
+    StepBudget,
+)
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.schedule_sort import Urgency
-from foliot.engine.model.settle import LedgerEntry, LedgerKind, LedgerReason
 from foliot.features.filters.model import FilterQuery
 from foliot.features.filters.sql.lists import SqlSearch
 from foliot.features.filters.usecases import shares
 from foliot.features.insights.model.history import HistoryBar, HistoryWindow
-from foliot.features.insights.model.planned_marks import SINGLE, STEPS, PlannedMarks
+from foliot.features.insights.model.planned_marks import SINGLE, STEPS, PlannedMarks, skipped_ahead
 from foliot.features.insights.model.plans import PlannedGroup, PlannedGroups
 from foliot.features.insights.model.timeline import (
     RunLink,
@@ -219,7 +224,7 @@ def _draw(past: _StoredPast, stretch: HistoryWindow, now: datetime, most: int) -
         for group in rows.of_bar(bar):
             group.marks.append(TimelinePoint(bar.at, until, bar.state.value, bar.count, single))
     schedules = [schedule for schedule, _ in past.ranked]
-    for schedule_id, entry in [*past.unmade, *_wished(schedules, stretch)]:
+    for schedule_id, entry in [*past.unmade, *skipped_ahead(schedules, stretch)]:
         mark = _unmade(entry, rows.known.get(schedule_id), stretch)
         for group in rows.of_schedule(schedule_id):
             group.marks.append(mark)
@@ -311,13 +316,6 @@ def _with_rest(
 def _fold_of(lanes: dict[str, TimelineLane], tags: Sequence[str], kind: str) -> TimelineLane:
     key, name = (f"tag:{tags[0]}", f"#{tags[0]}") if tags else (f"kind:{kind}", kind)
     return lanes.setdefault(key, TimelineLane(key, name, kind, q=key, schedules=0))
-
-
-def _wished(schedules: Sequence[Schedule], stretch: HistoryWindow) -> Iterator[tuple[str, LedgerEntry]]:
-    """Planned instants that are to be skipped, as the ledger will record them."""
-    for one in schedules:
-        if (skip := skipped(one, stretch.start, stretch.end)) is not None:
-            yield one.id, LedgerEntry(skip, skip, 1, LedgerKind.SKIPPED, LedgerReason.REQUESTED, one.skip_by)
 
 
 def _starts(plans: Mapping[PlannedInstants, int]) -> Counter[datetime]:

@@ -10,6 +10,7 @@ from annotated_types import MaxLen, MinLen
 
 from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared
 from foliot.core.errors import Invalid
+from foliot.features.calendars.model.calendar import MOST_CALENDARS, NamedCalendarRequest
 from foliot.features.schedules.model.request import MOST_SCHEDULES, ScheduleRequest
 
 MAX_FILE = 60
@@ -39,6 +40,13 @@ class PlanDocuments:
         tuple[object, ...], Wire(Annotated[list[ScheduleRequest], MaxLen(MOST_SCHEDULES)]), Parsed(_several), OR_NULL
     ] = ()
     """As `POST /api/schedules` takes them, or as the export wrote them; `status` is `active` or `paused`."""
+    calendars: Annotated[
+        tuple[object, ...],
+        Wire(Annotated[list[NamedCalendarRequest], MaxLen(MOST_CALENDARS)]),
+        Parsed(_several),
+        OR_NULL,
+    ] = ()
+    """As `POST /api/calendars` takes them. They are written before the schedules that name them."""
 
 
 FileName = Annotated[

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 
 from foliot.core.time.zone import spans, zone_info
+from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Overlap, Schedule, ScheduleStatus
-from foliot.engine.model.settle import DueSchedule, OpenRun, settle
+from foliot.engine.model.settle import DueSchedule, settle
 from foliot.features.plans.model.load import LoadPeak, LoadProfile, bars
 
 HORIZON = timedelta(days=7)
@@ -127,7 +128,11 @@ class Simulator:
 
     def _play(self, one: SimulatedSchedule, left: int | None) -> PlayedSchedule:
         schedule = one.schedule
-        named = (at for at in schedule.spec.trigger.between(self.start, self.end) if at != schedule.skip_at)
+        trigger = schedule.spec.trigger
+        named = (at for at in trigger.runs_between(self.start, self.end) if at != schedule.skip_at)
+        excluded = 0
+        if trigger.exclusions is not None:
+            excluded = trigger.count(self.start, self.end) - trigger.count_runs(self.start, self.end)
         room = max(MOST_INSTANTS - self.instants, 0)
         instants = list(islice(named, room))
         self.instants += len(instants)
@@ -136,7 +141,7 @@ class Simulator:
         begin = self.start
         offsets = [(at - begin) // _SECOND for at in starts]
         inside = [at for at in offsets if at < self.seconds]
-        return PlayedSchedule(inside, [at + one.seconds for at in inside], skipped)
+        return PlayedSchedule(inside, [at + one.seconds for at in inside], skipped + excluded)
 
     def _runs(self, one: SimulatedSchedule, instants: Sequence[datetime]) -> tuple[list[datetime], int]:
         """When runs start, and how many instants make none; buffered runs start as their predecessors end."""

@@ -22,17 +22,20 @@ import orjson
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, command, requires, unchecked_command
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
-from foliot.core.access import Caller, Thing, Verb
+from foliot.core.access import Caller, Thing, Verb, require
 from foliot.core.declaration import read
 from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
 from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule
+from foliot.features.calendars.sql import SqlCalendars
+from foliot.features.calendars.usecases import NamedCalendars
 from foliot.features.plans.model.difference import PlanAct, PlannedChange
 from foliot.features.plans.model.request import ApplyRequest, PlanRequest
 from foliot.features.plans.model.simulation import Simulation
 from foliot.features.plans.sql import SqlAppliedDocuments
+from foliot.features.plans.usecases.calendars import CalendarPlanner, CalendarWrites, PlannedCalendar, book_of
 from foliot.features.plans.usecases.forecast import Forecasts
 from foliot.features.plans.usecases.schedule_writes import ScheduleWrites
 from foliot.features.plans.usecases.schedules import (
@@ -74,6 +77,7 @@ class Plans:
 
     schedules: Schedules
     batches: ScheduleBatches
+    calendars: NamedCalendars
 
     @property
     def store(self) -> Database:
@@ -92,15 +96,15 @@ class Plans:
         """Compare, forecast, and write nothing."""
         asked = read(PlanRequest, raw)
         there = await self._stored(caller, asked)
-        planned = await self._compare(caller, asked, there)
+        calendars, planned = await self._compare(caller, asked, there)
         if not (asked.simulate or asked.spread):
-            return _plan(asked, planned)
+            return _plan(asked, calendars, planned)
         forecast = await Forecasts(store=self.store, clock=self.clock).begin(caller, there.schedules, planned)
         if asked.spread:
             offsets = await REQUESTS.run(forecast.spread, planned)
             asked = replace(asked, offsets={**asked.offsets, **offsets})
-            planned = await self._compare(caller, asked, there)
-        return replace(_plan(asked, planned), simulation=await REQUESTS.run(forecast.simulate, planned))
+            calendars, planned = await self._compare(caller, asked, there)
+        return replace(_plan(asked, calendars, planned), simulation=await REQUESTS.run(forecast.simulate, planned))
 
     @requires(Verb.WRITE, Thing.SCHEDULE)
     async def apply(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Plan:
@@ -110,26 +114,45 @@ class Plans:
         refused application is repeated with a new plan, which holds the rest.
         """
         asked = read(ApplyRequest, raw)
-        planned = await self._compare(caller, asked, await self._stored(caller, asked))
-        plan = _plan(asked, planned)
+        calendars, planned = await self._compare(caller, asked, await self._stored(caller, asked))
+        plan = _plan(asked, calendars, planned)
         if plan.digest != asked.digest:
             return await self._refuse(caller, once)
+        if any(one.change.act in {PlanAct.CREATE, PlanAct.CHANGE} or one.row is not None for one in calendars):
+            await self._write_calendars(caller, calendars)
+            # Their schedules have new versions now.
+            _, planned = await self._compare(caller, asked, await self._stored(caller, asked))
         # Schedules that follow others come after them; the planner keeps the order of the documents.
         writes = sorted(
             (one for one in planned if one.change.act in WRITTEN or one.row is not None), key=_depth_of(planned)
         )
         parts = [writes[start : start + CHUNK] for start in range(0, len(writes), CHUNK)] or [[]]
+        gone = [one for one in calendars if one.change.act is PlanAct.DELETE]
         for part in parts[:-1]:
             await self._write(caller, part, plan)
-        return await self._write(caller, parts[-1], plan, once)
+        return await self._write(caller, parts[-1], plan, gone, once)
+
+    @unchecked_command
+    async def _write_calendars(self, ctx: CommandContext, planned: Sequence[PlannedCalendar]) -> None:
+        require(ctx.caller, Verb.WRITE, Thing.CALENDAR)
+        await ctx.begin(self.schedules.limiter)
+        await CalendarWrites(self.calendars).write(ctx, planned)
 
     @unchecked_command
     async def _write(
-        self, ctx: CommandContext, part: Sequence[PlannedSchedule], plan: Plan, once: IdempotentRequest = EACH_TIME
+        self,
+        ctx: CommandContext,
+        part: Sequence[PlannedSchedule],
+        plan: Plan,
+        gone: Sequence[PlannedCalendar] = (),
+        once: IdempotentRequest = EACH_TIME,
     ) -> Plan:
         await ctx.begin(self.schedules.limiter)
         if part:
             await ScheduleWrites(self.schedules, self.clock.now()).write(ctx, part)
+        if gone:
+            require(ctx.caller, Verb.WRITE, Thing.CALENDAR)
+            await CalendarWrites(self.calendars).delete(ctx, gone)
         return plan
 
     @unchecked_command
@@ -158,10 +181,16 @@ class Plans:
         async with self.store.read(caller.tenant_id) as tx:
             sql = SqlAppliedDocuments(tx)
             return SchedulePlanInput(
-                await sql.schedules(caller.tenant_id), await sql.applied(caller.tenant_id), refused
+                await sql.schedules(caller.tenant_id),
+                await sql.applied(caller.tenant_id),
+                refused,
+                await SqlCalendars(tx).of_tenant(caller.tenant_id),
             )
 
-    async def _compare(self, caller: Caller, asked: PlanRequest, there: SchedulePlanInput) -> list[PlannedSchedule]:
+    async def _compare(
+        self, caller: Caller, asked: PlanRequest, there: SchedulePlanInput
+    ) -> tuple[list[PlannedCalendar], list[PlannedSchedule]]:
+        calendars = await CalendarPlanner(self.calendars, asked, there).plan(caller)
         planner = SchedulePlanner(
             schedules=self.schedules,
             sealer=self.store.sealer,
@@ -169,15 +198,17 @@ class Plans:
             asked=asked,
             there=there,
             now=self.clock.now(),
+            calendars=book_of(there, calendars),
         )
-        return await REQUESTS.run(planner.plan)
+        return calendars, await REQUESTS.run(planner.plan)
 
 
-def _plan(asked: PlanRequest, planned: Sequence[PlannedSchedule]) -> Plan:
-    changes = [one.change for one in planned]
+def _plan(asked: PlanRequest, calendars: Sequence[PlannedCalendar], planned: Sequence[PlannedSchedule]) -> Plan:
+    changes = [*(one.change for one in calendars), *(one.change for one in planned)]
     content = [
         [asked.file, asked.prune, asked.overwrite, asked.offsets],
         list(asked.documents.schedules),
+        list(asked.documents.calendars),
         [change.as_dict() for change in changes],
     ]
     digest = hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -14,9 +14,12 @@ from foliot.core.access import Caller
 from foliot.core.document import check_label
 from foliot.core.errors import FoliotError, Invalid, InvalidMany
 from foliot.core.ids import SCHEDULE
+from foliot.core.time.business_days import Shift
 from foliot.db.sealer import Sealer
+from foliot.engine.model.restrictions import NO_CALENDARS, CalendarBook
 from foliot.engine.model.schedule import FROM_FILE, ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
+from foliot.features.calendars.model.calendar import StoredCalendar
 from foliot.features.plans.model.difference import ComparedDocument, FieldChange, PlanAct, PlannedChange, differences
 from foliot.features.plans.model.request import PlanRequest
 from foliot.features.plans.sql import AppliedDocument
@@ -30,6 +33,8 @@ MOST_FAULTS = 1000
 """Faults that a refusal names."""
 SPREAD = "x-spread"
 """Beside what was made: the expression of the document, and the one that flattens the peak."""
+ADDED: dict[str, Any] = {"exclude": [], "only": [], "shift": Shift.NONE.value}
+"""Fields that documents which an earlier Foliot applied do not have."""
 _STATUSES = {"active": ScheduleStatus.ACTIVE, "paused": ScheduleStatus.PAUSED}
 
 
@@ -79,6 +84,7 @@ class SchedulePlanInput:
     applied: Mapping[tuple[str, str], AppliedDocument]
     refused: Mapping[bytes, Invalid] = field(default_factory=dict)
     """What targets object to, by action."""
+    calendars: Sequence[StoredCalendar] = ()
 
 
 def managed_by(file: str) -> str:
@@ -115,6 +121,8 @@ class SchedulePlanner:
     asked: PlanRequest
     there: SchedulePlanInput
     now: datetime
+    calendars: CalendarBook = NO_CALENDARS
+    """As they are once the plan is applied."""
 
     def plan(self) -> list[PlannedSchedule]:
         """Every document in order, then what the file no longer contains; `Invalid` names each fault with its place."""
@@ -187,7 +195,7 @@ class SchedulePlanner:
         file = managed_by(self.asked.file)
         owner = ScheduleOwner(schedule_id, self.caller.user_id, file)
         asleep_for = (one.reason or "") if one.status is ScheduleStatus.PAUSED else None
-        unsaved = self.schedules.creation.draft(self.caller, put_back(raw), owner, asleep_for)
+        unsaved = self.schedules.creation.draft(self.caller, put_back(raw), owner, asleep_for, self.calendars)
         if self.sealer is not None:
             action = self.sealer.seal(self.caller.tenant_id, unsaved.schedule.action)
             unsaved = replace(unsaved, schedule=replace(unsaved.schedule, action=action))
@@ -210,7 +218,9 @@ class SchedulePlanner:
             fields: tuple[FieldChange, ...] = (FieldChange("fault", stored.fault, None),)
         else:
             fields = differences(
-                self._document(wanted, one), self._document(stored, one), None if mine is None else mine.made
+                self._document(wanted, one),
+                self._document(stored, one),
+                None if mine is None else {**ADDED, **mine.made},
             )
         if stored.managed_by != wanted.managed_by:
             # Someone who took a schedule over wants to edit it by hand.
@@ -229,7 +239,8 @@ class SchedulePlanner:
     def _wanted(self, one: WantedSchedule, raw: object, stored: Schedule) -> Schedule:
         before = None if stored.fault is not None else stored.spec.trigger
         raw = with_defaults(self.schedules.actions, self.caller.tenant_id, put_back(raw, stored.action))
-        context = TriggerContext(stored.id, self.now, self.schedules.default_zone, before)
+        calendars = self.calendars.beside(stored.spec.calendars)
+        context = TriggerContext(stored.id, self.now, self.schedules.default_zone, before, calendars)
         draft = read_draft(raw, self.schedules.check_for(self.caller), context)
         wanted = replace(
             stored,
@@ -285,7 +296,7 @@ class SchedulePlanner:
                 continue
             stored = by_id[row.thing_id]
             said = WantedSchedule(name, None, _said(row.made), row.made.get("paused_reason"))
-            before = {name: value for name, value in row.made.items() if name != SPREAD}
+            before = {name: value for name, value in ({**ADDED, **row.made}).items() if name != SPREAD}
             made, now = ComparedDocument.plain(before), ComparedDocument.plain(self._document(stored, said).shown)
             drift = () if stored.fault or self.asked.overwrite or not self.asked.prune else differences(made, now, {})
             act = PlanAct.DRIFT if drift else PlanAct.DELETE if self.asked.prune else PlanAct.NONE

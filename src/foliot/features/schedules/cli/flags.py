@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
@@ -11,6 +12,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from foliot.terminal.options import duration, json_or_file, usage
+
+_DAYS = r"(?:mon|tue|wed|thu|fri|sat|sun)"
+_HOURS = re.compile(rf"({_DAYS}(?:,{_DAYS})*)?\s*(?:(\d\d:\d\d)-(\d\d:\d\d))?", re.IGNORECASE)
 
 Cron = Annotated[str | None, typer.Option(help="A cron expression: 5 fields, 6 with seconds first, or @daily.")]
 Every = Annotated[str | None, typer.Option(help="An interval: 30s, 15m, 4h, 1h30m.")]
@@ -42,6 +46,17 @@ Jitter = Annotated[str | None, typer.Option(help="Spread the starts over this lo
 StartAt = Annotated[
     str | None,
     typer.Option(help="Nothing runs before this time; an interval is counted from it: 2027-01-01T09:00:00Z."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="When it does not run: calendar:SE, 2027-01-01/2027-01-06, 22:00-06:00, sat,sun; may be repeated."
+    ),
+]
+Only = Annotated[list[str] | None, typer.Option(help="The only times when it runs, in the same form; may be repeated.")]
+Shift = Annotated[
+    str | None,
+    typer.Option(help="What falls on a weekend or an excluded day: none, next_business_day or previous_business_day."),
 ]
 Notify = Annotated[
     list[str] | None, typer.Option(help="Notify this channel, by name or id, when it fails; may be repeated.")
@@ -129,6 +144,9 @@ def schedule_flags(  # noqa: PLR0913 -- one for each flag
     priority: Urgency = None,
     timeout: Timeout = None,
     jitter: Jitter = None,
+    exclude: Exclude = None,
+    only: Only = None,
+    shift: Shift = None,
     notify: Notify = None,
     notify_after: NotifyAfter = None,
     tag: Tag = None,
@@ -144,6 +162,9 @@ def schedule_flags(  # noqa: PLR0913 -- one for each flag
         "priority": priority,
         "timeout_seconds": None if timeout is None else duration("--timeout", timeout),
         "jitter_seconds": None if jitter is None else duration("--jitter", jitter),
+        "exclude": None if exclude is None else [_time_entry(one) for one in exclude],
+        "only": None if only is None else [_time_entry(one) for one in only],
+        "shift": shift,
         "alert": alert(notify, notify_after),
         "tags": tag or None,
         "start_at": start_at,
@@ -173,6 +194,16 @@ def describes_a_schedule(command: Callable[..., Command]) -> Callable[..., Comma
     call.__annotations__ = {one.name: one.annotation for one in shown}
     call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return call
+
+
+def _time_entry(text: str) -> str | dict[str, Any]:
+    """`22:00-06:00`, `mon,fri` or `mon,fri 22:00-06:00` as an object; anything else is an entry as it is."""
+    found = _HOURS.fullmatch(text.strip())
+    if found is None:
+        return text
+    days, start, end = found.groups()
+    entry: dict[str, Any] = {} if start is None else {"from": start, "to": end}
+    return entry if days is None else {**entry, "days": days.split(",")}
 
 
 def _header(text: str) -> tuple[str, str]:

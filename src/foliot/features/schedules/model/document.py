@@ -8,7 +8,7 @@ Documents of schedules for the audit log.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 from foliot.commands.audit import AuditedChange, differences, masked
@@ -21,6 +21,7 @@ from foliot.core.mask import shown
 from foliot.core.secrets import kept
 from foliot.core.time.trigger import TriggerType
 from foliot.engine.model.outcome import RetryPolicy
+from foliot.engine.model.restrictions import check_restriction, resolved
 from foliot.engine.model.schedule import POLICIES, Schedule, ScheduleSpec
 from foliot.engine.model.trigger_document import TriggerContext, read_trigger
 from foliot.features.schedules.model.request import CreatedPaused, ScheduleDocument
@@ -125,8 +126,19 @@ def read_draft(raw: object, check: ActionCheck, standing: TriggerContext) -> Sch
         retry=asked.get("retry_policy", RetryPolicy()),
         **{name: asked[name] for name in POLICIES if name in asked},
     )
+    spec = _restricted(spec, standing)
     labels = {"name": asked["name"], "description": asked.get("description", ""), "tags": asked.get("tags", ())}
     return ScheduleDraft(**labels, spec=spec, action=action)
+
+
+def _restricted(spec: ScheduleSpec, standing: TriggerContext) -> ScheduleSpec:
+    """With the calendars that it names, and the trigger that they leave."""
+    if spec.restriction.empty:
+        return spec
+    found = resolved(spec.restriction, standing.calendars)
+    spec = replace(spec, calendars=found.calendars).restricted()
+    check_restriction(found, spec.trigger, standing.now, standing.before)
+    return spec
 
 
 def _action(raw: Mapping[str, Any], check: ActionCheck) -> tuple[str, dict[str, Any]]:

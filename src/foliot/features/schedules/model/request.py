@@ -27,7 +27,7 @@ from foliot.core.errors import Invalid
 from foliot.core.queue_name import MAX_REASON
 from foliot.core.time.trigger import MOST_PARENTS, FollowOutcome, TriggerType
 from foliot.engine.model.outcome import RetryField, RetryPolicy
-from foliot.engine.model.schedule import SchedulePolicies
+from foliot.engine.model.schedule import SchedulePolicies, TimeRestrictions
 
 MAX_DESCRIPTION = 10_000
 MAX_TAGS = 20
@@ -188,7 +188,7 @@ class ScheduleRequest(CreatedPaused, ScheduleDocument):
 
 
 @declared(frozen=True)
-class PreviewRequest(TriggerFields):
+class PreviewRequest(TimeRestrictions, TriggerFields):
     """A trigger, or `words` that describe one; `start_at` is the first moment considered."""
 
     type: Annotated[TriggerType | None, Parsed(as_given)] = None  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from foliot.engine.model.views import RunView
 from foliot.features.schedules.rpc.request import JOB_TYPE, KIND
 from foliot.features.schedules.rpc.trigger import config_of
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.method import struct, whole
+from foliot.servers.grpc.method import listed, struct, whole
 
 LARGEST = 3 * 1024 * 1024
 """Bytes of an answer. A gRPC client refuses more than 4 MiB unless it is configured otherwise."""
@@ -39,7 +39,8 @@ _FIELDS = pb.ScheduledJob.DESCRIPTOR.fields_by_name
 
 def _policies(spec: ScheduleSpec) -> dict[str, Any]:
     """Those that the message has fields for; an object becomes the message of the same fields."""
-    return {name: value for name, value in spec.policies().items() if name in _FIELDS}
+    policies = {name: value for name, value in spec.policies().items() if name in _FIELDS}
+    return policies | {name: listed(policies[name]) for name in ("exclude", "only")}
 
 
 def job(one: Schedule) -> pb.ScheduledJob:

@@ -17,7 +17,7 @@ from foliot.core.queue_name import queue_name
 from foliot.engine.model.schedule import POLICIES
 from foliot.features.schedules.rpc import trigger
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.method import plain
+from foliot.servers.grpc.method import plain, plain_list
 
 KIND = "grpc"
 """The action kind that `target_service` and `target_method` imply."""
@@ -33,9 +33,10 @@ _SIMPLE = (
     *(name for name in POLICIES if name in MESSAGE and MESSAGE[name].message_type is None),
 )
 _NESTED = ("retry_policy", "catchup", "alert")
+_ENTRIES = ("exclude", "only")
 _MOMENTS = ("start_at", "end_at")
 _CALL = ("target_service", "target_method", "parameters")
-FIELDS = (*_SIMPLE, *_NESTED, *_MOMENTS, *_CALL, "schedule_config", "tags", "job_type", "action")
+FIELDS = (*_SIMPLE, *_NESTED, *_ENTRIES, *_MOMENTS, *_CALL, "schedule_config", "tags", "job_type", "action")
 """Fields of a job; the same in a creation and an update."""
 
 Job = pb.CreateScheduledJobRequest | pb.UpdateScheduledJobRequest
@@ -85,6 +86,7 @@ def _said(request: Job, names: Sequence[str]) -> dict[str, Any]:
     wrong = Complaints()
     document: dict[str, Any] = {name: getattr(request, name) for name in names if name in _SIMPLE}
     document |= {name: _parts(getattr(request, name)) for name in names if name in _NESTED}
+    document |= {name: plain_list(getattr(request, name)) for name in names if name in _ENTRIES}
     for name in names:
         with wrong.collect():
             if name in _MOMENTS:

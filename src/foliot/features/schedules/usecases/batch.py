@@ -21,11 +21,13 @@ from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
+from foliot.engine.model.restrictions import CalendarBook
 from foliot.engine.sql import tenant_limits
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.document import asleep, put_back, under
 from foliot.features.schedules.model.request import ScheduleBatchRequest
 from foliot.features.schedules.usecases.batch_parents import LinkedBatch, link
+from foliot.features.schedules.usecases.calendars import calendars_of
 from foliot.features.schedules.usecases.check_target import names_source, objection
 from foliot.features.schedules.usecases.create import ScheduleOwner, UnsavedSchedule
 from foliot.features.schedules.usecases.parents import follows_others
@@ -102,7 +104,8 @@ class ScheduleBatches:
         if any(follows_others(raw) for raw in wanted):
             async with self.store.read(caller.tenant_id) as tx:
                 batch = await link(tx, caller.tenant_id, wanted, self.schedules.new_id)
-        drafts = await REQUESTS.run(self._read_all, caller, batch, sources, refused)
+        calendars = await calendars_of(self.store, caller.tenant_id, *wanted)
+        drafts = await REQUESTS.run(self._read_all, caller, batch, (sources, refused), calendars)
         if atomic:
             _refuse_all(drafts)
         size = len(wanted) if atomic or once.key is not None else CHUNK
@@ -170,9 +173,10 @@ class ScheduleBatches:
         self,
         caller: Caller,
         batch: LinkedBatch,
-        sources: Mapping[str, Mapping[str, Any]],
-        refused: Mapping[bytes, Invalid],
+        known: tuple[Mapping[str, Mapping[str, Any]], Mapping[bytes, Invalid]],
+        calendars: CalendarBook,
     ) -> list[Read]:
+        sources, refused = known
         creation, sealer = self.schedules.creation, self.store.sealer
 
         def read(place: int, raw: object) -> Read:
@@ -180,10 +184,10 @@ class ScheduleBatches:
                 return batch.refused[place]
             try:
                 rest, reason = asleep(raw)
-                known = sources.get(rest["id"]) if isinstance(rest, Mapping) and names_source(rest) else None
-                rest = put_back(rest, *([] if known is None else [known]))
+                source = sources.get(rest["id"]) if isinstance(rest, Mapping) and names_source(rest) else None
+                rest = put_back(rest, *([] if source is None else [source]))
                 owner = ScheduleOwner(batch.ids.get(place) or self.schedules.new_id(SCHEDULE), caller.user_id)
-                draft = creation.draft(caller, rest, owner, reason)
+                draft = creation.draft(caller, rest, owner, reason, calendars)
                 if refused and (objects := refused.get(_action_key(raw))) is not None:
                     return objects
                 if sealer is None:

@@ -8,10 +8,10 @@ import structlog
 
 from foliot.core.access import Caller
 from foliot.core.errors import Invalid
-from foliot.db.database import Transaction
+from foliot.db.database import Database, Transaction
 from foliot.engine.ports import Action, Actions, is_examined
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.schedules.model.document import ActionCheck, action_of, put_back, under
+from foliot.features.schedules.model.document import ActionCheck, action_of, merge, put_back, under, whole
 
 log = structlog.get_logger("foliot.schedules")
 
@@ -54,3 +54,17 @@ async def copied(tx: Transaction, caller: Caller, raw: object) -> object:
     named = raw.get("id") if isinstance(raw, Mapping) else None
     source = await SqlSchedules(tx).get(caller.tenant_id, named) if isinstance(named, str) else None
     return put_back(raw, *([] if source is None else [source.action]))
+
+
+async def objection_to_patch(
+    store: Database, actions: Actions, caller: Caller, patched: tuple[str, object], check: ActionCheck
+) -> Invalid | None:
+    """The same for a patch of a schedule; one that leaves the action alone is not checked against its target."""
+    schedule_id, raw = patched
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("action"), Mapping):
+        return None
+    async with store.read(caller.tenant_id) as tx:
+        schedule = await SqlSchedules(tx).get(caller.tenant_id, schedule_id)
+    if schedule is None or schedule.fault is not None:
+        return None
+    return await objection(actions, caller, merge(whole(schedule), raw), check)

@@ -15,6 +15,7 @@ from foliot.core.access import Caller, Thing
 from foliot.core.limits import TenantLimits
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.engine.model.restrictions import NO_CALENDARS, CalendarBook
 from foliot.engine.model.schedule import ManagedBy, Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.ports import Actions, has_defaults
@@ -64,11 +65,19 @@ class ScheduleCreation:
     check_for: CheckFor
     default_zone: str
 
-    def draft(self, caller: Caller, raw: object, owner: ScheduleOwner, paused: str | None = None) -> UnsavedSchedule:
+    def draft(
+        self,
+        caller: Caller,
+        raw: object,
+        owner: ScheduleOwner,
+        paused: str | None = None,
+        calendars: CalendarBook = NO_CALENDARS,
+    ) -> UnsavedSchedule:
         """`Invalid` when the request breaks a rule. `paused` is the reason of a schedule that is created paused."""
         now = self.clock.now()
         raw = with_defaults(self.actions, caller.tenant_id, raw)
-        read = read_draft(raw, self.check_for(caller), TriggerContext(owner.schedule_id, now, self.default_zone))
+        context = TriggerContext(owner.schedule_id, now, self.default_zone, calendars=calendars)
+        read = read_draft(raw, self.check_for(caller), context)
         schedule = Schedule(
             id=owner.schedule_id,
             tenant_id=caller.tenant_id,

@@ -12,9 +12,9 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.ledger import LedgerEntry, LedgerReason, VersionSpan, skipped_by
 from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, ScheduleSpec
-from foliot.engine.model.settle import LedgerEntry, LedgerReason, VersionSpan, skipped_by
 from foliot.engine.sql.follows import FollowRecord, SqlFollowUps
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.usecases.change import DAMAGED
@@ -107,6 +107,8 @@ async def outcomes(
     found = []
     for span, at in there:
         instant = _outcome(schedule, span, at, runs.get(at), ledger.at(at))
+        if instant.outcome == "planned" and (why := schedule.spec.trigger.excluded(at)) is not None:
+            instant = InstantRecord(at, "skipped", why)
         if instant.outcome == "planned" and left is not None:
             if left <= 0:
                 break
@@ -122,7 +124,7 @@ def _left(schedule: Schedule, first: datetime) -> int | None:
     left = schedule.spec.max_runs - schedule.fired
     if schedule.next_at is not None and schedule.next_at < first:
         passed = schedule.skip_at is not None and schedule.next_at <= schedule.skip_at < first
-        left -= schedule.spec.trigger.count(schedule.next_at, first) - passed
+        left -= schedule.spec.trigger.count_runs(schedule.next_at, first) - passed
     return left
 
 

@@ -18,8 +18,10 @@ from foliot.core.time.preview import TriggerOutlook, preview
 from foliot.core.time.trigger import Trigger
 from foliot.core.time.zone import zone_info
 from foliot.db.database import Database
+from foliot.engine.model.restrictions import CalendarBook, Restriction, check_restriction, resolved
 from foliot.engine.model.trigger_document import OWNED, TriggerContext, read_rule
 from foliot.features.schedules.model.request import PreviewRequest
+from foliot.features.schedules.usecases.calendars import calendars_of
 from foliot.wakeups.feed import Feed
 
 _TICK = timedelta(microseconds=1)
@@ -38,18 +40,23 @@ class Previews:
     @command(Verb.READ, Thing.SCHEDULE)
     async def preview(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> TriggerOutlook:
         """A trigger, or `words` that describe one; `start_at` is the first moment considered, `count` how many."""
-        seen = self._look(raw)
+        calendars = await calendars_of(self.store, ctx.tenant_id, raw)
+        seen = self._look(raw, calendars)
         if once.key is not None:
             await ctx.begin()
         return seen
 
-    def _look(self, raw: object) -> TriggerOutlook:
+    def _look(self, raw: object, calendars: CalendarBook) -> TriggerOutlook:
         asked, fields = read(PreviewRequest, raw), Fields.of("", raw)
         now = self.clock.now()
         start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
         trigger, anchor = (fields, None) if asked.words is None else self._trigger_fields(fields, asked.words)
         rule = read_rule(trigger, TriggerContext("preview", now, self.default_zone), anchor or start_at)
-        seen = preview(Trigger(rule, anchor, end_at), now if start_at is None else start_at - _TICK, asked.count)
+        plain = Trigger(rule, anchor, end_at)
+        restriction = resolved(Restriction(asked.exclude, asked.only, asked.shift), calendars)
+        shown = restriction.applied(plain)
+        check_restriction(restriction, shown, now, plain)
+        seen = preview(shown, now if start_at is None else start_at - _TICK, asked.count)
         if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
             note = "H stands for a value that depends on the schedule's id: the saved schedule may fire at other times"
             seen = replace(seen, notes=[*seen.notes, note])

@@ -19,6 +19,7 @@ from foliot.core.ids import SCHEDULE
 from foliot.core.ports import Clock
 from foliot.core.queue_name import PauseRequest
 from foliot.db.database import Database, Transaction
+from foliot.engine.model.restrictions import NO_CALENDARS, CalendarBook
 from foliot.engine.model.schedule import Schedule, ScheduleStatus
 from foliot.engine.model.trigger_document import TriggerContext
 from foliot.engine.model.views import PageRequest, RunView
@@ -37,6 +38,7 @@ from foliot.features.schedules.model.document import (
 )
 from foliot.features.schedules.model.request import MAX_TAGS
 from foliot.features.schedules.usecases import parents
+from foliot.features.schedules.usecases.calendars import calendars_in, named_calendars
 from foliot.features.schedules.usecases.change import (
     LockedSchedule,
     check_open,
@@ -48,7 +50,7 @@ from foliot.features.schedules.usecases.change import (
     turned,
     write_turn,
 )
-from foliot.features.schedules.usecases.check_target import copied, names_source, objection
+from foliot.features.schedules.usecases.check_target import copied, names_source, objection, objection_to_patch
 from foliot.features.schedules.usecases.create import ScheduleCreation, ScheduleOrder, ScheduleOwner, with_defaults
 from foliot.features.schedules.usecases.edit import Edit, EditOrder, ScheduleEdits
 from foliot.features.schedules.usecases.run_now import RunNow, RunOrder
@@ -76,7 +78,7 @@ class Schedules:
     async def create(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Schedule:
         rest, reason = asleep(raw)
         objects = await objection(self.actions, caller, rest, self.check_for(caller))
-        alone = names_source(rest) or parents.follows_others(rest)
+        alone = names_source(rest) or parents.follows_others(rest) or named_calendars([rest])
         if once.key is None and objects is None and small(raw) and not alone:
             draft = self.creation.draft(caller, put_back(rest), self._owner(caller), reason)
             order = ScheduleOrder(caller, draft, await self.limiter.of(caller.tenant_id))
@@ -92,7 +94,7 @@ class Schedules:
         tx = await ctx.begin(self.limiter)
         owner, raw = self._owner(ctx.caller), await copied(tx, ctx.caller, asked[0])
         raw = await parents.resolved(tx, ctx.tenant_id, raw, owner.schedule_id)
-        draft = self.creation.draft(ctx.caller, raw, owner, asked[1])
+        draft = self.creation.draft(ctx.caller, raw, owner, asked[1], await calendars_in(tx, ctx.tenant_id, raw))
         schedule = await self.creation.one(ctx, draft)
         if objects is not None:
             raise objects
@@ -101,7 +103,8 @@ class Schedules:
     async def add(self, ctx: CommandContext, raw: object, owner: ScheduleOwner) -> Schedule:
         """Create one as part of the caller's transaction, which has read the tenant's limits."""
         raw = await parents.resolved(ctx.tx, ctx.tenant_id, raw, owner.schedule_id)
-        return await self.creation.one(ctx, self.creation.draft(ctx.caller, raw, owner))
+        calendars = await calendars_in(ctx.tx, ctx.tenant_id, raw)
+        return await self.creation.one(ctx, self.creation.draft(ctx.caller, raw, owner, calendars=calendars))
 
     @query(Verb.READ, Thing.SCHEDULE)
     async def get(self, ctx: QueryContext, schedule_id: str) -> Schedule:
@@ -140,8 +143,8 @@ class Schedules:
     @requires(Verb.WRITE, Thing.SCHEDULE)
     async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Apply a merge patch; the result is validated whole, by the rules of a new one."""
-        objects = await self._objection_to_patch(caller, schedule_id, raw)
-        if objects is None and small(raw) and not parents.changes_parents(raw):
+        objects = await objection_to_patch(self.store, self.actions, caller, (schedule_id, raw), self.check_for(caller))
+        if objects is None and small(raw) and not (parents.changes_parents(raw) or named_calendars([raw])):
             edit = partial(self._patched, caller, raw, match)
             schedule = await self._edit(caller, schedule_id, edit)
             if schedule is not None:
@@ -337,16 +340,6 @@ class Schedules:
             require(caller, *needed)
         return action.check_for(caller.tenant_id, config) if is_per_tenant(action) else action.check(config)
 
-    async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
-        """A patch that leaves the action alone is not checked against its target."""
-        if not isinstance(raw, Mapping) or not isinstance(raw.get("action"), Mapping):
-            return None
-        async with self.store.read(caller.tenant_id) as tx:
-            schedule = await SqlSchedules(tx).get(caller.tenant_id, schedule_id)
-        if schedule is None or schedule.fault is not None:
-            return None
-        return await objection(self.actions, caller, merge(whole(schedule), raw), self.check_for(caller))
-
     async def _hold(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> LockedSchedule:
         schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
         check_open(schedule, match)
@@ -365,14 +358,17 @@ class Schedules:
     async def _rewrite(self, ctx: CommandContext, held: LockedSchedule, raw: object) -> Schedule:
         before = None if held.broken else held.schedule.spec.trigger.follows
         raw = await parents.resolved(ctx.tx, ctx.tenant_id, raw, held.schedule.id, before)
-        changed = self._rewritten(ctx.caller, held, raw)
+        changed = self._rewritten(ctx.caller, held, raw, await calendars_in(ctx.tx, ctx.tenant_id, raw))
         ctx.wake(SCHEDULES_TOPIC)
         return await turn(ctx.tx, changed, held.now)
 
-    def _rewritten(self, caller: Caller, held: LockedSchedule, raw: object) -> Schedule:
+    def _rewritten(
+        self, caller: Caller, held: LockedSchedule, raw: object, calendars: CalendarBook = NO_CALENDARS
+    ) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
-        context = TriggerContext(schedule.id, held.now, self.default_zone, before)
+        calendars = calendars.beside(schedule.spec.calendars)
+        context = TriggerContext(schedule.id, held.now, self.default_zone, before, calendars)
         draft = read_draft(raw, self.check_for(caller), context)
         return replace(
             schedule,

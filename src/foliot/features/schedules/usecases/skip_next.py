@@ -39,10 +39,11 @@ class Skips:
         await ctx.begin()
         held = await self._hold(ctx, schedule_id)
         schedule = _active(held)
-        at = schedule.next_at if wanted is None else wanted
-        if at not in {schedule.next_at, schedule.skip_at}:
+        following = replace(schedule, skip_at=None).next_run_at
+        at = following if wanted is None else wanted
+        if at is None or at not in {following, schedule.skip_at}:
             refused = f"{_text(at)} is not the next instant of schedule {schedule_id}"
-            raise Conflict(f"{refused}: {_text(schedule.next_at)} is")
+            raise Conflict(f"{refused}: {_text(following)} is")
         if schedule.skip_at is None:
             schedule = await self._turn(ctx, held, at)
         elif at != schedule.skip_at:

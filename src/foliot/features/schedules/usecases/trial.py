@@ -15,6 +15,7 @@ from foliot.db.database import Database
 from foliot.engine.model.run import MANUAL_QUEUE, Origin
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
+from foliot.features.schedules.usecases.calendars import calendars_in
 from foliot.features.schedules.usecases.check_target import copied
 from foliot.features.schedules.usecases.create import ScheduleOwner
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -38,7 +39,8 @@ class Trials:
         tx = await ctx.begin(self.limiter)
         document = await copied(tx, ctx.caller, raw)
         owner = ScheduleOwner(self.schedules.new_id(SCHEDULE), ctx.caller.user_id)
-        schedule = self.schedules.creation.draft(ctx.caller, document, owner).schedule
+        calendars = await calendars_in(tx, ctx.tenant_id, document)
+        schedule = self.schedules.creation.draft(ctx.caller, document, owner, calendars=calendars).schedule
         run = RunRequest(
             id=self.schedules.new_id(RUN),
             tenant_id=ctx.tenant_id,

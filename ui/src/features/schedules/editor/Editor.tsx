@@ -24,7 +24,7 @@ import { LIMITS } from "../limits";
 import { PreviewPanel } from "../preview/PreviewPanel";
 import { usePreview } from "../preview/usePreview";
 import { ActionSection } from "./ActionSection";
-import { commandOf, documentOf, type Form } from "./form";
+import { commandOf, documentOf, type Form, restrictionOf } from "./form";
 import { PolicySection } from "./PolicySection";
 import { pause, save, testRun, triggerInputsOf, Unsendable } from "./save";
 import { TagsInput } from "./TagsInput";
@@ -281,7 +281,11 @@ export function Editor({
           </form>
           <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-4">
             {tested ? <TestRun key={tested} id={tested} /> : null}
-            <PreviewPanel preview={preview} onUtc={() => patch({ timezone: "UTC" })} />
+            <PreviewPanel
+              preview={preview}
+              restriction={restrictionOf(form)}
+              onUtc={() => patch({ timezone: "UTC" })}
+            />
           </div>
         </div>
       </FieldErrorsContext>

@@ -15,6 +15,7 @@ import { CATCHUPS, type Choice, OVERLAPS } from "../policies";
 import { RetryTimeline } from "../RetryTimeline";
 import { AlertFields, alertSays } from "./AlertFields";
 import type { Form } from "./form";
+import { TimesFields, timesSay } from "./TimesFields";
 
 type Change = (change: Partial<Form>) => void;
 
@@ -57,6 +58,11 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
         >
           <Limits form={form} onChange={onChange} />
         </Fold>
+        {form.when.type === "after" ? null : (
+          <Fold title="Times without runs" says={timesSay(form)} fields={["exclude", "only", "shift"]}>
+            <TimesFields form={form} onChange={onChange} />
+          </Fold>
+        )}
         <Fold title="Notifications" says={alertSays(form.alert)} fields={["alert"]}>
           <AlertFields alert={form.alert} onChange={(alert) => onChange({ alert })} />
         </Fold>

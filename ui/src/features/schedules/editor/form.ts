@@ -13,6 +13,7 @@ import { inputOf, instantOf } from "@/time/datetimeLocal";
 
 import { LIMITS, type LimitInputs, limitInputs } from "../limits";
 import { DEFAULT_RETRY } from "../policies";
+import { entriesOf, linesOf } from "../times";
 import { type ActionInputs, actionOf, blankAction, inputsOf } from "./action";
 import { fieldsOf, phraseOf } from "./cronFields";
 
@@ -53,6 +54,10 @@ export interface Form {
   limits: LimitInputs;
   /** Channels that are notified of its failures, by name or id, and after how many in a row. */
   alert: ScheduleAlert;
+  /** Excluded times, one per line, as `times.ts` reads them. */
+  exclude: string;
+  only: string;
+  shift: NonNullable<ScheduleRequest["shift"]>;
   startAt: string;
   endAt: string;
 }
@@ -84,6 +89,9 @@ export function blankForm(kind: string, name: string, words: string, timezone: s
     priority: 5,
     limits: limitInputs(),
     alert: NO_ALERT,
+    exclude: "",
+    only: "",
+    shift: "none",
     startAt: "",
     endAt: "",
   };
@@ -116,6 +124,9 @@ export function formOf(schedule: Schedule): Form {
     priority: schedule.priority,
     limits: limitInputs(schedule),
     alert: schedule.alert ?? NO_ALERT,
+    exclude: linesOf(schedule.exclude),
+    only: linesOf(schedule.only),
+    shift: schedule.shift ?? "none",
     startAt: inputOf(schedule.start_at, schedule.timezone),
     endAt: inputOf(schedule.end_at, schedule.timezone),
   };
@@ -137,6 +148,13 @@ export function triggerOf(
       return { type: "oneoff", run_at: instantOf(when.runAt, timezone), timezone };
   }
 }
+
+/** The times at which it does not run, as fields of a request. */
+export const restrictionOf = (form: Form): Pick<ScheduleRequest, "exclude" | "only" | "shift"> => ({
+  ...(form.exclude.trim() ? { exclude: entriesOf(form.exclude) } : {}),
+  ...(form.only.trim() ? { only: entriesOf(form.only) } : {}),
+  ...(form.shift === "none" ? {} : { shift: form.shift }),
+});
 
 export interface Document {
   body: ScheduleRequest & { action: ActionConfig };
@@ -165,6 +183,7 @@ export function documentOf(form: Form): Document {
       priority: form.priority,
       ...Object.fromEntries(LIMITS.map(({ name }) => [name, optional(form.limits[name])])),
       ...(form.alert.to.length ? { alert: form.alert } : {}),
+      ...restrictionOf(form),
       start_at: instantOf(form.startAt, form.timezone),
       end_at: instantOf(form.endAt, form.timezone),
     },
@@ -184,6 +203,8 @@ function hasFlags(form: Form, action: ActionConfig): boolean {
     !form.endAt
   );
 }
+
+const lines = (text: string): string[] => text.split("\n").filter((line) => line.trim());
 
 const secondsOf = (value: string): string => (value.trim() ? `${value.trim()}s` : "");
 
@@ -221,6 +242,9 @@ export function commandOf(form: Form): string {
     ["--start-at", instantOf(form.startAt, form.timezone)],
     ["--description", form.description.trim()],
     ...form.alert.to.map((channel) => ["--notify", channel] as const),
+    ...lines(form.exclude).map((line) => ["--exclude", line] as const),
+    ...lines(form.only).map((line) => ["--only", line] as const),
+    ["--shift", form.shift === "none" ? undefined : form.shift],
     ["--notify-after", form.alert.to.length && form.alert.after > 1 ? String(form.alert.after) : undefined],
   ];
   const words = ["schedule", "create", form.name.trim() || "NAME", ...trigger];

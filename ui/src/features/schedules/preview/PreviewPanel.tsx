@@ -2,11 +2,13 @@ import { CircleX, Info } from "lucide-react";
 import { useState } from "react";
 
 import { ProblemError } from "@/api/problem";
+import type { ExcludedTimes, PreviewRequest } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { cx } from "@/parts/cx";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Skeleton } from "@/parts/Skeleton";
+import { number } from "@/time/moment";
 
 import { joinsDays } from "../editor/cronFields";
 import { ClockChanges } from "./ClockChanges";
@@ -17,7 +19,15 @@ import { WeekGrid } from "./WeekGrid";
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
 
 /** The server's preview of a trigger: description, next fires, notes on clock changes. */
-export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUtc: () => void }) {
+export function PreviewPanel({
+  preview,
+  restriction,
+  onUtc,
+}: {
+  preview: TriggerPreview;
+  restriction?: Pick<PreviewRequest, "exclude" | "only" | "shift">;
+  onUtc: () => void;
+}) {
   const [count, setCount] = useState(6);
   const { data, error } = preview;
   const refused = error instanceof ProblemError && error.status === 422;
@@ -57,10 +67,11 @@ export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUt
               </Button>
             ) : null}
           </div>
+          {data.excluded.length ? <ExcludedList excluded={data.excluded.slice(0, count)} /> : null}
           <ClockChanges notes={data.notes} onUtc={onUtc} />
           {data.type === "cron" ? (
             <WeekGrid
-              trigger={{ type: "cron", cron_expr: data.cron_expr, timezone: data.timezone }}
+              trigger={{ type: "cron", cron_expr: data.cron_expr, timezone: data.timezone, ...restriction }}
               zone={data.timezone}
             />
           ) : null}
@@ -77,3 +88,28 @@ export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUt
     </Card>
   );
 }
+
+/** What calendars and times of day leave out until the last of the next runs. */
+function ExcludedList({ excluded }: { excluded: readonly ExcludedTimes[] }) {
+  return (
+    <section aria-label="Left out">
+      <p className="mb-1 text-xs font-medium text-muted">Left out</p>
+      <ul className="text-xs">
+        {excluded.map((one) => (
+          <li key={one.first} className="flex flex-wrap gap-x-3 py-0.5">
+            <span className="font-mono">
+              {minute(one.first_local)}
+              {one.count > 1 ? ` to ${minute(one.last_local)}` : ""}
+            </span>
+            <span className="text-muted">
+              {one.count > 1 ? `${number(one.count)} times · ` : ""}
+              {one.reason}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const minute = (local: string): string => local.slice(0, 16).replace("T", " ");

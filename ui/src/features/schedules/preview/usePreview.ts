@@ -8,7 +8,7 @@ import type { FieldError } from "@/api/schema";
 import type { PreviewRequest, SchedulePreview } from "@/api/schema";
 import { instantOf } from "@/time/datetimeLocal";
 
-import { type Form, type TriggerInputs, triggerOf } from "../editor/form";
+import { type Form, restrictionOf, type TriggerInputs, triggerOf } from "../editor/form";
 
 const PAUSE = 150;
 const SHOWN = 20;
@@ -32,11 +32,12 @@ export function usePreview(form: Form): TriggerPreview {
   const body = useMemo(
     () => ({
       ...previewRequest(when, timezone),
+      ...(when.type === "after" ? {} : restrictionOf(form)),
       start_at: later(instantOf(startAt, timezone)),
       end_at: instantOf(endAt, timezone),
       count: SHOWN,
     }),
-    [when, timezone, startAt, endAt],
+    [when, timezone, startAt, endAt, form.exclude, form.only, form.shift],
   );
   const [asked, setAsked] = useState(body);
   useEffect(() => {

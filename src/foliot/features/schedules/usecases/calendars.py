@@ -1,0 +1,90 @@
+"""The calendars that requests name, and the new versions of schedules whose calendar was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from foliot.commands.envelope import CommandContext
+from foliot.core.errors import Invalid
+from foliot.core.time.resolved_calendar import ResolvedCalendar, calendar_names, read_entries
+from foliot.db.database import Database, Transaction
+from foliot.engine.model.restrictions import CalendarBook
+from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.calendars.sql import SqlCalendars, SqlCalendarUses
+from foliot.features.schedules.model.document import edited
+from foliot.features.schedules.usecases.change import hold, hold_settled, turned
+
+MOST_TURNED = 1000
+"""Schedules that the transaction of a calendar's change turns; an actor turns the others."""
+FIELDS = ("exclude", "only")
+
+
+def named_calendars(raws: Iterable[object]) -> set[str]:
+    """The calendars that requests name; nothing where one is invalid, which is reported when it is read."""
+    found: set[str] = set()
+    for raw in raws:
+        for name in FIELDS:
+            entries = raw.get(name) if isinstance(raw, Mapping) else None
+            if not entries:
+                continue
+            try:
+                found.update(calendar_names(read_entries(name, entries)))
+            except Invalid:
+                continue
+    return found
+
+
+async def calendars_in(tx: Transaction, tenant_id: str, *raws: object) -> CalendarBook:
+    """The calendars that requests name; no statement where they name none."""
+    names = named_calendars(raws)
+    return await SqlCalendars(tx).book(tenant_id, names) if names else CalendarBook()
+
+
+async def calendars_of(store: Database, tenant_id: str, *raws: object) -> CalendarBook:
+    """The same in a transaction of its own."""
+    if not named_calendars(raws):
+        return CalendarBook()
+    async with store.read(tenant_id) as tx:
+        return await calendars_in(tx, tenant_id, *raws)
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarTurns:
+    """Gives schedules that hold an older revision of a calendar a new version."""
+
+    async def turn(self, ctx: CommandContext, calendar: ResolvedCalendar) -> int:
+        """As part of the caller's transaction: at most `MOST_TURNED`, in order of their ids."""
+        ids = await SqlCalendarUses(ctx.tx).outdated(calendar, MOST_TURNED)
+        if not ids:
+            return 0
+        sql = SqlSchedules(ctx.tx)
+        stored = await sql.stored(ctx.tenant_id, ids, skip_locked=False)
+        turns = [one for was in stored.values() if (one := await self._turn(ctx, was, calendar)) is not None]
+        if turns:
+            await sql.turn(turns, *ctx.take_audit())
+        left = set(ids) - {one.became.id for one in turns}
+        if left:
+            await SqlCalendarUses(ctx.tx).settle(calendar, left)
+        return len(ids)
+
+    async def _turn(self, ctx: CommandContext, was: StoredSchedule, calendar: ResolvedCalendar) -> ScheduleTurn | None:
+        """None for one that is deleted, cannot be read, or no longer names it."""
+        schedule = was.schedule
+        if schedule.status is ScheduleStatus.DELETED or schedule.fault is not None:
+            return None
+        held = hold_settled(schedule, ctx.now)
+        if held is None:
+            held = await hold(ctx, schedule, ctx.now)
+            was = (await SqlSchedules(ctx.tx).stored(ctx.tenant_id, [schedule.id], skip_locked=False))[schedule.id]
+        spec = held.schedule.spec
+        if held.broken or calendar.name not in spec.calendars:
+            return None
+        spec = replace(spec, calendars={**spec.calendars, calendar.name: calendar}).restricted()
+        became = turned(replace(held.schedule, spec=spec), held.now)
+        change = edited("calendar", was.schedule, became)
+        why = {"calendar": f"{calendar.name}, revision {calendar.revision}"}
+        ctx.audit(replace(change, became={**(change.became or {}), **why}), at=held.now)
+        return ScheduleTurn(was, became)

@@ -1,6 +1,6 @@
 """Calendars, the schedules that name them, and what a calendar calls an excluded time in the ledger.
 
-Revision ID: 0040
+Revision ID: 0041
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from alembic import op
 
 from foliot.db.metadata import Document, Moment, key, prose
 
-revision = "0040"
-down_revision = "0039"
+revision = "0041"
+down_revision = "0040"
 branch_labels = None
 depends_on = None
 

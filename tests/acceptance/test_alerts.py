@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import secrets
 import signal
 import subprocess
 import threading
@@ -170,7 +171,8 @@ def test_of_several_processes_any_can_be_killed_before_the_message_of_a_run_is_s
     house: House, server_database_url: str
 ) -> None:
     """The same: `FOLIOT_TEST_KILLS=25` kills fifty times."""
-    house.environ |= {"DATABASE_URL": server_database_url, "FOLIOT_SECRET_KEY": "k" * 40}
+    house.environ |= {"DATABASE_URL": server_database_url, "FOLIOT_SECRET_KEY": secrets.token_urlsafe(48)}
+    assert house.run("migrate").returncode == 0
     fail_and_recover(house, ("scheduler",), ("scheduler",), ("worker",), ("api", "--port", "0"))
 
 

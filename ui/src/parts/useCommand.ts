@@ -17,7 +17,7 @@ export type Command = <M extends Exclude<Method, "GET">, P extends JsonPath<M>>(
 export type NamedCommand = (
   method: string,
   path: string,
-  options: { body?: unknown },
+  options: { body?: unknown; params?: Readonly<Record<string, string>> },
   done?: string,
 ) => Promise<unknown>;
 
@@ -31,7 +31,11 @@ export function useCommand(): [act: Command, busy: boolean, actNamed: NamedComma
       try {
         const answer = await request(method, path, options);
         if (done) toast.success(done);
-        void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "list" });
+        // What was deleted is not asked for again: its page stays for as long as the next one loads.
+        const gone = method === "DELETE" ? Object.values(options.params ?? {}) : [];
+        void queries.invalidateQueries({
+          predicate: ({ queryKey }) => queryKey[0] !== "list" && !gone.some((id) => queryKey.includes(id)),
+        });
         return answer ?? true;
       } catch (error) {
         toast.error(messageOf(error));

@@ -219,41 +219,44 @@ function ChannelForm({ channel, first, onClose }: ChannelFormProps) {
           )}
         </Field>
       </div>
-      {CHANNEL_KINDS[kind].settings.map((setting) => (
-        <Field
-          key={setting.name}
-          name={`config.${setting.name}`}
-          label={setting.optional ? `${setting.label} (optional)` : setting.label}
-          hint={setting.hint}
-        >
-          {(wired) =>
-            setting.choices ? (
-              <select
-                {...wired}
-                className={INPUT}
-                value={typed[setting.name] ?? setting.value}
-                onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
-              >
-                {setting.choices.map(([value, label]) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            ) : (
-              <input
-                {...wired}
-                required={!setting.optional}
-                type={setting.secret ? "password" : "text"}
-                autoComplete={setting.secret ? "new-password" : "off"}
-                className={INPUT}
-                value={typed[setting.name] ?? setting.value ?? ""}
-                onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
-              />
-            )
-          }
-        </Field>
-      ))}
+      <div className="grid grid-cols-2 gap-x-3 gap-y-4">
+        {CHANNEL_KINDS[kind].settings.map((setting) => (
+          <Field
+            key={setting.name}
+            name={`config.${setting.name}`}
+            className={setting.half ? undefined : "col-span-2"}
+            label={setting.optional ? `${setting.label} (optional)` : setting.label}
+            hint={setting.hint}
+          >
+            {(wired) =>
+              setting.choices ? (
+                <select
+                  {...wired}
+                  className={INPUT}
+                  value={typed[setting.name] ?? setting.value}
+                  onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
+                >
+                  {setting.choices.map(([value, label]) => (
+                    <option key={value} value={value}>
+                      {label}
+                    </option>
+                  ))}
+                </select>
+              ) : (
+                <input
+                  {...wired}
+                  required={!setting.optional}
+                  type={setting.secret ? "password" : "text"}
+                  autoComplete={setting.secret ? "new-password" : "off"}
+                  className={INPUT}
+                  value={typed[setting.name] ?? setting.value ?? ""}
+                  onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
+                />
+              )
+            }
+          </Field>
+        ))}
+      </div>
       {first ? (
         <label className="flex items-start gap-2">
           <input type="checkbox" checked={withRule} onChange={(event) => setWithRule(event.target.checked)} />

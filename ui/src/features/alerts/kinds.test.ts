@@ -14,7 +14,13 @@ test("empty settings are left out, and a port is a number", () => {
 });
 
 test("the settings of a channel are typed and read back", () => {
-  const config = { to: ["a@x.example", "b@x.example"], from: "f@x.example", host: "mail.example", port: 25, tls: "none" };
+  const config = {
+    to: ["a@x.example", "b@x.example"],
+    from: "f@x.example",
+    host: "mail.example",
+    port: 25,
+    tls: "none",
+  };
   expect(configOf("email", typedOf({ ...config, password: "***" }))).toEqual({ ...config, password: "***" });
 });
 

@@ -7,6 +7,8 @@ export interface ChannelSetting {
   secret?: boolean;
   optional?: boolean;
   value?: string;
+  /** Whether it shares its row with the next or the one before. */
+  half?: boolean;
   /** The only values it can have, and their words. */
   choices?: readonly (readonly [string, string])[];
 }
@@ -27,19 +29,20 @@ export const CHANNEL_KINDS: Record<ChannelKind, { label: string; settings: Chann
       { name: "to", label: "To", hint: "Separate addresses with commas." },
       { name: "from", label: "From" },
       { name: "host", label: "SMTP server" },
-      { name: "port", label: "Port", value: "587" },
+      { name: "port", label: "Port", value: "587", half: true },
       {
         name: "tls",
         label: "Encryption",
         value: "starttls",
+        half: true,
         choices: [
           ["starttls", "STARTTLS"],
           ["tls", "TLS from the start"],
           ["none", "none"],
         ],
       },
-      { name: "username", label: "User name", optional: true },
-      { name: "password", label: "Password", secret: true, optional: true },
+      { name: "username", label: "User name", optional: true, half: true },
+      { name: "password", label: "Password", secret: true, optional: true, half: true },
     ],
   },
   slack: { label: "Slack", settings: HOOK },

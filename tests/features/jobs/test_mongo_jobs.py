@@ -16,6 +16,7 @@ from foliot.engine.sql.parked import SqlParked
 from foliot.features.articles.mongo import MongoArticles, MongoJobs
 from foliot.features.articles.usecases import Articles
 from foliot.features.crawls.usecases import Crawls
+from foliot.features.expectations.usecases import DataQuality
 from foliot.features.jobs.mongo_copier import JobCopier
 from foliot.features.jobs.usecases import Jobs
 from tests.features.articles.test_mongo import DATABASE, Kept, mongo, stand_in  # noqa: F401 -- fixtures
@@ -92,6 +93,36 @@ async def test_a_crawl_is_copied_as_it_moves_and_its_items_when_it_has_ended(mon
             (run_id, {"n": 2}),
         ]
         assert carrying.written == written, "what stands still is written once"
+
+
+async def test_the_items_of_a_degraded_crawl_are_copied_once_they_are_released(mongo: Kept) -> None:  # noqa: F811
+    await wipe(mongo)
+    async with present() as world, copier(world, mongo.url) as carrying:
+        ended = []
+        for number in range(2):
+            run_id = (await world.cases[Crawls].request(LOCAL, {**CRAWL, "depth": number})).job_id
+            (claimed,) = await world.claim(run_id)
+            now = world.clock.now()
+            handle = {"jobid": run_id, "node": "http://scrapyd:6800"}
+            parking = ParkedUpdate(fence=claimed.fence, handle=handle, poll_at=now, at=now, items=[{"n": number}])
+            async with world.store.begin() as tx:
+                await SqlParked(tx).park([parking], now)
+            async with world.store.begin() as tx:
+                (looked,) = await SqlParked(tx).claim([run_id], "w", timedelta(seconds=30), now, f"tok_{number}")
+            await world.finish(looked, RunState.DEGRADED)
+            ended.append(run_id)
+        await carrying.run_once()
+        assert {one["state"] for one in (await kept(mongo, "jobs")).values()} == {"degraded"}
+        assert await kept(mongo, "items") == {}
+        world.clock.advance(3600)
+        await carrying.run_once()
+        await world.cases[DataQuality].drop(LOCAL, ended[0])
+        await world.cases[DataQuality].release(LOCAL, ended[1])
+        await carrying.run_once()
+        assert [one["item"] for one in (await kept(mongo, "items")).values()] == [{"n": 1}]
+        written = carrying.written
+        await carrying.run_once()
+        assert carrying.written == written, "what was released is written once"
 
 
 async def test_a_job_of_articles_is_copied_with_its_counts_also_by_who_begins_anew(mongo: Kept) -> None:  # noqa: F811

@@ -200,7 +200,8 @@ async def test_a_run_tells_what_each_step_did(place: Place, tmp_path: Path) -> N
 
     assert run.state is RunState.SUCCESS
     assert run.result is not None
-    steps = run.result.pop("steps")
+    steps, quality = run.result.pop("steps"), run.result.pop("quality")
+    assert (quality["items"], quality["errors"], quality["coverage"]) == (3, 0, {"n": 3})
     assert run.result == {
         "pipeline": "plain",
         "revision": (await place.action._definitions.find("default", "plain")).revision,  # type: ignore[union-attr]

@@ -37,6 +37,9 @@ def _show_quality(answer: JsonObject) -> None:
         typer.echo(f"\nNo baseline yet: {answer['good_runs']} of 5 good runs.")
     else:
         typer.echo(f"\nBaseline: {band['median']:g} items ({band['low']:g} to {band['high']:g}).")
+        for name, one in answer["bands"].items():
+            if name != "items":
+                typer.echo(f"  {name}: {one['median']:g} ({one['low']:g} to {one['high']:g})")
     for one in answer["suggestions"]:
         typer.echo(f"Suggestion: {one['expectation']} {one['value']}  ({one['why']})")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from foliot.features.expectations.model.facts import DataFacts, age_of
-from foliot.features.expectations.model.read import fields_of
+from foliot.features.expectations.model.read import LONGEST_FIELD, MOST_FIELDS, fields_of
 
 MOST_DIGESTS = 500_000
 """Items that are compared for duplicates; those after them are not."""
@@ -25,6 +25,8 @@ class ItemProfile:
     """Counts items, missing values, values of another type and duplicates as the items pass."""
 
     expect: Mapping[str, Any]
+    every_field: bool = False
+    """Count the values of all fields, up to `MOST_FIELDS`, and not only of those that are expected."""
     items: int = 0
     duplicates: int = 0
     newest: datetime | None = None
@@ -39,6 +41,9 @@ class ItemProfile:
     def add(self, item: Any) -> None:
         self.items += 1
         if not isinstance(item, Mapping):
+            return
+        if self.every_field:
+            self._count_all(item)
             return
         schema = self.expect.get("schema", {})
         dated = self.expect.get("freshness", {}).get("field")
@@ -60,10 +65,22 @@ class ItemProfile:
             errors=errors,
             seconds=seconds,
             duplicates=self.duplicates if "duplicates" in self.expect else None,
-            coverage={name: self._present[name] for name in self.expect.get("coverage", {})},
+            coverage={name: self._present[name] for name in self._covered},
             mistyped={name: self._mistyped[name] for name in self.expect.get("schema", {})},
             newest=self.newest,
         )
+
+    @property
+    def _covered(self) -> Collection[str]:
+        return self._present if self.every_field else self.expect.get("coverage", {})
+
+    def _count_all(self, item: Mapping[str, Any]) -> None:
+        for name, value in item.items():
+            if not is_empty(value) and (name in self._present or self._may_count(name)):
+                self._present[name] += 1
+
+    def _may_count(self, name: str) -> bool:
+        return len(self._present) < MOST_FIELDS and 0 < len(name) <= LONGEST_FIELD
 
     def _compare(self, item: Mapping[str, Any]) -> None:
         text = orjson.dumps(item, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)

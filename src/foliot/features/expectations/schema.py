@@ -54,7 +54,7 @@ class QualityRun:
     at: datetime
     """When it ended."""
     facts: DataFactsAnswer | None
-    """Null for a run of which only its result is known: it had no expectations."""
+    """Of a run without expectations, its counts of items and errors; null where it has none."""
     verdict: list[ExpectationVerdict] | None
 
     @classmethod
@@ -104,6 +104,8 @@ class ScheduleQualityAnswer:
     """Newest first."""
     baseline: BaselineBand | None
     """Of the number of items; null while there are fewer than five good runs."""
+    bands: Mapping[str, BaselineBand]
+    """The same of `items`, `errors`, `duration` in seconds, and `coverage.price` in percent, of what is known."""
     good_runs: int
     suggestions: list[SuggestedExpectation]
 
@@ -112,6 +114,10 @@ class ScheduleQualityAnswer:
         return cls(
             items=[QualityRun.of(run) for run in quality.runs],
             baseline=BaselineBand.of(quality.baseline),
+            bands={
+                name: BaselineBand(median=spread.middle, low=spread.low, high=spread.high)
+                for name, spread in quality.bands.items()
+            },
             good_runs=quality.good_runs,
             suggestions=[
                 SuggestedExpectation(expectation=one.expectation, value=one.value, why=one.why)

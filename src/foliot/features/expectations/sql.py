@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import and_, delete, func, or_, select
 
 from foliot.db.database import Database, Statements
 from foliot.engine.model.run import RunState
@@ -94,6 +94,14 @@ class SqlExpectations(Statements):
         }
         await self.dialect.insert(self.conn, quarantine_decisions, columns)
 
+    async def released(self, after: tuple[datetime, str], limit: int) -> list[tuple[datetime, str]]:
+        """Runs of all tenants whose data were released after this decision, in the order of the decisions."""
+        at, run_id = quarantine_decisions.c.decided_at, quarantine_decisions.c.run_id
+        later = or_(at > after[0], and_(at == after[0], run_id > after[1]))
+        query = select(at, run_id).where(quarantine_decisions.c.state == QuarantineState.RELEASED.value, later)
+        rows = await self.conn.execute(query.order_by(at, run_id).limit(limit))
+        return [(row.decided_at, row.run_id) for row in rows]
+
     async def lock_run(self, tenant_id: str, run_id: str) -> bool:
         """Serialises decisions about one run; answers whether it is stored."""
         query = select(runs.c.id).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
@@ -138,11 +146,10 @@ async def stored_items(store: Database, tenant_id: str, run_id: str) -> AsyncIte
 
 def _quality(row: Any) -> RunQuality:
     result = row.result if isinstance(row.result, Mapping) else {}
-    facts = result.get(QUALITY)
     return RunQuality(
         run_id=row.id,
         state=RunState(row.state),
         at=row.finished_at,
-        facts=DataFacts.from_dict(facts) if isinstance(facts, Mapping) else None,
+        facts=DataFacts.of_result(result),
         verdict=result.get(VERDICT),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foliot.commands.audit import AuditedChange
@@ -14,13 +14,14 @@ from foliot.core.access import Thing, Verb
 from foliot.core.errors import Conflict
 from foliot.core.ids import RUN
 from foliot.core.ports import Clock
-from foliot.db.database import Database
+from foliot.db.database import Database, Transaction
 from foliot.engine.model.run import MANUAL_QUEUE, Origin
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.expectations.model.facts import RELEASE, DataFacts, Quarantine, QuarantineState, Spread
-from foliot.features.expectations.model.judge import DataVerdict, Suggestion, judge_data, suggestions
-from foliot.features.expectations.sql import RunQuality, SqlExpectations, stored_items
+from foliot.features.expectations.model.judge import DataVerdict, Suggestion, bands, judge_data, suggestions
+from foliot.features.expectations.profile import ItemProfile
+from foliot.features.expectations.sql import GOOD, RunQuality, SqlExpectations, stored_items
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
 from foliot.wakeups.feed import RUNS_TOPIC, Feed, run_topic
 
@@ -70,6 +71,8 @@ class ScheduleQuality:
     """Of the number of items."""
     good_runs: int
     suggestions: Sequence[Suggestion]
+    bands: Mapping[str, Spread] = field(default_factory=dict)
+    """The baseline of errors, duration and coverage too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +92,28 @@ class DataQuality:
             await find_schedule(tx, ctx.caller, schedule_id)
             runs = await SqlExpectations(tx).series(ctx.tenant_id, schedule_id, SHOWN)
             good = await SqlExpectations(tx).baseline(ctx.tenant_id, schedule_id)
+            sample = None
+            if not any(facts.coverage for facts in good):
+                sample = await self._sampled(tx, ctx.tenant_id, runs)
+        spreads = bands(good)
         return ScheduleQuality(
             runs=runs,
-            baseline=Spread.of([facts.items for facts in good]),
+            baseline=spreads.get("items"),
             good_runs=len(good),
-            suggestions=suggestions(good),
+            suggestions=suggestions(good, sample),
+            bands=spreads,
         )
+
+    async def _sampled(self, tx: Transaction, tenant_id: str, runs: Sequence[RunQuality]) -> DataFacts | None:
+        """The coverage of the first stored items of the newest good run; None where items are not stored."""
+        newest = next((run.run_id for run in runs if run.state in GOOD), None)
+        attempt = None if newest is None else await SqlExpectations(tx).attempt_of(tenant_id, newest)
+        if newest is None or attempt is None:
+            return None
+        profile = ItemProfile({}, every_field=True)
+        for item in await SqlExpectations(tx).read(tenant_id, newest, attempt, 0):
+            profile.add(item)
+        return profile.facts()
 
     @query(Verb.READ, Thing.RUN)
     async def quarantine(self, ctx: QueryContext, run_id: str) -> Quarantine:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from foliot.core.ids import RUN, floor_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.engine.model.run import RunState
 from foliot.features.articles.model import KIND as ARTICLES
 from foliot.features.articles.mongo import SinkUnavailable
 from foliot.features.articles.mongo_copier import ArticlesCopied
 from foliot.features.crawls.model import CRAWL, JobView
+from foliot.features.expectations.sql import SqlExpectations
 from foliot.features.jobs import mongo_documents
 from foliot.features.jobs.sql import SqlJobs
 
@@ -48,6 +50,8 @@ class JobCopier:
     """Jobs that have not ended, by creation time: every round reads them again."""
     _known: dict[str, int] = field(default_factory=dict)
     """The last event number of each job that was written and may be read again."""
+    _released: dict[str, datetime] = field(default_factory=dict)
+    """Degraded crawls whose items were written after their release, for as long as they may be listed again."""
 
     async def run_once(self) -> ArticlesCopied:
         try:
@@ -72,8 +76,29 @@ class JobCopier:
         while new := await self._new(after):
             count += await self._write([run_id for run_id in new if run_id not in self._open])
             after = new[-1]
+        count += await self._write_released(max(self._from - self.overlap, BEGINNING))
         await self._go_on(began)
         return ArticlesCopied(count, self.period)
+
+    async def _write_released(self, since: datetime) -> int:
+        """The items of degraded crawls that were released since then."""
+        count, after = 0, (since, "")
+        while released := await self._released_after(after):
+            new = [run_id for _, run_id in released if run_id not in self._released]
+            async with self.store.read() as tx:
+                views = await SqlJobs(tx).views(new) if new else []
+            for view in views:
+                if view.kind == CRAWL:
+                    await self._write_items(view)
+                    count += 1
+            self._released |= {run_id: at for at, run_id in released}
+            after = released[-1]
+        self._released = {run_id: at for run_id, at in self._released.items() if at >= since}
+        return count
+
+    async def _released_after(self, after: tuple[datetime, str]) -> Sequence[tuple[datetime, str]]:
+        async with self.store.read() as tx:
+            return await SqlExpectations(tx).released(after, LOOK)
 
     async def _new(self, after: str) -> Sequence[str]:
         async with self.store.read() as tx:
@@ -88,7 +113,8 @@ class JobCopier:
             self._open.pop(gone, None)
         changed = [view for view in views if self._known.get(view.id) != view.event_seq]
         for view in changed:
-            if view.kind == CRAWL and view.state.final:
+            # The items of a degraded crawl are withheld until a person releases them.
+            if view.kind == CRAWL and view.state.final and view.state is not RunState.DEGRADED:
                 await self._write_items(view)
         if changed:
             self._count(len(changed), await self.sink.write_jobs([mongo_documents.job(view) for view in changed]))

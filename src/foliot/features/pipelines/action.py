@@ -16,7 +16,7 @@ from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.core.parent_template import ParentRun, ParentValueMissing, filled, mentions_parent
 from foliot.engine.model.run import AttemptError, Failed, Outcome, Succeeded
 from foliot.engine.ports import ActionContext, AttemptTarget
-from foliot.features.expectations.model.facts import EXPECT, QUARANTINE, RELEASE
+from foliot.features.expectations.model.facts import EXPECT, QUALITY, QUARANTINE, RELEASE
 from foliot.features.expectations.model.judge import DataVerdict
 from foliot.features.expectations.model.read import read_expect
 from foliot.features.expectations.profile import ItemProfile
@@ -174,7 +174,7 @@ class _PipelineRun:
         if (released := self.ctx.config.get(RELEASE)) is not None:
             return await self._release(str(released))
         if not expect:
-            return _success(self.ctx, self.definition, self._tallies, await self._part(self.steps))
+            return await self._unjudged()
         return await self._judged(expect)
 
     @property
@@ -196,6 +196,14 @@ class _PipelineRun:
             _tell(self.ctx, [tally.as_dict() for tally in self._tallies])
 
         return await ChainRun(steps=steps, tell=tell, source=source, keep=keep).run()
+
+    async def _unjudged(self) -> Outcome:
+        """Without expectations; the coverage of its fields is counted, so that some can be suggested."""
+        profile, began = ItemProfile({}, every_field=True), time.monotonic()
+        count = await self._part(self.steps, keep=profile.add)
+        outcome = _success(self.ctx, self.definition, self._tallies, count)
+        facts = profile.facts(errors=outcome.result["failed"], seconds=time.monotonic() - began)
+        return replace(outcome, result={**outcome.result, QUALITY: facts.to_dict()})
 
     async def _judged(self, expect: Mapping[str, Any]) -> Outcome:
         before, sinks = self.steps[: self._sinks_at], self.steps[self._sinks_at :]

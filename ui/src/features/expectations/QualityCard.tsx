@@ -4,6 +4,7 @@ import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { QualityRun } from "@/api/schema";
 import { Card } from "@/parts/Card";
+import { Link } from "@/parts/Link";
 import { fill } from "@/parts/state/states";
 import { number } from "@/time/moment";
 
@@ -36,21 +37,11 @@ export function QualityCard({ id }: { id: string }) {
           <Fact key={name} name={name} value={`${share}%`} />
         ))}
       </dl>
-      {data.suggestions.length ? (
-        <details className="mt-2 text-sm">
-          <summary className="cursor-pointer text-accent">Suggested expectations</summary>
-          <ul className="mt-1">
-            {data.suggestions.map((one) => (
-              <li key={one.expectation}>
-                <code className="font-mono text-xs">
-                  {one.expectation}: {String(one.value)}
-                </code>{" "}
-                <span className="text-muted">{one.why}</span>
-              </li>
-            ))}
-          </ul>
-        </details>
-      ) : null}
+      <p className="mt-2 text-sm">
+        <Link to={`/schedules/${id}?tab=quality`} className="text-accent hover:underline">
+          {data.suggestions.length ? "Charts and suggested expectations" : "Charts"}
+        </Link>
+      </p>
     </Card>
   );
 }

@@ -32,6 +32,14 @@ FEWEST_RUNS = 5
 """With fewer good runs there is no baseline, and nothing is judged by it."""
 
 
+_COUNTS = (
+    ("visited", ("error", "blocked"), ("error", "blocked", "removed")),
+    ("items", ("errors", "failed"), ()),
+    ("completed", ("failed",), ()),
+)
+"""Of watches, of crawls and pipelines, and of batches: the count of items, those of errors, and what is no item."""
+
+
 class QuarantineState(StrEnum):
     """What becomes of the data of a degraded run."""
 
@@ -96,6 +104,18 @@ class DataFacts:
             mistyped=raw.get("mistyped") or {},
             newest=datetime.fromisoformat(newest) if isinstance(newest, str) else None,
         )
+
+    @classmethod
+    def of_result(cls, result: Mapping[str, Any]) -> DataFacts | None:
+        """What the result of a run says about its data; of one without expectations, the counts of its kind."""
+        if isinstance(facts := result.get(QUALITY), Mapping):
+            return cls.from_dict(facts)
+        for items, errors, left_out in _COUNTS:
+            if isinstance(count := result.get(items), int):
+                bad = sum(int(result.get(name) or 0) for name in errors)
+                less = sum(int(result.get(name) or 0) for name in left_out)
+                return cls(items=max(count - less, 0), errors=bad)
+        return None
 
     def share(self, name: str) -> float | None:
         """The share of items with a value for this field, in percent; None without items."""

@@ -148,6 +148,19 @@ def _age(seconds: float) -> str:
     return f"{number(seconds)}s old"
 
 
+def bands(history: Sequence[DataFacts]) -> dict[str, Spread]:
+    """The baseline of all that is drawn: `items`, `errors`, `duration` in seconds, `coverage.price` in percent."""
+    past = list(history[:BASELINE_RUNS])
+    series: dict[str, list[float]] = {
+        "items": [one.items for one in past],
+        "errors": [one.errors for one in past],
+        "duration": [one.seconds for one in past if one.seconds is not None],
+    }
+    for name in sorted({name for one in past for name in one.coverage}):
+        series[f"coverage.{name}"] = [share for one in past if (share := one.share(name)) is not None]
+    return {name: spread for name, values in series.items() if (spread := Spread.of(values)) is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """An expectation that earlier runs would have met."""
@@ -157,8 +170,11 @@ class Suggestion:
     why: str
 
 
-def suggestions(history: Sequence[DataFacts]) -> list[Suggestion]:
-    """What the newest good runs have in common; nothing while they are too few for a baseline."""
+def suggestions(history: Sequence[DataFacts], sample: DataFacts | None = None) -> list[Suggestion]:
+    """What the newest good runs have in common; nothing while they are too few for a baseline.
+
+    `sample`: the first items of the newest one, where the coverage of no field is known.
+    """
     past = list(history[:BASELINE_RUNS])
     items = Spread.of([one.items for one in past])
     if items is None:
@@ -174,6 +190,10 @@ def suggestions(history: Sequence[DataFacts]) -> list[Suggestion]:
         if shares is not None and shares.low >= 50:
             why = f"{name} was present in at least {number(shares.low)}% of the items of {runs}"
             made.append(Suggestion(f"coverage.{name}", f">= {int(shares.low * 0.95)}%", why))
+    for name in sorted(sample.coverage) if sample is not None else ():
+        if sample is not None and (share := sample.share(name)) is not None and share >= 50:
+            why = f"{name} was present in {number(share)}% of the first {sample.items:,} items of the last good run"
+            made.append(Suggestion(f"coverage.{name}", f">= {int(share * 0.95)}%", why))
     errors = Spread.of([one.errors for one in past])
     if errors is not None:
         most = int(max(errors.high * 2, errors.high + 5))

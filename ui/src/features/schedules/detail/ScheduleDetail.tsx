@@ -3,7 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import type { Schedule } from "@/api/schema";
 import { NotifiedCard } from "@/features/alerts/NotifiedCard";
 import { ScheduleAuditLog } from "@/features/audit_log/ScheduleAuditLog";
+import { JUDGED_KINDS } from "@/features/expectations/quality";
 import { QualityCard } from "@/features/expectations/QualityCard";
+import { QualityTab } from "@/features/expectations/QualityTab";
 import { YearHeatmap } from "@/features/insights/calendar/YearHeatmap";
 import { InstantsTab } from "@/features/ledger/InstantsTab";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -118,6 +120,9 @@ export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule
                   />
                 ),
               },
+              ...(JUDGED_KINDS.includes(schedule.action.kind)
+                ? [{ id: "quality", label: "Quality", content: <QualityTab schedule={schedule} /> }]
+                : []),
               { id: "settings", label: "Settings", content: <SettingsTab schedule={schedule} /> },
               {
                 id: "versions",

@@ -187,10 +187,10 @@ class World:
             await tx.conn.execute(statement(text), values)
 
     @classmethod
-    def on(cls, store: Database) -> World:
+    def on(cls, store: Database, site: ScriptedSite | None = None) -> World:
         clock, feed = StoppedClock(), MemoryFeed()
         known = catalogue(store, clock, greet)
-        site = ScriptedSite()
+        site = ScriptedSite() if site is None else site
         watching = build_watches(
             store,
             clock,
@@ -217,6 +217,6 @@ class World:
 
 
 @asynccontextmanager
-async def open_world() -> AsyncIterator[World]:
+async def open_world(site: ScriptedSite | None = None) -> AsyncIterator[World]:
     async with open_store() as store:
-        yield World.on(store)
+        yield World.on(store, site)

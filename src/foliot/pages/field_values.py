@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,6 +13,8 @@ from urllib.parse import urljoin
 from foliot.pages.price import amount, read_text
 
 MOST = 10_000
+MOST_EXACT = 2**53
+LARGEST = 10**300
 _NUMBER = re.compile(r"[-−+]?\d(?:[\d .,'\u00a0\u202f]*\d)?")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?)?")
 _SPACES = re.compile(r"[ '\u00a0\u202f]")
@@ -52,7 +55,7 @@ def _price(raw: Any) -> dict[str, Any] | None:
 def read_number(raw: Any) -> float | int | None:
     """The first number of a text: `1 299,50`, `1,299.50`, `-3`; a lone separator before three digits groups."""
     if isinstance(raw, int | float):
-        return raw
+        return _exact(raw)
     match = _NUMBER.search(str(raw))
     if match is None:
         return None
@@ -69,7 +72,15 @@ def read_number(raw: Any) -> float | int | None:
         value = float(text) * sign
     except ValueError:
         return None
-    return int(value) if value.is_integer() and "." not in text else value
+    return _exact(int(value) if value.is_integer() and "." not in text else value)
+
+
+def _exact(value: float) -> float | int | None:
+    """A number that JSON can hold: no infinity, and no integer of more than 64 bits."""
+    if abs(value) <= MOST_EXACT:
+        return value
+    large = float(value) if abs(value) < LARGEST else math.inf
+    return large if math.isfinite(large) else None
 
 
 def read_date(text: str) -> str | None:

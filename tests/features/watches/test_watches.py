@@ -53,11 +53,15 @@ class Watched:
 
     async def pass_time(self, seconds: float = 3600) -> dict[str, Any]:
         """Let the clock move on and the runs that are due be performed; the last run."""
+        await self.turn(seconds)
+        runs = (await self.client.get(f"/api/schedules/{self.watch['schedule_id']}/runs")).json["items"]
+        return runs[0] if runs else {}
+
+    async def turn(self, seconds: float) -> None:
+        """The same, and nothing is asked afterwards."""
         self.world.clock.advance(seconds)
         assert self.world.watching is not None
         await drain(self.world.store, self.world.clock, self.world.watching)
-        runs = (await self.client.get(f"/api/schedules/{self.watch['schedule_id']}/runs")).json["items"]
-        return runs[0] if runs else {}
 
     async def get(self, path: str) -> Any:
         answer = await self.client.get(path)

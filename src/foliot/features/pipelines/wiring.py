@@ -52,6 +52,8 @@ from foliot.net.slots import FairSlots
 from foliot.pages import article
 from foliot.pages import price as prices
 from foliot.pages.charset import text_of_body
+from foliot.pages.suggestions import selectors_for
+from foliot.pages.text_diff import changed_lines, diff_texts
 from foliot.pages.watched import read_links, read_watched
 from foliot.plugins import Found, Loader, members
 
@@ -224,7 +226,17 @@ def _article(one: ItemView) -> Item:
 
 
 PAGES: frozenset[Callable[..., Any]] = frozenset(
-    {article.extract, prices.price_on, read_page, read_links, read_watched, text_of_body}
+    [
+        article.extract,
+        changed_lines,
+        diff_texts,
+        prices.price_on,
+        read_page,
+        read_links,
+        read_watched,
+        selectors_for,
+        text_of_body,
+    ]
 )
 
 

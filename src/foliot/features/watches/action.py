@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +21,9 @@ from foliot.features.expectations.profile import ItemProfile
 from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.model import PageSource
 from foliot.features.filters.model import FilterQuery, FilterTerm
-from foliot.features.watches.model.planner import RevisitPlanner, list_due
+from foliot.features.watches.model.condition import TEXT
+from foliot.features.watches.model.planner import RevisitPlanner, ValidatorRecord, list_due
+from foliot.features.watches.model.plot import number_of
 from foliot.features.watches.model.visit import VisitJudge, VisitResult
 from foliot.features.watches.model.watch import (
     KIND,
@@ -101,6 +103,7 @@ class WatchAction:
         async with self._store.read(ctx.tenant_id) as tx:
             rates = await SqlWatchedPages(tx).rates(watch.id) if settings.revisit else ()
         digest = settings.reading_digest
+        validators = ValidatorRecord.of(watch.planning.get("validators") or {})
         return _WatchRun(
             ctx=ctx,
             watch=watch,
@@ -108,9 +111,10 @@ class WatchAction:
             clock=self._clock,
             visitor=self._visitor,
             recorder=self._recorder,
-            plan=VisitPlan(ctx.tenant_id, settings, digest, PageSource("watch", watch.id)),
+            plan=VisitPlan(ctx.tenant_id, settings, digest, PageSource("watch", watch.id), validators.trusted),
+            validators=validators,
             judge=VisitJudge(watch=watch, run_id=ctx.run_id, condition=settings.condition, reading=digest),
-            planner=RevisitPlanner.of(watch, rates, self._clock.now()),
+            planner=RevisitPlanner.of(watch, rates, self._clock.now(), charged=not ctx.config.get("all")),
             profile=ItemProfile(settings.expect or {}),
         )
 
@@ -134,6 +138,14 @@ class WatchAction:
         return replace(outcome, result=verdict.into(result))
 
 
+def _item(page: WatchedPage, text: str | None) -> dict[str, Any]:
+    """A page as an item that expectations are about: without its URL, so that pages that say the same are duplicates.
+    A price is its amount.
+    """
+    item = {name: number_of(value) if isinstance(value, Mapping) else value for name, value in page.fields.items()}
+    return item if text is None else {**item, TEXT: text}
+
+
 @dataclass(slots=True, kw_only=True)
 class _WatchRun:
     """One run of a watch."""
@@ -147,7 +159,10 @@ class _WatchRun:
     plan: VisitPlan
     judge: VisitJudge
     planner: RevisitPlanner | None
+    validators: ValidatorRecord
     profile: ItemProfile
+    vanished: set[str] = field(default_factory=set)
+    """Hashes of pages that its sitemap no longer lists: each is visited once more."""
     counts: Counter[str] = field(default_factory=Counter)
     matched: int = 0
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -197,13 +212,18 @@ class _WatchRun:
     async def _take_up(self, pages: SqlWatchedPages, listed: Sequence[ListedPage], now: datetime) -> int:
         known = await pages.listed(self.watch.id)
         hashes = {url_hash(each.url): each for each in listed}
-        room = MOST_PAGES - sum(1 for _, is_listed in known.values() if is_listed)
-        new = [each for name, each in hashes.items() if name not in known][: max(room, 0)]
+        new = [each for name, each in hashes.items() if name not in known]
         # What the first listing names is what the watch begins with; what comes later is news.
         found = self.watch.listed_at is not None
         await pages.add([page_of(self.watch, each.url, now, found=found) for each in new])
         if self.watch.settings.sources.sitemap:
-            await pages.list_only(self.watch.id, list(hashes))
+            self.vanished = {name for name, (_, is_listed) in known.items() if is_listed and name not in hashes}
+            await pages.list_only(self.watch.id, [*hashes, *self.vanished])
+            # Gone, or only left out: its last visit says which.
+            await pages.bring_forward(self.watch.id, sorted(self.vanished), now)
+        else:
+            await self._make_room(pages, known, hashes)
+        await pages.forget_unlisted(self.watch.id, MOST_PAGES)
         if self.planner is not None:
             dated = [name for name, each in hashes.items() if each.modified is not None and name in known]
             for start in range(0, len(dated), 500):
@@ -211,9 +231,21 @@ class _WatchRun:
                 await pages.hint(self.watch.id, self.planner.hinted(listed, part, now), now)
         return len(new)
 
+    async def _make_room(
+        self, pages: SqlWatchedPages, known: Mapping[str, tuple[str, bool]], named: Collection[str]
+    ) -> None:
+        """A feed or a page of links may name new pages for ever: the oldest that it no longer names make room."""
+        back = [name for name in named if name in known and not known[name][1]]
+        await pages.put_on_list(self.watch.id, back, listed=True)
+        others = sorted(
+            (page_id, name) for name, (page_id, is_listed) in known.items() if is_listed and name not in named
+        )
+        oldest = [name for _, name in others[: max(len(others) + len(named) - MOST_PAGES, 0)]]
+        await pages.put_on_list(self.watch.id, oldest, listed=False)
+
     async def visit_all(self) -> None:
         after, turns = "", asyncio.Semaphore(TOGETHER)
-        left = MOST_PAGES if self.planner is None or self.ctx.config.get("all") else self.planner.room
+        left = 2 * MOST_PAGES if self.planner is None or self.ctx.config.get("all") else self.planner.room
         while left > 0:
             group = await self._next(after, min(GROUP, left))
             if not group:
@@ -223,9 +255,12 @@ class _WatchRun:
             await self._visit(group, turns)
             if self.ctx.progress is not None:
                 self.ctx.progress(**self.result())
-        if self.planner is not None:
+        planning = {} if self.planner is None else self.planner.as_dict()
+        if self.validators.tried:
+            planning["validators"] = self.validators.as_dict()
+        if planning != self.watch.planning:
             async with self.store.begin(self.ctx.tenant_id) as tx:
-                await SqlWatches(tx).note(self.watch.id, planning=self.planner.as_dict())
+                await SqlWatches(tx).note(self.watch.id, planning=planning)
 
     async def _next(self, after: str, limit: int) -> list[WatchedPage]:
         async with self.store.read(self.ctx.tenant_id) as tx:
@@ -246,23 +281,36 @@ class _WatchRun:
             async with turns:
                 read = await self.visitor.visit(self.plan, page, old)
             now = self.clock.now()
-            result = self.judge.judge(page, read, old, now)
+            result = replace(self.judge.judge(page, read, old, now), kept_validator=read.kept_validator)
             return result if self.planner is None else self.planner.planned(result, now)
 
         results = await asyncio.gather(*(one(page) for page in group))
         written = await self.recorder.write(self.watch, self.ctx.run_id, results, self.clock.now())
         for result in written:
             self._count(result)
+        await self._unlist([result.page for result in written])
+
+    async def _unlist(self, pages: Sequence[WatchedPage]) -> None:
+        """Stop visiting those that the sitemap no longer lists, once their last visit could read them."""
+        unread = {PageState.ERROR, PageState.BLOCKED}
+        last = [page.url_hash for page in pages if page.url_hash in self.vanished and page.state not in unread]
+        if not last:
+            return
+        async with self.store.begin(self.ctx.tenant_id) as tx:
+            await SqlWatchedPages(tx).put_on_list(self.watch.id, last, listed=False)
+            await SqlWatches(tx).note(self.watch.id, pages=await SqlWatchedPages(tx).count(self.watch.id))
 
     def _count(self, result: VisitResult) -> None:
         page = result.page
         self.counts[page.state.value] += 1
+        if result.kept_validator is not None and page.state is PageState.CHANGED:
+            self.validators.learn(right=not result.kept_validator)
         self.matched += result.event
         if page.state in {PageState.ERROR, PageState.BLOCKED} and page.problem is not None:
             self.last_problem = str(page.problem["message"])
             self._say(f"{page.url}: {page.problem['message']}", "warning")
         elif page.state is not PageState.REMOVED:
-            self.profile.add({"url": page.url, **page.fields})
+            self.profile.add(_item(page, result.text))
         if result.change is not None:
             if result.event:
                 self._keep(result.change)

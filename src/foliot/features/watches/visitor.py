@@ -31,6 +31,8 @@ from foliot.pages.text_diff import changed_lines
 from foliot.pages.watched import read_links, read_watched
 
 LARGEST = 10 * 1024 * 1024
+CHECK_EVERY = 10
+"""One visit in so many asks without conditions."""
 TIMEOUT = timedelta(seconds=30)
 GONE = {404: "There is no such page.", 410: "The page has been removed."}
 CLOSED = {
@@ -60,6 +62,8 @@ class VisitPlan:
     reading: str
     """Digest of how they are read."""
     source: PageSource
+    conditional: bool = True
+    """Whether a 304 is believed; otherwise pages are asked for as if for the first time."""
 
     def request(self, url: str, known: Mapping[str, str] | None = None, options: FetchOptions | None = None) -> Any:
         return FetchRequest(
@@ -91,6 +95,8 @@ class PageVisitor:
             again = self._judged(await self._look(plan, better, page.url)) if isinstance(better, Page) else read
             await self.fetcher.learn(request, helped=again.good)
             read = again if again.good else read
+        if not request.known and read.state is PageState.SAME:
+            read = read.but(kept_validator=_kept_validator(page, read))
         if read.good and old_text is not None and read.text not in {None, old_text}:
             return await self._with_diff(plan.tenant_id, read, old_text)
         return read
@@ -270,11 +276,22 @@ def _may_be_scripted(read: Reading) -> bool:
 
 
 def _validators(plan: VisitPlan, page: WatchedPage) -> dict[str, str]:
-    """Conditional headers of the last version, where it was read as pages are read now."""
+    """Conditional headers of the last version, where it was read as pages are read now; now and then none, to learn
+    whether the page's 304 can be believed.
+    """
     if page.version_id is None or page.reading != plan.reading or page.state is PageState.REMOVED:
+        return {}
+    if not plan.conditional or page.visits % CHECK_EVERY == CHECK_EVERY - 1:
         return {}
     known = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
     return {name: value for name, value in known.items() if value}
+
+
+def _kept_validator(page: WatchedPage, read: Reading) -> bool | None:
+    """Whether the page has the validator that it would have been asked by; None where it had none."""
+    if page.etag is not None:
+        return read.etag == page.etag
+    return None if page.last_modified is None else read.last_modified == page.last_modified
 
 
 def _moment(raw: Any) -> datetime | None:

@@ -24,21 +24,20 @@ export function PlotCard({ watch, page }: { watch: WatchDetail; page?: string })
   const field = fields.includes(chosen) ? chosen : (fields[0] ?? "");
   const zone = useZone();
   const plot = useQuery({
-    queryKey: queryKeys.watchPlot(watch.id, field),
+    queryKey: queryKeys.watchPlot(watch.id, field, page ?? ""),
     queryFn: ({ signal }) =>
       ask("/api/watches/{watch_id}/plot", {
         params: { watch_id: watch.id },
-        query: { field, pages: page ? 12 : 8 },
+        query: page ? { field, page } : { field, pages: 8 },
         signal,
       }),
     enabled: field !== "",
     refetchInterval: 10_000,
   });
   if (!field || !plot.data) return null;
-  const shown = page ? { ...plot.data, pages: plot.data.pages.filter((one) => one.page_id === page) } : plot.data;
-  if (!shown.pages.length) return null;
-  const lines = linesOf(shown);
-  const unit = shown.unit;
+  if (!plot.data.pages.length) return null;
+  const lines = linesOf(plot.data);
+  const unit = plot.data.unit;
   return (
     <Chart
       title={unit ? `${field} (${unit})` : field}

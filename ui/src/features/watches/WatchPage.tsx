@@ -161,7 +161,12 @@ function Facts({ watch }: { watch: WatchDetail }) {
           {watch.summary}{" "}
           <Link to={`/schedules/${watch.schedule_id}`} className="text-xs text-accent">
             schedule
-          </Link>
+          </Link>{" "}
+          {watch.fed_by === null ? (
+            <Link to={`/schedules/${watch.schedule_id}?tab=quality`} className="text-xs text-accent">
+              data quality
+            </Link>
+          ) : null}
         </dd>
         <dt className="text-muted">Pages</dt>
         <dd>

@@ -39,8 +39,10 @@ def changes(
 
 @group.command()
 def watch(  # noqa: PLR0913 -- a command has as many arguments as flags
-    urls: Annotated[list[str], typer.Argument(help="The pages to watch.", metavar="URL")],
+    urls: Annotated[list[str] | None, typer.Argument(help="The pages to watch.", metavar="URL")] = None,
     *,
+    sitemap: Annotated[str | None, typer.Option(help="Or the URL of a sitemap that names them.")] = None,
+    feed: Annotated[str | None, typer.Option(help="Or the URL of a feed that names them.")] = None,
     name: Annotated[str | None, typer.Option(help="The name of the watch; default: the first URL.")] = None,
     select: Annotated[str | None, typer.Option(help="The part whose text is compared: CSS, XPath or $.path.")] = None,
     field: Annotated[
@@ -50,6 +52,7 @@ def watch(  # noqa: PLR0913 -- a command has as many arguments as flags
         list[str] | None, typer.Option(help="A selector, whitespace, dates or numbers to ignore; repeatable.")
     ] = None,
     when: Annotated[str | None, typer.Option(help='Which changes count, as in "drops(price, 10%)".')] = None,
+    at: Annotated[str | None, typer.Option(help="crossing (default) or every_visit.")] = None,
     every: Annotated[str | None, typer.Option(help="The time from one visit to the next: 15m, 1h.")] = None,
     cron: Annotated[str | None, typer.Option(help="Or a cron expression.")] = None,
     budget: Annotated[str | None, typer.Option(help="Or visits where pages change, as in 5000/day.")] = None,
@@ -65,17 +68,22 @@ def watch(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot watch https://shop.example/kettle --field price:price=.price --when "drops(price, 10%)" --every 1h
     """
     body: dict[str, Any] = {
-        "name": name or urls[0][:200],
+        "name": name or [*(urls or ()), sitemap or feed or ""][0][:200],
         "urls": urls,
+        "sitemap": sitemap,
+        "feed": feed,
         "select": select,
         "fields": dict(_field(each) for each in field or ()),
         "ignore": ignore or [],
         "when": when,
+        "at": at,
         "render": render,
         "tags": tag or [],
         **_times(every, cron, timezone, budget),
     }
     body = {key: value for key, value in body.items() if value not in (None, [], {})}
+    if sum(bool(source) for source in (urls, sitemap, feed)) != 1:
+        raise usage("give URLs, or one of --sitemap and --feed")
     with connect() as client:
         if preview:
             print_json(client.request("POST", "/api/watches/preview", body))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from foliot.features.watches.model.revisit import (
     Allotment,
@@ -27,6 +27,8 @@ TRIALS = 10
 """Hints that are believed before their reliability is known."""
 EXPLORE = 20
 """One in so many unreliable hints is tried all the same: sources mend."""
+TRUSTED = 0.9
+"""Share of changed pages whose validators must have changed too for a 304 to be believed."""
 
 
 @dataclass(slots=True)
@@ -37,15 +39,15 @@ class HintRecord:
     right: float = 0.0
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> HintRecord:
+    def of(cls, stored: Mapping[str, Any]) -> Self:
         return cls(float(stored.get("tried") or 0), float(stored.get("right") or 0))
 
     @property
     def reliability(self) -> float:
         return (self.right + 1) / (self.tried + 2)
 
-    def learn(self, *, changed: bool) -> None:
-        self.tried, self.right = self.tried * 0.98 + 1, self.right * 0.98 + changed
+    def learn(self, *, right: bool) -> None:
+        self.tried, self.right = self.tried * 0.98 + 1, self.right * 0.98 + right
 
     def believed(self, page_hash: str, day: int) -> bool:
         """Whether a page is to be visited because its source names a newer version."""
@@ -57,6 +59,16 @@ class HintRecord:
         return {"tried": round(self.tried, 3), "right": round(self.right, 3)}
 
 
+@dataclass(slots=True)
+class ValidatorRecord(HintRecord):
+    """How often a page that had changed also had another ETag or Last-Modified; otherwise its 304 hides changes."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether pages are asked for conditionally."""
+        return self.right >= TRUSTED * self.tried
+
+
 @dataclass(slots=True, kw_only=True)
 class RevisitPlanner:
     """The revisits of one run: its share of the budget, and the interval of each page."""
@@ -66,10 +78,14 @@ class RevisitPlanner:
     hints: HintRecord
     allotment: Allotment
     prior: ChangeRate
+    charged: bool = True
+    """Whether visits are charged to the budget; those that a person asks for are not."""
     spent: int = 0
 
     @classmethod
-    def of(cls, watch: Watch, rates: Sequence[ChangeRate | None], now: datetime) -> RevisitPlanner | None:
+    def of(
+        cls, watch: Watch, rates: Sequence[ChangeRate | None], now: datetime, *, charged: bool = True
+    ) -> RevisitPlanner | None:
         """None for a watch whose pages are all visited by its schedule."""
         rules = watch.settings.revisit
         if rules is None:
@@ -84,6 +100,7 @@ class RevisitPlanner:
             hints=HintRecord.of(planning.get("hints") or {}),
             allotment=allot(means, rules),
             prior=prior,
+            charged=charged,
         )
 
     @property
@@ -94,11 +111,11 @@ class RevisitPlanner:
     def planned(self, result: VisitResult, now: datetime) -> VisitResult:
         """The visit, with what it teaches about the page's rate and when the page is visited next."""
         before, page = result.before, result.page
-        self.budget.left -= 1
+        self.budget.left -= self.charged
         self.spent += 1
         changed = result.change is not None
         if before.hinted:
-            self.hints.learn(changed=changed)
+            self.hints.learn(right=changed)
         rate = before.rate or self.prior
         if page.state in {PageState.ERROR, PageState.BLOCKED}:
             return replace(result, page=self._later(before, replace(page, rate=rate), now))

@@ -16,7 +16,7 @@ from foliot.core.document import Complaints, Fields, check_object, check_text, c
 from foliot.core.duration import duration_between, shown_duration
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.features.expectations.model.facts import EXPECT
-from foliot.features.expectations.model.read import OF_COUNTS, read_expect
+from foliot.features.expectations.model.read import read_expect
 from foliot.features.fetching.model import FetchOptions, Render, Robots, read_kept
 from foliot.features.fetching.url import BadUrl, one_spelling
 from foliot.features.schedules.model.request import Tags
@@ -37,8 +37,8 @@ _AT_MOST = duration_between(timedelta(seconds=10), timedelta(days=30))
 _AT_LEAST = duration_between(timedelta(minutes=1), timedelta(days=90))
 _WAYS = ("css", "xpath", "json", "regex")
 _WHAT = ("whitespace", "dates", "numbers")
-JUDGED = OF_COUNTS | {"coverage"}
-"""What can be expected of a watch; its items are the pages that could be read, with their fields."""
+OF_WHOLE_VISITS = ("items", "items_vs_baseline", "duration")
+"""What can be expected only of runs that visit every page. The items are the pages that could be read."""
 
 
 class PageGuard(Protocol):
@@ -118,7 +118,7 @@ def read_watch(raw: object, guard: PageGuard) -> WatchSettings:
     text = wrong.attempt(lambda: _text(given.get("text")))
     options = wrong.attempt(lambda: _options(asked))
     revisit = wrong.attempt(lambda: _revisit(given))
-    expect = wrong.attempt(lambda: _expect(given.get("expect")))
+    expect = wrong.attempt(lambda: _expect(given.get("expect"), revisit))
     history = wrong.attempt(lambda: _HISTORY("history", asked.get("history", "365d")))
     if wrong.found:
         Complaints(in_order(WatchRequest, wrong.found)).speak()
@@ -314,8 +314,13 @@ def _options(asked: Mapping[str, Any]) -> FetchOptions:
     return FetchOptions(render=asked.get("render"), robots=asked.get("robots"), keep=keep)
 
 
-def _expect(raw: object) -> dict[str, Any] | None:
-    return None if raw is None else read_expect(raw, EXPECT, kinds=JUDGED)
+def _expect(raw: object, revisit: RevisitRules | None) -> dict[str, Any] | None:
+    expect = None if raw is None else read_expect(raw, EXPECT)
+    for name in OF_WHOLE_VISITS if expect and revisit else ():
+        if expect and name in expect:
+            said = "cannot be judged with revisit, whose runs visit only the pages that are due: give schedule"
+            raise Invalid(f"{EXPECT}.{name}", said, got=expect[name])
+    return expect
 
 
 def _schedule(raw: object) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Reading:
     last_modified: str | None = None
     diff: str = ""
     """Of the texts, by lines; for a change."""
+    kept_validator: bool | None = None
+    """Of a page that was asked for without its validators: whether it has the same ones still."""
 
     @property
     def good(self) -> bool:
@@ -61,6 +63,8 @@ class VisitResult:
     change: PageChange | None = None
     event: bool = False
     """Whether alerts are told."""
+    kept_validator: bool | None = None
+    """As of its `Reading`."""
 
 
 def counts(condition: Condition, at: Crossing, visit: Visit, *, level: bool) -> bool:

@@ -42,10 +42,12 @@ Filter = Annotated[
     "/api/changes",
     dependencies=[permits(PageHistory.changes)],
     response_model=ChangeList,
+    responses={200: {"content": {NDJSON: _TEXT, CSV: _TEXT}}},
     summary="List changes of all watches",
     operation_id="changes.list",
 )
 async def list_changes(
+    request: Request,
     cases: Cases,
     caller: Who,
     turn: Paged,
@@ -55,8 +57,12 @@ async def list_changes(
     ] = None,
 ) -> Response:
     """Newest first. With `after`, the changes since that one, oldest first: a reader that remembers `last_seq` and asks
-    for what is after it misses none and gets none twice.
+    for what is after it misses none and gets none twice. With `Accept: application/x-ndjson` or `text/csv`, and without
+    `after`, all changes that match are downloaded.
     """
+    accepted = request.headers.get("accept", "").lower()
+    if after is None and (NDJSON in accepted or CSV in accepted):
+        return await _download(request, cases, caller, q, "ndjson" if NDJSON in accepted else "csv")
     history, wanted = cases[PageHistory], cases[PageHistory].read_changes(q)
     more = turn.more()
     if after is not None and more.cursor is not None:
@@ -88,6 +94,12 @@ async def export_changes(
     """Newest first, without a limit. A CSV cell that a spreadsheet would take for a formula begins with an
     apostrophe.
     """
+    return await _download(request, cases, caller, q, form)
+
+
+async def _download(
+    request: Request, cases: UseCases, caller: Caller, q: str, form: Literal["ndjson", "csv"]
+) -> Response:
     wanted = cases[PageHistory].read_changes(q)
     media, encoder = (CSV, _rows) if form == "csv" else (NDJSON, _documents)
     pieces = _pieces(cases, caller, wanted, encoder, head=table([COLUMNS]) if form == "csv" else b"")

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from foliot.features.watches.model.request import ConditionTrialRequest
-from foliot.features.watches.rest.watches import WatchId
+from foliot.features.watches.model.watch import WATCHED_PAGE
+from foliot.features.watches.rest.watches import WatchId, checked
 from foliot.features.watches.schema.changes import ConditionTrialAnswer, WatchPlotDetail
 from foliot.features.watches.usecases.plots import MOST_PAGES_SHOWN, WatchPlots
 from foliot.servers.http import encode
@@ -34,9 +35,13 @@ async def plot(
         str | None, Query(max_length=64, description="A field of type number or price; default: the first one.")
     ] = None,
     pages: Annotated[int, Query(ge=1, le=MOST_PAGES_SHOWN, description="At most this many pages.")] = 8,
+    page: Annotated[
+        str | None, Query(max_length=40, description="The id of one page, `wpg_…`: that one alone.")
+    ] = None,
 ) -> Response:
-    """Of the pages that changed last, up to 500 versions each."""
-    return encode.answer(WatchPlotDetail.of(await cases[WatchPlots].plot(caller, watch_id, field, pages)))
+    """Of the pages that changed last, or of one, up to 500 versions each."""
+    page_id = None if page is None else checked("page", WATCHED_PAGE, page)
+    return encode.answer(WatchPlotDetail.of(await cases[WatchPlots].plot(caller, watch_id, field, pages, page_id)))
 
 
 @router.post(
@@ -49,6 +54,6 @@ async def plot(
     operation_id="watches.try_condition",
 )
 async def try_condition(cases: Cases, caller: Who, watch_id: WatchId, asked: Body) -> Response:
-    """What it would have said of the newest 200 changes, or 40 where texts are compared; nothing is stored."""
+    """What it would have said of the newest 200 changes, or 20 where it looks at texts; nothing is stored."""
     trial = await cases[WatchPlots].try_condition(caller, watch_id, asked.document)
     return encode.answer(ConditionTrialAnswer.of(trial))

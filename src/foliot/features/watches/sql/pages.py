@@ -13,7 +13,7 @@ from foliot.db.database import Statements
 from foliot.engine.model.views import PageRequest
 from foliot.features.stored_pages.bodies import compress, decompress
 from foliot.features.watches.model.revisit import ChangeRate
-from foliot.features.watches.model.watch import MOST_TEXT_BYTES, PageState, PageVersion, WatchedPage
+from foliot.features.watches.model.watch import MOST_PAGES, MOST_TEXT_BYTES, PageState, PageVersion, WatchedPage
 from foliot.features.watches.tables import watch_pages, watch_texts, watch_versions
 
 AT_ONCE = 500
@@ -34,9 +34,32 @@ class SqlWatchedPages(Statements):
         """Which pages are the watch's: these, and none of its others."""
         mine = watch_pages.c.watch_id == watch_id
         await self.conn.execute(update(watch_pages).where(mine, watch_pages.c.listed).values(listed=False))
+        await self.put_on_list(watch_id, hashes, listed=True)
+
+    async def put_on_list(self, watch_id: str, hashes: Sequence[str], *, listed: bool) -> None:
+        """These are the watch's again, or no longer."""
         for start in range(0, len(hashes), AT_ONCE):
             among = self.dialect.among(watch_pages.c.url_hash, hashes[start : start + AT_ONCE])
-            await self.conn.execute(update(watch_pages).where(mine, among).values(listed=True))
+            mine = (watch_pages.c.watch_id == watch_id, among)
+            await self.conn.execute(update(watch_pages).where(*mine).values(listed=listed))
+
+    async def forget_unlisted(self, watch_id: str, most: int) -> None:
+        """Of the pages that are no longer the watch's, the newest stay; the others go with their versions."""
+        gone = (watch_pages.c.watch_id == watch_id, ~watch_pages.c.listed)
+        query = select(watch_pages.c.id).where(*gone).order_by(watch_pages.c.id.desc()).offset(most).limit(MOST_PAGES)
+        ids = list((await self.conn.execute(query)).scalars())
+        for start in range(0, len(ids), AT_ONCE):
+            part = ids[start : start + AT_ONCE]
+            await SqlVersions(self.tx).forget_pages(part)
+            await self.conn.execute(delete(watch_pages).where(self.dialect.among(watch_pages.c.id, part)))
+
+    async def bring_forward(self, watch_id: str, hashes: Sequence[str], now: datetime) -> None:
+        """Let these pages be visited by this run, where visits are planned."""
+        for start in range(0, len(hashes), AT_ONCE):
+            among = self.dialect.among(watch_pages.c.url_hash, hashes[start : start + AT_ONCE])
+            later = (watch_pages.c.watch_id == watch_id, watch_pages.c.next_visit_at > now)
+            values = {"next_visit_at": now, "why_then": "its sitemap no longer lists it"}
+            await self.conn.execute(update(watch_pages).where(*later, among).values(**values))
 
     async def count(self, watch_id: str) -> int:
         query = select(func.count()).select_from(watch_pages)
@@ -185,7 +208,8 @@ class SqlVersions(Statements):
 
     async def prune(self, now: datetime, limit: int) -> None:
         """Delete versions whose time is over, but never the one that a page stands at."""
-        current = exists().where(watch_pages.c.version_id == watch_versions.c.id)
+        standing = watch_pages.c.version_id == watch_versions.c.id
+        current = exists().where(watch_pages.c.id == watch_versions.c.page_id, standing)
         old = select(watch_versions.c.id).where(watch_versions.c.expires_at < now, ~current).limit(limit)
         ids = list((await self.conn.execute(old)).scalars())
         if ids:
@@ -197,6 +221,10 @@ class SqlVersions(Statements):
         oldest = await self.conn.scalar(query.order_by(watch_versions.c.id.desc()).offset(most - 1).limit(1))
         if oldest is not None:
             await self._drop(and_(watch_versions.c.page_id == page_id, watch_versions.c.id < oldest))
+
+    async def forget_pages(self, page_ids: Sequence[str]) -> None:
+        """Delete the versions of these pages."""
+        await self._drop(self.dialect.among(watch_versions.c.page_id, page_ids))
 
     async def forget(self, watch_id: str) -> None:
         """Delete the versions of a watch."""

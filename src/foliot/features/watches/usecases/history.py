@@ -102,7 +102,7 @@ class PageHistory:
     @query(Verb.READ, Thing.WATCH)
     async def page(self, ctx: QueryContext, watch_id: str, page_id: str) -> WatchedPage:
         async with ctx.read() as tx:
-            return await _find_page(tx, ctx.tenant_id, watch_id, page_id)
+            return await find_page(tx, ctx.tenant_id, watch_id, page_id)
 
     @query(Verb.READ, Thing.WATCH)
     async def versions(
@@ -110,14 +110,14 @@ class PageHistory:
     ) -> Sequence[PageVersion]:
         """Newest first."""
         async with ctx.read() as tx:
-            await _find_page(tx, ctx.tenant_id, watch_id, page_id)
+            await find_page(tx, ctx.tenant_id, watch_id, page_id)
             return await SqlVersions(tx).find(ctx.tenant_id, page_id, page)
 
     @query(Verb.READ, Thing.WATCH)
     async def version(self, ctx: QueryContext, watch_id: str, page_id: str, version_id: str) -> VersionView:
         """One version with its text."""
         async with ctx.read() as tx:
-            await _find_page(tx, ctx.tenant_id, watch_id, page_id)
+            await find_page(tx, ctx.tenant_id, watch_id, page_id)
             version = await _find_version(tx, ctx.tenant_id, page_id, version_id)
             texts = await SqlVersions(tx).texts(ctx.tenant_id, [version.id])
         return VersionView(version, texts.get(version.id))
@@ -134,7 +134,7 @@ class PageHistory:
     ) -> PageDiff:
         """Without ids, between the last two versions."""
         async with ctx.read() as tx:
-            await _find_page(tx, ctx.tenant_id, watch_id, page_id)
+            await find_page(tx, ctx.tenant_id, watch_id, page_id)
             newest = await SqlVersions(tx).find(ctx.tenant_id, page_id, PageRequest(2))
             if not newest:
                 raise NotFound("version of page", page_id)
@@ -199,7 +199,7 @@ class PageHistory:
             return WatchFeed(watch, await SqlChanges(tx).find(caller.tenant_id, wanted, FEED_ENTRIES))
 
 
-async def _find_page(tx: Transaction, tenant_id: str, watch_id: str, page_id: str) -> WatchedPage:
+async def find_page(tx: Transaction, tenant_id: str, watch_id: str, page_id: str) -> WatchedPage:
     page = await SqlWatchedPages(tx).get(tenant_id, watch_id, page_id)
     if page is None:
         raise NotFound("page", page_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from foliot.commands.envelope import QueryContext, query
@@ -20,15 +20,15 @@ from foliot.features.watches.model.watch import ChangeKind, PageChange
 from foliot.features.watches.sql.changes import SqlChanges
 from foliot.features.watches.sql.pages import SqlVersions
 from foliot.features.watches.sql.plots import SqlPlots
-from foliot.features.watches.usecases.history import GRAMMAR
+from foliot.features.watches.usecases.history import GRAMMAR, find_page
 from foliot.features.watches.usecases.watches import find_watch
 
 MOST_PAGES_SHOWN = 12
 MOST_POINTS = 500
 MOST_TRIED = 200
 """Newest changes over which a condition is tried."""
-MOST_TEXTS = 40
-"""The same, where it looks at texts."""
+MOST_TEXTS = 20
+"""The same, where it looks at texts: two of each change are in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ class WatchPlots:
     store: Database
 
     @query(Verb.READ, Thing.WATCH)
-    async def plot(self, ctx: QueryContext, watch_id: str, field: str | None, most: int) -> WatchPlot:
-        """A numeric field of the pages that changed last; without a name, the first one."""
+    async def plot(
+        self, ctx: QueryContext, watch_id: str, field: str | None, most: int, page_id: str | None = None
+    ) -> WatchPlot:
+        """A numeric field of the pages that changed last, or of one; without a name, the first field."""
         async with ctx.read() as tx:
             watch = await find_watch(tx, ctx.tenant_id, watch_id)
             known = numeric_fields(watch.settings)
@@ -74,7 +76,10 @@ class WatchPlots:
             if not known:
                 return WatchPlot(None, None, ())
             name = field or known[0]
-            pages = await SqlPlots(tx).pages(ctx.tenant_id, watch_id, min(most, MOST_PAGES_SHOWN))
+            if page_id is None:
+                pages = await SqlPlots(tx).pages(ctx.tenant_id, watch_id, min(most, MOST_PAGES_SHOWN))
+            else:
+                pages = [await find_page(tx, ctx.tenant_id, watch_id, page_id)]
             stored = await SqlPlots(tx).fields(ctx.tenant_id, [page.id for page in pages], MOST_POINTS)
         shown = [
             PagePlot(
@@ -95,7 +100,7 @@ class WatchPlots:
         async with ctx.read() as tx:
             watch = await find_watch(tx, ctx.tenant_id, watch_id)
             condition = parse_condition(asked.when, watch.settings.types)
-            most = MOST_TEXTS if watch.settings.reading["compare_text"] else MOST_TRIED
+            most = MOST_TEXTS if replace(watch.settings, when=asked.when).names_text else MOST_TRIED
             # The condition is about times that have passed: no clock is read.
             wanted = GRAMMAR.read(f"watch:{watch_id}", watch.created_at)
             changes = await SqlChanges(tx).find(ctx.tenant_id, wanted, most)

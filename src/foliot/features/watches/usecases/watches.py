@@ -83,8 +83,13 @@ class Watches:
 
     @command(Verb.WRITE, Thing.WATCH)
     async def create(self, ctx: CommandContext, raw: object, once: IdempotentRequest = EACH_TIME) -> WatchView:
-        settings = self._read(raw)
-        tx = await ctx.begin(self.limiter)
+        settings = self.read(raw)
+        await ctx.begin(self.limiter)
+        return await self.add(ctx, settings)
+
+    async def add(self, ctx: CommandContext, settings: WatchSettings) -> WatchView:
+        """Create one as part of the caller's transaction, which has read the tenant's limits."""
+        tx = ctx.tx
         if await SqlWatches(tx).count(ctx.tenant_id) >= MOST_WATCHES:
             raise TooMany(f"a tenant has at most {MOST_WATCHES} watches")
         await _refuse_taken(tx, ctx.tenant_id, settings.name)
@@ -131,7 +136,11 @@ class Watches:
         """A merge patch; the result is validated whole, by the rules of a new one."""
         tx = await ctx.begin(self.limiter)
         known = await find_watch(tx, ctx.tenant_id, watch_id, lock=True)
-        settings = self._changed(known, raw)
+        return await self.rewrite(ctx, known, self._changed(known, raw))
+
+    async def rewrite(self, ctx: CommandContext, known: Watch, settings: WatchSettings) -> WatchView:
+        """Give a locked watch other settings as part of the caller's transaction."""
+        tx, watch_id = ctx.tx, known.id
         if settings.name != known.settings.name:
             await _refuse_taken(tx, ctx.tenant_id, settings.name)
         schedule = await self._rescheduled(ctx, known, settings)
@@ -148,7 +157,11 @@ class Watches:
     async def delete(self, ctx: CommandContext, watch_id: str) -> None:
         """With its pages, versions, changes and its schedule."""
         tx = await ctx.begin()
-        known = await find_watch(tx, ctx.tenant_id, watch_id, lock=True)
+        await self.remove(ctx, await find_watch(tx, ctx.tenant_id, watch_id, lock=True))
+
+    async def remove(self, ctx: CommandContext, known: Watch) -> None:
+        """Delete a locked watch as part of the caller's transaction."""
+        tx, watch_id = ctx.tx, known.id
         schedule = await SqlSchedules(tx).get(ctx.tenant_id, known.schedule_id, lock=True)
         if schedule is not None and schedule.status is not ScheduleStatus.DELETED and not known.settings.fed_by:
             await self.schedules.remove(ctx, schedule)
@@ -184,15 +197,16 @@ class Watches:
 
     def _changed(self, known: Watch, raw: object) -> WatchSettings:
         if known.settings.fed_by is None:
-            return self._read(merged(known.document, raw))
+            return self.read(merged(known.document, raw))
         for name in check_object("body", raw):
             if name not in FED_CHANGES:
                 said = f"comes from the runs of {known.settings.fed_by}; here {', '.join(FED_CHANGES)} can be changed"
                 raise Invalid(str(name)[:64], said)
         document = {name: value for name, value in merged(known.document, raw).items() if name != "fed_by"}
-        return replace(self._read(document), fed_by=known.settings.fed_by)
+        return replace(self.read(document), fed_by=known.settings.fed_by)
 
-    def _read(self, raw: object) -> WatchSettings:
+    def read(self, raw: object) -> WatchSettings:
+        """The settings that a document says; `Invalid` names each field that breaks a rule."""
         if self.visitor is None:
             raise Unavailable("this process visits no pages")
         return read_watch(raw, self.visitor.guard)

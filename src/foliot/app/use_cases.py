@@ -142,6 +142,16 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         turn=CalendarTurns().turn,
         default_zone=default_zone,
     )
+    watches = Watches(
+        store=store,
+        clock=clock,
+        feed=feed,
+        limiter=limiter,
+        schedules=schedules,
+        visitor=visitor,
+        vault=vault,
+        new_id=new_id,
+    )
     runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
     dead_letters = DeadLetters(
         store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
@@ -155,7 +165,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             schedules,
             batches,
             calendars,
-            Plans(schedules=schedules, batches=batches, calendars=calendars),
+            Plans(schedules=schedules, batches=batches, calendars=calendars, watches=watches),
             Instants(store=store, clock=clock),
             Chains(store=store, clock=clock),
             Versions(store=store, clock=clock),
@@ -265,16 +275,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 keeper=keeper,
                 reader=rereader,
             ),
-            Watches(
-                store=store,
-                clock=clock,
-                feed=feed,
-                limiter=limiter,
-                schedules=schedules,
-                visitor=visitor,
-                vault=vault,
-                new_id=new_id,
-            ),
+            watches,
             WatchPreviews(store=store, limiter=limiter, visitor=visitor),
             WatchPlots(store=store),
             PageHistory(store=store, clock=clock, apart=None if visitor is None else visitor.apart),

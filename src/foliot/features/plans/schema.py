@@ -31,7 +31,7 @@ class PlanChange:
     """What is done with one thing."""
 
     thing: str
-    """`schedules`."""
+    """`schedules` or `watches`."""
     name: str
     act: PlanAct
     id: str | None

@@ -30,9 +30,10 @@ class AppliedDocument:
 class SqlAppliedDocuments(Statements):
     """Reads what is compared, and keeps what was applied."""
 
-    async def applied(self, tenant_id: str) -> dict[tuple[str, str], AppliedDocument]:
-        """What all files of the tenant define, by kind and name."""
-        rows = await self.conn.execute(select(applied).where(applied.c.tenant_id == tenant_id))
+    async def applied(self, tenant_id: str, thing: str | None = None) -> dict[tuple[str, str], AppliedDocument]:
+        """What all files of the tenant define, or those of one kind, by kind and name."""
+        query = select(applied).where(applied.c.tenant_id == tenant_id)
+        rows = await self.conn.execute(query if thing is None else query.where(applied.c.thing == thing))
         return {
             (row.thing, row.name): AppliedDocument(row.thing, row.name, row.file, row.thing_id, row.made)
             for row in rows

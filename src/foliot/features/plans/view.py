@@ -12,6 +12,7 @@ import typer
 from foliot.terminal.client import Client
 from foliot.terminal.output import Failure, printable
 
+THINGS = {"schedules": "schedule", "watches": "watch"}
 SIGNS = {"create": "+", "change": "~", "delete": "-", "drift": "!"}
 DONE = {"create": "created", "change": "changed", "delete": "deleted", "drift": "left alone: edited by hand"}
 PLANNED = {"create": "to create", "change": "to change", "delete": "to delete", "drift": "edited by hand"}
@@ -96,7 +97,7 @@ def _print_forecast(forecast: Mapping[str, Any]) -> None:
 
 
 def _print_change(change: Mapping[str, Any]) -> None:
-    thing = "schedule" if change["thing"] == "schedules" else change["thing"]
+    thing = THINGS.get(change["thing"], change["thing"])
     drift = " (edited by hand: left alone without --overwrite)" if change["act"] == "drift" else ""
     typer.echo(f"{SIGNS[change['act']]} {thing} {printable(change['name'])}{drift}")
     for one in change["fields"]:

@@ -12,6 +12,7 @@ from foliot.core.declaration import OR_NULL, Described, Parsed, Wire, declared
 from foliot.core.errors import Invalid
 from foliot.features.calendars.model.calendar import MOST_CALENDARS, NamedCalendarRequest
 from foliot.features.schedules.model.request import MOST_SCHEDULES, ScheduleRequest
+from foliot.features.watches.model.request import WatchRequest
 
 MAX_FILE = 60
 _FILE = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{MAX_FILE - 1}}}")
@@ -47,6 +48,10 @@ class PlanDocuments:
         OR_NULL,
     ] = ()
     """As `POST /api/calendars` takes them. They are written before the schedules that name them."""
+    watches: Annotated[
+        tuple[object, ...], Wire(Annotated[list[WatchRequest], MaxLen(MOST_SCHEDULES)]), Parsed(_several), OR_NULL
+    ] = ()
+    """As `POST /api/watches` takes them, or as `GET` shows them; `status` is `active` or `paused`."""
 
 
 FileName = Annotated[

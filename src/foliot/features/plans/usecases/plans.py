@@ -44,13 +44,17 @@ from foliot.features.plans.usecases.schedules import (
     SchedulePlanInput,
     SchedulePlanner,
 )
+from foliot.features.plans.usecases.watches import PlannedWatch, WatchPlanInput, WatchPlanner, write_watches
 from foliot.features.schedules.usecases.batch import ScheduleBatches
 from foliot.features.schedules.usecases.change import hold, turn
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
+from foliot.features.watches.usecases.watches import Watches
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
 CHUNK = 1000
 """Changes of one transaction."""
+WATCHES_TOGETHER = 50
+"""Watches of one transaction: each may have ten thousand pages."""
 WRITTEN = frozenset({PlanAct.CREATE, PlanAct.CHANGE, PlanAct.DELETE})
 
 
@@ -78,6 +82,7 @@ class Plans:
     schedules: Schedules
     batches: ScheduleBatches
     calendars: NamedCalendars
+    watches: Watches
 
     @property
     def store(self) -> Database:
@@ -96,15 +101,17 @@ class Plans:
         """Compare, forecast, and write nothing."""
         asked = read(PlanRequest, raw)
         there = await self._stored(caller, asked)
+        watches = await self._compare_watches(caller, asked)
         calendars, planned = await self._compare(caller, asked, there)
         if not (asked.simulate or asked.spread):
-            return _plan(asked, calendars, planned)
+            return _plan(asked, calendars, planned, watches)
         forecast = await Forecasts(store=self.store, clock=self.clock).begin(caller, there.schedules, planned)
         if asked.spread:
             offsets = await REQUESTS.run(forecast.spread, planned)
             asked = replace(asked, offsets={**asked.offsets, **offsets})
             calendars, planned = await self._compare(caller, asked, there)
-        return replace(_plan(asked, calendars, planned), simulation=await REQUESTS.run(forecast.simulate, planned))
+        simulation = await REQUESTS.run(forecast.simulate, planned)
+        return replace(_plan(asked, calendars, planned, watches), simulation=simulation)
 
     @requires(Verb.WRITE, Thing.SCHEDULE)
     async def apply(self, caller: Caller, raw: object, once: IdempotentRequest = EACH_TIME) -> Plan:
@@ -114,14 +121,16 @@ class Plans:
         refused application is repeated with a new plan, which holds the rest.
         """
         asked = read(ApplyRequest, raw)
+        watches = await self._compare_watches(caller, asked)
         calendars, planned = await self._compare(caller, asked, await self._stored(caller, asked))
-        plan = _plan(asked, calendars, planned)
+        plan = _plan(asked, calendars, planned, watches)
         if plan.digest != asked.digest:
             return await self._refuse(caller, once)
         if any(one.change.act in {PlanAct.CREATE, PlanAct.CHANGE} or one.row is not None for one in calendars):
             await self._write_calendars(caller, calendars)
             # Their schedules have new versions now.
             _, planned = await self._compare(caller, asked, await self._stored(caller, asked))
+        await self._apply_watches(caller, watches)
         # Schedules that follow others come after them; the planner keeps the order of the documents.
         writes = sorted(
             (one for one in planned if one.change.act in WRITTEN or one.row is not None), key=_depth_of(planned)
@@ -137,6 +146,19 @@ class Plans:
         require(ctx.caller, Verb.WRITE, Thing.CALENDAR)
         await ctx.begin(self.schedules.limiter)
         await CalendarWrites(self.calendars).write(ctx, planned)
+
+    async def _apply_watches(self, caller: Caller, planned: Sequence[PlannedWatch]) -> None:
+        """Before the schedules: these may follow a watch."""
+        writes = [one for one in planned if one.change.act in WRITTEN or one.row is not None]
+        if writes:
+            require(caller, Verb.WRITE, Thing.WATCH)
+        for start in range(0, len(writes), WATCHES_TOGETHER):
+            await self._write_watches(caller, writes[start : start + WATCHES_TOGETHER])
+
+    @unchecked_command
+    async def _write_watches(self, ctx: CommandContext, part: Sequence[PlannedWatch]) -> None:
+        await ctx.begin(self.schedules.limiter)
+        await write_watches(self.watches, ctx, part)
 
     @unchecked_command
     async def _write(
@@ -187,6 +209,13 @@ class Plans:
                 await SqlCalendars(tx).of_tenant(caller.tenant_id),
             )
 
+    async def _compare_watches(self, caller: Caller, asked: PlanRequest) -> list[PlannedWatch]:
+        async with self.store.read(caller.tenant_id) as tx:
+            there = await WatchPlanInput.of(tx, caller.tenant_id, asked)
+        if asked.documents.watches or there.applied:
+            require(caller, Verb.READ, Thing.WATCH)
+        return await REQUESTS.run(WatchPlanner(watches=self.watches, asked=asked, there=there).plan)
+
     async def _compare(
         self, caller: Caller, asked: PlanRequest, there: SchedulePlanInput
     ) -> tuple[list[PlannedCalendar], list[PlannedSchedule]]:
@@ -203,13 +232,20 @@ class Plans:
         return calendars, await REQUESTS.run(planner.plan)
 
 
-def _plan(asked: PlanRequest, calendars: Sequence[PlannedCalendar], planned: Sequence[PlannedSchedule]) -> Plan:
-    changes = [*(one.change for one in calendars), *(one.change for one in planned)]
+def _plan(
+    asked: PlanRequest,
+    calendars: Sequence[PlannedCalendar],
+    planned: Sequence[PlannedSchedule],
+    watches: Sequence[PlannedWatch],
+) -> Plan:
+    things: Sequence[PlannedCalendar | PlannedWatch | PlannedSchedule] = [*calendars, *watches, *planned]
+    changes = [one.change for one in things]
     content = [
         [asked.file, asked.prune, asked.overwrite, asked.offsets],
         list(asked.documents.schedules),
         list(asked.documents.calendars),
         [change.as_dict() for change in changes],
+        *([list(asked.documents.watches)] if asked.documents.watches else []),
     ]
     digest = hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return Plan(asked.file, digest, changes, asked.offsets)

@@ -173,6 +173,38 @@ class CalendarAsyncResource(AsyncResource):
         return await self._json("calendar.show", {}, {"granularity": granularity, "timezone": timezone, "schedule_id": schedule_id, "from": from_, "to": to})
 
 
+class CalendarsAsyncResource(AsyncResource):
+    __slots__ = ()
+
+    async def countries(self) -> t.HolidayCountries:
+        """List countries with public holidays."""
+        return await self._json("calendars.countries", {})
+
+    async def create(self, *, idempotency_key: str | None = None, **body: Unpack[t.NamedCalendarRequest]) -> t.NamedCalendar:
+        """Create a calendar."""
+        return await self._json("calendars.create", {}, {}, fields_of(body), idempotency_key=idempotency_key)
+
+    async def delete(self, calendar_id: str, /) -> None:
+        """Delete a calendar."""
+        await self._json("calendars.delete", {"calendar_id": calendar_id})
+
+    def list(self, *, limit: int | None = None) -> AsyncItems[t.NamedCalendar]:
+        """List calendars."""
+        return self._items("calendars.list", {}, {"limit": limit})
+
+    async def preview(self, *, idempotency_key: str | None = None, **body: Unpack[t.NamedCalendarRequest]) -> t.NamedCalendar:
+        """Preview a calendar."""
+        return await self._json("calendars.preview", {}, {}, fields_of(body), idempotency_key=idempotency_key)
+
+    async def replace(self, calendar_id: str, /, **body: Unpack[t.NamedCalendarRequest]) -> t.NamedCalendar:
+        """Replace a calendar."""
+        return await self._json("calendars.replace", {"calendar_id": calendar_id}, {}, fields_of(body))
+
+    async def show(self, calendar_id: str, /) -> t.NamedCalendar:
+        """Show a calendar."""
+        return await self._json("calendars.show", {"calendar_id": calendar_id})
+
+
 class ChangesAsyncResource(AsyncResource):
     __slots__ = ()
 
@@ -912,9 +944,9 @@ class WatchesAsyncResource(AsyncResource):
         """Pause a watch."""
         return await self._json("watches.pause", {"watch_id": watch_id}, idempotency_key=idempotency_key)
 
-    async def plot(self, watch_id: str, /, *, field: str | None = None, pages: int | None = None) -> t.WatchPlotDetail:
+    async def plot(self, watch_id: str, /, *, field: str | None = None, pages: int | None = None, page: str | None = None) -> t.WatchPlotDetail:
         """A numeric field of a watch over time."""
-        return await self._json("watches.plot", {"watch_id": watch_id}, {"field": field, "pages": pages})
+        return await self._json("watches.plot", {"watch_id": watch_id}, {"field": field, "pages": pages, "page": page})
 
     async def preview(self, *, idempotency_key: str | None = None, **body: Unpack[t.WatchPreviewRequestFields]) -> t.WatchPreviewAnswer:
         """Try a watch before it is saved."""
@@ -978,6 +1010,7 @@ class AsyncResources:
         self.audit_log = AuditLogAsyncResource(session)
         self.bulk = BulkAsyncResource(session)
         self.calendar = CalendarAsyncResource(session)
+        self.calendars = CalendarsAsyncResource(session)
         self.changes = ChangesAsyncResource(session)
         self.channels = ChannelsAsyncResource(session)
         self.crawls = CrawlsAsyncResource(session)

@@ -173,6 +173,38 @@ class CalendarResource(Resource):
         return self._json("calendar.show", {}, {"granularity": granularity, "timezone": timezone, "schedule_id": schedule_id, "from": from_, "to": to})
 
 
+class CalendarsResource(Resource):
+    __slots__ = ()
+
+    def countries(self) -> t.HolidayCountries:
+        """List countries with public holidays."""
+        return self._json("calendars.countries", {})
+
+    def create(self, *, idempotency_key: str | None = None, **body: Unpack[t.NamedCalendarRequest]) -> t.NamedCalendar:
+        """Create a calendar."""
+        return self._json("calendars.create", {}, {}, fields_of(body), idempotency_key=idempotency_key)
+
+    def delete(self, calendar_id: str, /) -> None:
+        """Delete a calendar."""
+        self._json("calendars.delete", {"calendar_id": calendar_id})
+
+    def list(self, *, limit: int | None = None) -> Items[t.NamedCalendar]:
+        """List calendars."""
+        return self._items("calendars.list", {}, {"limit": limit})
+
+    def preview(self, *, idempotency_key: str | None = None, **body: Unpack[t.NamedCalendarRequest]) -> t.NamedCalendar:
+        """Preview a calendar."""
+        return self._json("calendars.preview", {}, {}, fields_of(body), idempotency_key=idempotency_key)
+
+    def replace(self, calendar_id: str, /, **body: Unpack[t.NamedCalendarRequest]) -> t.NamedCalendar:
+        """Replace a calendar."""
+        return self._json("calendars.replace", {"calendar_id": calendar_id}, {}, fields_of(body))
+
+    def show(self, calendar_id: str, /) -> t.NamedCalendar:
+        """Show a calendar."""
+        return self._json("calendars.show", {"calendar_id": calendar_id})
+
+
 class ChangesResource(Resource):
     __slots__ = ()
 
@@ -912,9 +944,9 @@ class WatchesResource(Resource):
         """Pause a watch."""
         return self._json("watches.pause", {"watch_id": watch_id}, idempotency_key=idempotency_key)
 
-    def plot(self, watch_id: str, /, *, field: str | None = None, pages: int | None = None) -> t.WatchPlotDetail:
+    def plot(self, watch_id: str, /, *, field: str | None = None, pages: int | None = None, page: str | None = None) -> t.WatchPlotDetail:
         """A numeric field of a watch over time."""
-        return self._json("watches.plot", {"watch_id": watch_id}, {"field": field, "pages": pages})
+        return self._json("watches.plot", {"watch_id": watch_id}, {"field": field, "pages": pages, "page": page})
 
     def preview(self, *, idempotency_key: str | None = None, **body: Unpack[t.WatchPreviewRequestFields]) -> t.WatchPreviewAnswer:
         """Try a watch before it is saved."""
@@ -978,6 +1010,7 @@ class Resources:
         self.audit_log = AuditLogResource(session)
         self.bulk = BulkResource(session)
         self.calendar = CalendarResource(session)
+        self.calendars = CalendarsResource(session)
         self.changes = ChangesResource(session)
         self.channels = ChannelsResource(session)
         self.crawls = CrawlsResource(session)

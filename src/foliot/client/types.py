@@ -69,7 +69,7 @@ DeliveryState: TypeAlias = Literal["pending", "sent", "dead", "skipped"]
 EventType: TypeAlias = Literal["state", "log", "progress"]
 """The types of events."""
 
-FactCode: TypeAlias = Literal["fired", "requested", "followed", "repeated", "caught_up", "jittered", "planned", "running", "retrying", "worker_lost", "ended", "skipped_overlap", "superseded", "buffered", "buffer_full", "missed_window", "pruned", "paused", "skipped_by_person", "clock_gap", "clock_fold", "clock_ahead", "other_timezone", "edited", "waiting_cap", "waiting_queue_paused", "waiting_no_worker", "waiting_host", "waiting_predecessor", "waiting_turn", "parent_not_successful", "not_due", "not_created", "damaged", "completed", "deleted", "unaccounted"]
+FactCode: TypeAlias = Literal["fired", "requested", "followed", "repeated", "caught_up", "jittered", "planned", "running", "retrying", "worker_lost", "ended", "skipped_overlap", "superseded", "buffered", "buffer_full", "missed_window", "pruned", "paused", "skipped_by_person", "excluded_by_calendar", "clock_gap", "clock_fold", "clock_ahead", "other_timezone", "edited", "waiting_cap", "waiting_queue_paused", "waiting_no_worker", "waiting_host", "waiting_predecessor", "waiting_turn", "parent_not_successful", "not_due", "not_created", "damaged", "completed", "deleted", "unaccounted"]
 """What a fact says, for programs."""
 
 FollowOutcome: TypeAlias = Literal["success", "failed", "partial", "degraded", "changed", "any"]
@@ -123,7 +123,7 @@ QuarantineState: TypeAlias = Literal["held", "released", "dropped"]
 RankingPeriod: TypeAlias = Literal["24h", "7d"]
 """How far back the ranking looks."""
 
-ReferenceKind: TypeAlias = Literal["schedule", "run", "job", "dead_letter", "bulk", "key", "view", "monitor", "watch", "channel", "alert_rule", "alert"]
+ReferenceKind: TypeAlias = Literal["schedule", "run", "job", "dead_letter", "bulk", "key", "view", "monitor", "watch", "calendar", "channel", "alert_rule", "alert"]
 """The kind of thing that a name or a prefix of an id refers to."""
 
 Render: TypeAlias = Literal["never", "auto", "always"]
@@ -155,6 +155,9 @@ SentRequest: TypeAlias = dict[str, Any]
 
 Severity: TypeAlias = Literal["failed", "dead", "attention"]
 """Severities, worst first."""
+
+Shift: TypeAlias = Literal["none", "next_business_day", "previous_business_day"]
+"""What becomes of an instant that falls on a weekend or an excluded day."""
 
 StandstillReason: TypeAlias = Literal["store", "clock", "broker", "no_worker", "host", "slots", "scheduler", "unknown"]
 """The causes that a process can see, the deepest first."""
@@ -227,6 +230,7 @@ class AlertDetail(TypedDict):
     state: AlertState
     subject: SubjectOfAlert
     count: int
+    first_at: str
     opened_at: str
     last_at: str
     acknowledged_by: str | None
@@ -649,6 +653,15 @@ class CalendarCell(TypedDict):
     skipped: int
 
 
+class CalendarDay(TypedDict):
+    """A day, or a stretch of time, that a calendar stands for."""
+
+    date: str
+    name: str
+    start_at: NotRequired[str | None]
+    end_at: NotRequired[str | None]
+
+
 class CallingSchedule(TypedDict):
     """A schedule that called it."""
 
@@ -939,6 +952,28 @@ class EventPage(TypedDict):
     next_cursor: str | None
 
 
+ExcludedHours = TypedDict(
+    "ExcludedHours",
+    {
+        "from": "NotRequired[str | None]",
+        "to": "NotRequired[str | None]",
+        "days": "NotRequired[list[Literal[\"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\", \"sun\"]] | None]",
+    },
+)
+"""Times of day, every day or on some weekdays; without times, whole weekdays."""
+
+
+class ExcludedTimes(TypedDict):
+    """Instants in a row that make no run."""
+
+    first: str
+    last: str
+    first_local: str
+    last_local: str
+    count: int
+    reason: str
+
+
 class ExpectationVerdict(TypedDict):
     """One expectation, and what came."""
 
@@ -1092,6 +1127,19 @@ class HealthReport(TypedDict):
     standstills: list[StandstillHealth]
     ahead: list[AheadHealth]
     damaged: list[DamagedSchedule]
+
+
+class HolidayCountries(TypedDict):
+    """All of them."""
+
+    items: list[HolidayCountry]
+
+
+class HolidayCountry(TypedDict):
+    """A country whose public holidays are known."""
+
+    code: str
+    subdivisions: list[str]
 
 
 class HostHealth(TypedDict):
@@ -1437,6 +1485,58 @@ class MutedGroup(TypedDict):
     reason: str
 
 
+class NamedCalendar(TypedDict):
+    """A calendar with its next days."""
+
+    id: str
+    name: str
+    description: str
+    holidays: str | None
+    subdivision: str | None
+    dates: list[str | NamedDate]
+    ics: str | None
+    revision: int
+    days: int
+    schedules: int
+    resolved_until: str
+    upcoming: list[CalendarDay]
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class NamedCalendarPage(TypedDict):
+    """A page of calendars."""
+
+    items: list[NamedCalendar]
+    next_cursor: str | None
+
+
+class NamedCalendarRequest(TypedDict):
+    """A calendar. Schedules name it as `calendar:NAME` in `exclude` and `only`."""
+
+    name: str
+    description: NotRequired[str | None]
+    holidays: NotRequired[str | None]
+    subdivision: NotRequired[str | None]
+    dates: NotRequired[Sequence[str | NamedDateInput] | None]
+    ics: NotRequired[str | None]
+
+
+class NamedDateInput(TypedDict):
+    """A day or a range of days, with a name."""
+
+    date: str
+    name: NotRequired[str]
+
+
+class NamedDate(TypedDict):
+    """A day or a range of days, with a name."""
+
+    date: str
+    name: str
+
+
 class NewApiKey(TypedDict):
     """A new API key, with its secret text, which is shown only once."""
 
@@ -1762,6 +1862,8 @@ class PlanDocuments(TypedDict):
     """The wanted state, by kind of thing; names are the keys."""
 
     schedules: NotRequired[Sequence[ScheduleRequest] | None]
+    calendars: NotRequired[Sequence[NamedCalendarRequest] | None]
+    watches: NotRequired[Sequence[WatchRequest] | None]
 
 
 class PlanField(TypedDict):
@@ -1898,6 +2000,9 @@ class PreviewRequest(TypedDict):
     timezone: NotRequired[str | None]
     start_at: NotRequired[Time | None]
     end_at: NotRequired[Time | None]
+    exclude: NotRequired[Sequence[str | ExcludedHours] | None]
+    only: NotRequired[Sequence[str | ExcludedHours] | None]
+    shift: NotRequired[Shift | None]
     words: NotRequired[str | None]
     count: NotRequired[int]
 
@@ -2397,6 +2502,9 @@ class Schedule(TypedDict):
     end_at: str | None
     max_runs: int | None
     alert: ScheduleAlert | None
+    exclude: list[str | ExcludedHours]
+    only: list[str | ExcludedHours]
+    shift: Shift
     status: ScheduleStatus
     paused_reason: str
     paused_at: str | None
@@ -2523,6 +2631,7 @@ class SchedulePreview(TypedDict):
     start_at: str | None
     timezone: str
     next: list[PreviewInstant]
+    excluded: list[ExcludedTimes]
     notes: list[str]
 
 
@@ -2531,6 +2640,7 @@ class ScheduleQualityAnswer(TypedDict):
 
     items: list[QualityRun]
     baseline: BaselineBand | None
+    bands: dict[str, BaselineBand]
     good_runs: int
     suggestions: list[SuggestedExpectation]
 
@@ -2564,6 +2674,9 @@ class ScheduleRequest(TypedDict):
     action: NotRequired[ActionConfig | None]
     payload: NotRequired[WebhookPayload | None]
     retry_policy: NotRequired[RetrySettingsInput | None]
+    exclude: NotRequired[Sequence[str | ExcludedHours] | None]
+    only: NotRequired[Sequence[str | ExcludedHours] | None]
+    shift: NotRequired[Shift | None]
     overlap: NotRequired[Overlap | None]
     catchup: NotRequired[CatchupSettingsInput | None]
     queue: NotRequired[str | None]
@@ -3201,6 +3314,9 @@ class SchedulePatchFields(TypedDict):
     action: NotRequired[ActionConfig | None]
     payload: NotRequired[WebhookPayload | None]
     retry_policy: NotRequired[RetrySettingsInput | None]
+    exclude: NotRequired[Sequence[str | ExcludedHours] | None]
+    only: NotRequired[Sequence[str | ExcludedHours] | None]
+    shift: NotRequired[Shift | None]
     overlap: NotRequired[Overlap | None]
     catchup: NotRequired[CatchupSettingsInput | None]
     queue: NotRequired[str | None]
@@ -3235,6 +3351,9 @@ class ScheduleRequestFields(TypedDict):
     action: NotRequired[ActionConfig | None]
     payload: NotRequired[WebhookPayload | None]
     retry_policy: NotRequired[RetrySettingsInput | None]
+    exclude: NotRequired[Sequence[str | ExcludedHours] | None]
+    only: NotRequired[Sequence[str | ExcludedHours] | None]
+    shift: NotRequired[Shift | None]
     overlap: NotRequired[Overlap | None]
     catchup: NotRequired[CatchupSettingsInput | None]
     queue: NotRequired[str | None]

@@ -1420,6 +1420,7 @@ export interface PlanChange {
 export interface PlanDocuments {
   schedules?: (ScheduleRequest)[] | null;
   calendars?: (NamedCalendarRequest)[] | null;
+  watches?: (WatchRequest)[] | null;
 }
 
 export interface PlanField {
@@ -2074,6 +2075,7 @@ export interface SchedulePreview {
 export interface ScheduleQualityAnswer {
   items: (QualityRun)[];
   baseline: BaselineBand | null;
+  bands: Record<string, BaselineBand>;
   good_runs: number;
   suggestions: (SuggestedExpectation)[];
 }
@@ -2793,7 +2795,7 @@ export interface Operations {
     /** watches.version */
     "/api/watches/{watch_id}/pages/{page_id}/versions/{version_id}": { params: { watch_id: string; page_id: string; version_id: string; }; answer: PageVersionDetail; };
     /** watches.plot */
-    "/api/watches/{watch_id}/plot": { params: { watch_id: string; }; query?: { field?: string | null; pages?: number; }; answer: WatchPlotDetail; };
+    "/api/watches/{watch_id}/plot": { params: { watch_id: string; }; query?: { field?: string | null; pages?: number; page?: string | null; }; answer: WatchPlotDetail; };
     /** workers.list */
     "/api/workers": { query?: { limit?: number; cursor?: string | null; }; answer: WorkerPage; };
     /** health.live */

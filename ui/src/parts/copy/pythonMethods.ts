@@ -3,6 +3,7 @@
 /** The Python client's method of each request; a star where it is iterated. */
 export const PYTHON_METHODS = `
 DELETE /api/alert-rules/{rule_id} alert_rules.delete
+DELETE /api/calendars/{calendar_id} calendars.delete
 DELETE /api/channels/{channel_id} channels.delete
 DELETE /api/demo demo.remove
 DELETE /api/hosts/{host} hosts.reset
@@ -26,6 +27,9 @@ GET /api/audit audit_log.list *
 GET /api/bulk bulk.list *
 GET /api/bulk/{bulk_id} bulk.get
 GET /api/calendar calendar.show
+GET /api/calendars calendars.list *
+GET /api/calendars/countries calendars.countries
+GET /api/calendars/{calendar_id} calendars.show
 GET /api/changes changes.list *
 GET /api/changes/{change_id} changes.get
 GET /api/channels channels.list *
@@ -121,6 +125,8 @@ POST /api/bulk bulk.create
 POST /api/bulk/{bulk_id}/pause bulk.pause
 POST /api/bulk/{bulk_id}/resume bulk.resume
 POST /api/bulk/{bulk_id}/stop bulk.stop
+POST /api/calendars calendars.create
+POST /api/calendars/preview calendars.preview
 POST /api/channels channels.create
 POST /api/channels/{channel_id}/test channels.test
 POST /api/dead-letters/groups/{fingerprint}/mute dead_letters.mute
@@ -173,6 +179,7 @@ POST /api/workers/{node_id}/drain workers.drain
 POST /api/workers/{node_id}/restart workers.restart
 POST /crawl crawls.start
 POST /jobs/submit articles.submit
+PUT /api/calendars/{calendar_id} calendars.replace
 PUT /api/hosts/{host} hosts.put
 PUT /api/schedules/{schedule_id} schedules.replace
 PUT /api/secrets/{name} secrets.put

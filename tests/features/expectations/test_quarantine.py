@@ -163,7 +163,7 @@ async def test_released_items_are_written_by_a_run_of_their_own(world: World) ->
     assert (await world.cases[Runs].get(LOCAL, decided.release_id)).state is RunState.SUCCESS
     assert world.file == good(12)
     assert (await world.cases[Runs].get(LOCAL, held.id)).state is RunState.DEGRADED
-    with pytest.raises(Conflict, match="released already"):
+    with pytest.raises(Conflict, match="were already released"):
         await world.cases[DataQuality].drop(LOCAL, held.id)
 
 
@@ -176,7 +176,7 @@ async def test_dropped_items_are_gone_and_the_file_stays(world: World) -> None:
     assert (dropped.state, len(world.file)) == (QuarantineState.DROPPED, 50)
     judge = DataJudge(store=world.store, clock=world.clock)
     assert [item async for item in judge.items("default", held.id)] == []
-    with pytest.raises(Conflict, match="dropped already"):
+    with pytest.raises(Conflict, match="were already dropped"):
         await world.cases[DataQuality].release(LOCAL, held.id)
 
 

@@ -88,6 +88,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "apikey": _feature("api_keys"),
     "tenant": _feature("tenants"),
     "crawl": _feature("crawls"),
+    "scrapyd": CommandSource("foliot.features.crawls.cli.scrapyd_front.command", CLIENT, nested=False),
     "articles": _feature("articles"),
     "pipeline": _own("pipeline", CLIENT, nested=True),
     "secret": _own("secrets", CLIENT, nested=True),

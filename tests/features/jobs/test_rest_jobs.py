@@ -158,7 +158,7 @@ async def test_a_job_says_what_it_is_about(world: World, client: Client) -> None
 
     listed = {one["job_id"]: one["about"] for one in (await client.get("/jobs/")).json["jobs"]}
 
-    first = {"host": "shop.example.com", "count": 2, "spider": "seo", "source": None}
+    first = {"host": "shop.example.com", "count": 2, "spider": "seo", "project": "DiscoveryBot", "source": None}
     assert listed[alone] == first == (await status(client, alone))["about"]
     assert (listed[of_schedule]["host"], listed[of_schedule]["spider"]) == ("example.com", "seo")
     assert articles in listed

@@ -965,6 +965,7 @@ export interface JobTopic {
   host: string | null;
   count: number;
   spider: string | null;
+  project: string | null;
   source: string | null;
 }
 

@@ -163,6 +163,7 @@ class JobSubject:
     count: int | None = None
     spider: str | None = None
     source: str | None = None
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ class JobTopic:
     count: int
     """How many URLs a crawl starts with, or how many articles there are."""
     spider: str | None
+    project: str | None
+    """The Scrapy project of the spider."""
     source: str | None
     """The source of the first article."""
 

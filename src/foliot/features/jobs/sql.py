@@ -118,11 +118,12 @@ def _crawled(action: Any) -> JobSubject:
     config = action if isinstance(action, Mapping) else {}
     urls = config.get("start_urls")
     urls = urls if isinstance(urls, list) else []
-    spider = config.get("spider")
+    spider, project = config.get("spider"), config.get("project")
     return JobSubject(
         urlsplit(str(urls[0])).hostname if urls else None,
         count=len(urls),
         spider=spider if isinstance(spider, str) else None,
+        project=project if isinstance(project, str) else None,
     )
 
 

@@ -144,7 +144,7 @@ def deploy(
         raise Failure(f"version: must be 1 to 64 letters, digits, _ or -, got {version!r}", Exit.USAGE)
     if not nodes:
         raise Failure("no Scrapyd to deploy to: set SCRAPYD_URL, or name one with --node", Exit.USAGE)
-    addresses = [_address(node) for node in nodes]
+    addresses = [node_address(node) for node in nodes]
     egg = package.egg(version)
     return [_upload(address, package.name, version, egg) for address in addresses]
 
@@ -155,9 +155,9 @@ def _upload(address: SplitResult, project: str, version: str, egg: bytes) -> Dep
     upload = Deployed(node=_shown(address), project=project, version=version)
     boundary = uuid4().hex
     body = _form(boundary, {"project": project, "version": version}, egg)
-    connection = _connection(address)
+    connection = node_connection(address)
     try:
-        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"} | _authorization(address)
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"} | node_authorization(address)
         connection.request("POST", f"{address.path.rstrip('/')}/addversion.json", body=body, headers=headers)
         response = connection.getresponse()
         return _read_answer(upload, response.status, response.read())
@@ -203,7 +203,7 @@ def _form(boundary: str, fields: Mapping[str, str], egg: bytes) -> bytes:
     return b"".join([*parts, head.encode(), egg, f"\r\n--{boundary}--\r\n".encode()])
 
 
-def _address(node: str) -> SplitResult:
+def node_address(node: str) -> SplitResult:
     try:
         address = urlsplit(node)
         _ = address.port
@@ -215,10 +215,10 @@ def _address(node: str) -> SplitResult:
     return address
 
 
-def _connection(address: SplitResult) -> HTTPConnection:
+def node_connection(address: SplitResult) -> HTTPConnection:
     from http.client import HTTPConnection, HTTPSConnection
 
-    assert address.hostname is not None  # noqa: S101 -- _address checked it
+    assert address.hostname is not None  # noqa: S101 -- node_address checked it
     if address.scheme == "https":
         import ssl
 
@@ -227,7 +227,7 @@ def _connection(address: SplitResult) -> HTTPConnection:
     return HTTPConnection(address.hostname, address.port, timeout=TIMEOUT)
 
 
-def _authorization(address: SplitResult) -> dict[str, str]:
+def node_authorization(address: SplitResult) -> dict[str, str]:
     if address.username is None:
         return {}
     known = f"{unquote(address.username)}:{unquote(address.password or '')}"

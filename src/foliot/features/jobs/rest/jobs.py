@@ -291,7 +291,9 @@ def _about(one: JobRecord) -> schema.JobTopic | None:
     if subject is None:
         return None
     count = subject.count if subject.count is not None else one.counts.total if one.counts is not None else 0
-    return schema.JobTopic(host=subject.host, count=count, spider=subject.spider, source=subject.source)
+    return schema.JobTopic(
+        host=subject.host, count=count, spider=subject.spider, project=subject.project, source=subject.source
+    )
 
 
 def job(one: JobRecord) -> schema.JobReport:

@@ -19,7 +19,7 @@ from foliot.terminal.output import Failure, note, print_json
 group = CommandGroup()
 
 Kind = Literal[
-    "crontab", "systemd", "celery-beat", "django-celery-beat", "redbeat", "apscheduler", "airflow", "kubernetes",
+    "crontab", "systemd", "celery-beat", "django-celery-beat", "redbeat", "apscheduler", "airflow",
     "scrapydweb", "healthchecks",
 ]  # fmt: skip
 PAUSED = "imported, and not resumed yet"
@@ -46,7 +46,7 @@ def import_(  # noqa: PLR0913 -- a command has as many arguments as flags
     """Create schedules from the entries of another scheduler, paused.
 
     KIND is crontab, systemd, celery-beat, django-celery-beat, redbeat (SOURCE is its Redis), apscheduler, airflow,
-    kubernetes, scrapydweb or healthchecks, whose checks become monitors. Nothing of the source is run. Importing again
+    scrapydweb or healthchecks, whose checks become monitors. Nothing of the source is run. Importing again
     changes what differs, and nothing else.
 
     crontab -l | foliot import crontab - --dry-run

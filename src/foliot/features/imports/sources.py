@@ -15,7 +15,6 @@ from foliot.features.imports.model.crontab import read_crontab
 from foliot.features.imports.model.django_celery_beat import read_django_celery_beat
 from foliot.features.imports.model.healthchecks import read_healthchecks
 from foliot.features.imports.model.imported import Imported, UnreadableSource
-from foliot.features.imports.model.kubernetes import read_kubernetes
 from foliot.features.imports.model.redbeat import read_redbeat
 from foliot.features.imports.model.scrapydweb import read_scrapydweb
 from foliot.features.imports.model.systemd import read_systemd
@@ -74,7 +73,6 @@ KINDS: Mapping[str, SourceKind] = {
     "redbeat": SourceKind(lambda source, zone: read_redbeat(redbeat_definitions(source), zone)),
     "apscheduler": _file(lambda source, zone: read_apscheduler(source.text, source.name, zone or machine_zone())),
     "airflow": _files(lambda sources, zone: read_airflow(_pairs(sources), zone), ".py"),
-    "kubernetes": _files(lambda sources, zone: read_kubernetes(_pairs(sources), zone), ".yaml", ".yml", ".json"),
     "scrapydweb": SourceKind(lambda source, zone: read_scrapydweb(scrapydweb_tasks(source), zone or machine_zone())),
     "healthchecks": _file(lambda source, zone: read_healthchecks(source.text, source.name, zone)),
 }

@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from foliot.features.crawls.cli.scrapyd_front.pages import home_page, jobs_page
 from foliot.features.crawls.cli.scrapyd_front.web_services import (
-    ServiceError,
-    ServiceRequest,
+    FrontRefusal,
+    FrontRequest,
     SignInNeeded,
     WebServices,
 )
@@ -51,7 +51,7 @@ class ScrapydFront(ThreadingHTTPServer):
         self.settings = settings
         self.hosts = LOOPBACK | {host}
         self.rooms = threading.BoundedSemaphore(MOST_OPEN)
-        super().__init__((host, port), _Handler)
+        super().__init__((host, port), _FrontHandler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.rooms.acquire()
@@ -67,7 +67,7 @@ class ScrapydFront(ThreadingHTTPServer):
         """A client that hangs up is no error of ours."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _FrontHandler(BaseHTTPRequestHandler):
     server: ScrapydFront
     timeout = PATIENCE
     server_version = "foliot-scrapyd"
@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._route(body)
         except SignInNeeded:
             self._send(401, {"status": "error", "message": "sign in with an API key as password"}, REALM)
-        except ServiceError as refused:
+        except FrontRefusal as refused:
             self._send(404, {"status": "error", "message": str(refused)})
         except Failure as failed:
             self._send(502, {"status": "error", "message": str(failed).splitlines()[0]})
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             kind = self.headers.get("Content-Type", "")
             fields = _form(body, kind) if writes else parse_qs(parts.query, keep_blank_values=True)
-            self._send(200, services.answer(service, ServiceRequest(client, fields, body, kind)))
+            self._send(200, services.answer(service, FrontRequest(client, fields, body, kind)))
         elif self.command != "POST" and (file := _FILE.fullmatch(parts.path)):
             self._file(client, file["sort"], file["job"])
         elif self.command != "POST" and parts.path in {"/", "/jobs", "/jobs/"}:
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Failure as failed:
             if failed.details.get("status") == 401:
                 raise SignInNeeded from None
-            raise ServiceError(f"job {job} not found") from None
+            raise FrontRefusal(f"job {job} not found") from None
         self.send_response(200)
         self.send_header("Content-Type", f"{accept}; charset=utf-8")
         self.end_headers()

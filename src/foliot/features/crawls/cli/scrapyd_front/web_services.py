@@ -21,7 +21,7 @@ _PENDING = frozenset({"queued", "retrying"})
 USUAL_PRIORITY = 5
 
 
-class ServiceError(Exception):
+class FrontRefusal(Exception):
     """Answered as Scrapyd answers errors: status 200 and `{"status": "error", "message"}`."""
 
 
@@ -30,7 +30,7 @@ class SignInNeeded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceRequest:
+class FrontRequest:
     """One request to a web service."""
 
     client: Client
@@ -42,7 +42,7 @@ class ServiceRequest:
     def field(self, name: str) -> str:
         """A required field, in Scrapyd's words."""
         if not self.fields.get(name):
-            raise ServiceError(f"'{name}' parameter is required")
+            raise FrontRefusal(f"'{name}' parameter is required")
         return self.fields[name][0]
 
     def optional(self, name: str) -> str | None:
@@ -86,14 +86,14 @@ class WebServices:
     READS: ClassVar = frozenset({"daemonstatus", "status", "listprojects", "listversions", "listspiders", "listjobs"})
     WRITES: ClassVar = frozenset({"schedule", "cancel", "addversion", "delversion", "delproject"})
 
-    def answer(self, service: str, request: ServiceRequest) -> dict[str, Any]:
-        perform: Callable[[ServiceRequest], dict[str, Any]] = getattr(self, f"_{service}")
+    def answer(self, service: str, request: FrontRequest) -> dict[str, Any]:
+        perform: Callable[[FrontRequest], dict[str, Any]] = getattr(self, f"_{service}")
         try:
             return {"status": "ok", **perform(request), "node_name": self.node_name}
-        except (ServiceError, NodeRefusal) as refused:
+        except (FrontRefusal, NodeRefusal) as refused:
             return {"status": "error", "message": str(refused), "node_name": self.node_name}
 
-    def _daemonstatus(self, request: ServiceRequest) -> dict[str, Any]:
+    def _daemonstatus(self, request: FrontRequest) -> dict[str, Any]:
         counted = asked(request.client, "GET", "/api/runs/count", q="kind:crawl")
         counts = dict.fromkeys(("pending", "running", "finished"), 0)
         for state, number in counted["by_state"].items():
@@ -101,15 +101,15 @@ class WebServices:
             counts[group] += number
         return counts
 
-    def _schedule(self, request: ServiceRequest) -> dict[str, Any]:
+    def _schedule(self, request: FrontRequest) -> dict[str, Any]:
         project, spider = request.field("project"), request.field("spider")
         if request.fields.get("setting"):
-            raise ServiceError("'setting' is not passed on: settings could switch off what guards a spider")
+            raise FrontRefusal("'setting' is not passed on: settings could switch off what guards a spider")
         if request.optional("_version"):
-            raise ServiceError("'_version' is not passed on: crawls use the newest version of the nodes")
+            raise FrontRefusal("'_version' is not passed on: crawls use the newest version of the nodes")
         asked(request.client, "GET", "/api/session", signed_in=True)
         if spider not in self.nodes.ask("listspiders", {"project": project})["spiders"]:
-            raise ServiceError(f"spider '{spider}' not found")
+            raise FrontRefusal(f"spider '{spider}' not found")
         crawl: dict[str, Any] = {"project": project, "spider": spider}
         params = {name: values[0] for name, values in request.fields.items() if name not in RESERVED}
         if (urls := params.pop("start_urls", None)) is not None:
@@ -121,7 +121,7 @@ class WebServices:
         made = asked(request.client, "POST", "/crawl?ignore_cache=true", **crawl, params=params)
         return {"jobid": made["job_id"]}
 
-    def _cancel(self, request: ServiceRequest) -> dict[str, Any]:
+    def _cancel(self, request: FrontRequest) -> dict[str, Any]:
         request.field("project")
         job = self._job(request.client, request.field("job"))
         group = None if job is None else job.group
@@ -130,13 +130,13 @@ class WebServices:
         asked(request.client, "POST", f"/api/runs/{segment(job.id)}/cancel")
         return {"prevstate": group}
 
-    def _status(self, request: ServiceRequest) -> dict[str, Any]:
+    def _status(self, request: FrontRequest) -> dict[str, Any]:
         job = self._job(request.client, request.field("job"))
         if job is None:
             return {"currstate": None}
         return {"currstate": job.group, **_outcome(job)}
 
-    def _listjobs(self, request: ServiceRequest) -> dict[str, Any]:
+    def _listjobs(self, request: FrontRequest) -> dict[str, Any]:
         groups: dict[str, list[dict[str, Any]]] = {"pending": [], "running": [], "finished": []}
         for job in self.jobs(request.client, request.optional("project")):
             shown: dict[str, Any] = {"id": job.id, "project": job.project, "spider": job.spider}
@@ -148,34 +148,34 @@ class WebServices:
             groups[job.group].append(shown)
         return groups
 
-    def _listprojects(self, request: ServiceRequest) -> dict[str, Any]:
+    def _listprojects(self, request: FrontRequest) -> dict[str, Any]:
         asked(request.client, "GET", "/api/session", signed_in=True)
         return {"projects": self.nodes.ask("listprojects", {})["projects"]}
 
-    def _listversions(self, request: ServiceRequest) -> dict[str, Any]:
+    def _listversions(self, request: FrontRequest) -> dict[str, Any]:
         asked(request.client, "GET", "/api/session", signed_in=True)
         return {"versions": self.nodes.ask("listversions", {"project": request.field("project")})["versions"]}
 
-    def _listspiders(self, request: ServiceRequest) -> dict[str, Any]:
+    def _listspiders(self, request: FrontRequest) -> dict[str, Any]:
         asked(request.client, "GET", "/api/session", signed_in=True)
         query = {name: value for name in ("project", "_version") if (value := request.optional(name))}
         request.field("project")
         return {"spiders": self.nodes.ask("listspiders", query)["spiders"]}
 
-    def _addversion(self, request: ServiceRequest) -> dict[str, Any]:
+    def _addversion(self, request: FrontRequest) -> dict[str, Any]:
         return self._deployed("addversion", request)
 
-    def _delversion(self, request: ServiceRequest) -> dict[str, Any]:
+    def _delversion(self, request: FrontRequest) -> dict[str, Any]:
         return self._deployed("delversion", request)
 
-    def _delproject(self, request: ServiceRequest) -> dict[str, Any]:
+    def _delproject(self, request: FrontRequest) -> dict[str, Any]:
         return self._deployed("delproject", request)
 
-    def _deployed(self, service: str, request: ServiceRequest) -> dict[str, Any]:
+    def _deployed(self, service: str, request: FrontRequest) -> dict[str, Any]:
         """Code of the nodes, which all tenants share: the operator's administrators change it."""
         session = asked(request.client, "GET", "/api/session", signed_in=True)
         if DEPLOYS not in session["may"] or session["tenant_id"] != "default":
-            raise ServiceError("your key may not change the projects of the nodes: that takes an admin of the operator")
+            raise FrontRefusal("your key may not change the projects of the nodes: that takes an admin of the operator")
         answer = self.nodes.send(service, request.body, request.content_type)
         return {name: value for name, value in answer.items() if name not in {"status", "node_name"}}
 
@@ -214,7 +214,7 @@ def _checked(status: int, answer: Any) -> Any:
         raise SignInNeeded
     if not 200 <= status < 300:
         detail = answer.get("detail") if isinstance(answer, dict) else None
-        raise ServiceError(str(detail or f"the server answered {status}"))
+        raise FrontRefusal(str(detail or f"the server answered {status}"))
     return answer
 
 
@@ -246,4 +246,4 @@ def _priority(text: str) -> int:
     try:
         return max(1, min(10, USUAL_PRIORITY - round(float(text))))
     except (ValueError, OverflowError):
-        raise ServiceError(f"priority is invalid: {text!r} is no number") from None
+        raise FrontRefusal(f"priority is invalid: {text!r} is no number") from None

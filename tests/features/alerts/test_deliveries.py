@@ -157,6 +157,22 @@ async def test_while_a_process_sends_the_message_of_a_storm_no_other_sends_a_sec
     assert [document["count"] for document in (*lost.documents, *alerting.receiver.documents)] == [5, 5, 6]
 
 
+async def test_the_few_alerts_that_follow_a_storm_are_one_message_when_its_minute_is_over(alerting: Alerting) -> None:
+    await shops(alerting, 7)
+    await alerting.rule(await alerting.channel(), after=1)
+    await alerting.world.pass_time(1)
+    runs = (await alerting.client.get("/api/runs?q=state:queued&limit=100")).json["items"]
+    for run in runs[:5]:
+        await alerting.world.end(run["id"], DEAD, {"code": "x", "message": "down"})
+    await alerting.send()
+    for run in runs[5:]:
+        await alerting.world.end(run["id"], DEAD, {"code": "x", "message": "down"})
+    await alerting.send(10)
+    assert [document["count"] for document in alerting.receiver.documents] == [5]
+    await alerting.send(60)
+    assert [document["count"] for document in alerting.receiver.documents] == [5, 2]
+
+
 async def test_a_message_whose_senders_die_again_and_again_is_given_up(alerting: Alerting) -> None:
     await alerting.world.schedule()
     await alerting.rule(await alerting.channel(), after=1)

@@ -52,7 +52,11 @@ async def batches_of(
     sent, last = await SqlDeliveries(tx).sent_since(channel_id, rule_id, now - MINUTE)
     sending = len(repeats) + await SqlDeliveries(tx).being_sent(channel_id, rule_id, now)
     others = [*repeats, *closing]
-    if len(fresh) + sent + sending <= STORM:
+    if not fresh:
+        return MessageBatches(others=others)
+    # What follows a storm is one message a minute too, however few there are.
+    storm = await SqlDeliveries(tx).last_storm(channel_id, rule_id, now - 2 * MINUTE)
+    if storm is None and len(fresh) + sent + sending <= STORM:
         return MessageBatches(others=[*others, *([each.id] for each in fresh if each.id in ids)])
     if sending or last is not None:
         # This minute has its messages: the rest is one more when the minute is over.

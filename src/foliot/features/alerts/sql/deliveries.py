@@ -147,6 +147,17 @@ class SqlDeliveries(Statements):
         row = (await self.conn.execute(query)).one()
         return row[0], row[1]
 
+    async def last_storm(self, channel_id: str, rule_id: str, since: datetime) -> datetime | None:
+        """When the last message about several alerts of this rule was sent, if it was after this moment."""
+        query = select(func.max(deliveries.c.sent_at)).where(
+            deliveries.c.channel_id == channel_id,
+            deliveries.c.sent_at > since,
+            deliveries.c.rule_id == rule_id,
+            deliveries.c.grouped > 1,
+        )
+        moment: datetime | None = await self.conn.scalar(query)
+        return moment
+
     async def claim(self, ids: Sequence[str], lease: timedelta, now: datetime) -> list[ClaimedDelivery]:
         """Take these for this process; those that another process took meanwhile are left out."""
         leases, token = Leases(self.tx, deliveries), new_id("tok")

@@ -106,14 +106,14 @@ function AlertRow({ alert }: { alert: AlertDetail }) {
       <span className="ml-auto flex items-center gap-3 text-xs whitespace-nowrap text-muted">
         {alert.count > 1 ? <span>{number(alert.count)} times</span> : null}
         <Instant at={alert.resolved_at ?? alert.opened_at} />
-        <AlertActions alert={alert} />
+        <AlertActions alert={alert} size="small" />
       </span>
     </li>
   );
 }
 
 /** Acknowledge, snooze and resolve, for those who may. */
-export function AlertActions({ alert }: { alert: AlertDetail }) {
+export function AlertActions({ alert, size }: { alert: AlertDetail; size?: "small" }) {
   const may = usePermission("write:alert");
   const [act, busy] = useCommand();
   if (!may || alert.state === "resolved") return null;
@@ -124,7 +124,7 @@ export function AlertActions({ alert }: { alert: AlertDetail }) {
         <>
           <Button
             acts
-            size="small"
+            size={size}
             busy={busy}
             onClick={() => void act("POST", "/api/alerts/{alert_id}/ack", { params }, "Acknowledged")}
           >
@@ -132,7 +132,7 @@ export function AlertActions({ alert }: { alert: AlertDetail }) {
           </Button>
           <Button
             acts
-            size="small"
+            size={size}
             kind="quiet"
             onClick={() =>
               void act("POST", "/api/alerts/{alert_id}/snooze", { params, body: { for: "4h" } }, "Snoozed for 4 hours")
@@ -144,7 +144,7 @@ export function AlertActions({ alert }: { alert: AlertDetail }) {
       ) : null}
       <Button
         acts
-        size="small"
+        size={size}
         kind="quiet"
         onClick={() => void act("POST", "/api/alerts/{alert_id}/resolve", { params }, "Resolved")}
       >

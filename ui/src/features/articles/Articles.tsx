@@ -28,6 +28,11 @@ interface Row {
 
 const rowId = (row: Row): string => row.url;
 
+function pathOf(url: string): string {
+  const { pathname, search } = URL.canParse(url) ? new URL(url) : { pathname: url, search: "" };
+  return `${pathname}${search}`;
+}
+
 /** The articles of a batch: those that were read, and those that failed. */
 export function Articles({ job }: { job: JobReport }) {
   const [outcome, setOutcome] = useUrl("outcome");
@@ -51,6 +56,8 @@ export function Articles({ job }: { job: JobReport }) {
       .map((one) => ({ url: one.url, read: one, failed: null }));
     return outcome === "failed" ? bad : outcome ? good : [...bad, ...good];
   }, [read, failed, outcome]);
+  // One host is named in the heading.
+  const one = domains.length === 1;
   const columns = useMemo<Column<Row>[]>(
     () => [
       {
@@ -82,7 +89,9 @@ export function Articles({ job }: { job: JobReport }) {
         width: "minmax(180px, 2fr)",
         card: "meta",
         cell: (row) => (
-          <span className="truncate font-mono text-xs text-muted">{row.url.replace(/^https?:\/\//, "")}</span>
+          <span className="truncate font-mono text-xs text-muted" title={row.url}>
+            {one ? pathOf(row.url) : row.url.replace(/^https?:\/\//, "")}
+          </span>
         ),
       },
       {
@@ -101,7 +110,7 @@ export function Articles({ job }: { job: JobReport }) {
         cell: (row) => <Instant at={row.read?.scraped_at ?? row.failed?.attempted_at} />,
       },
     ],
-    [],
+    [one],
   );
   const most_pages = Math.max(...domains.map((domain) => domain.read + domain.failed), 1);
   return (

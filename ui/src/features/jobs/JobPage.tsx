@@ -113,7 +113,11 @@ function JobDetail({ job }: { job: JobReport }) {
         <>
           {mayRun && over ? (
             <Button busy={busy} icon={<RotateCcw size={14} aria-hidden />} onClick={() => void again()}>
-              {articles && job.failed ? `Retry the failed ${number(job.failed)}` : "Run again"}
+              {articles && job.failed
+                ? job.failed === 1
+                  ? "Retry the failed one"
+                  : `Retry the failed ${number(job.failed)}`
+                : "Run again"}
             </Button>
           ) : null}
           {mayWrite && !over ? (

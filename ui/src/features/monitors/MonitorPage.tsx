@@ -121,13 +121,10 @@ function Actions({ monitor }: { monitor: MonitorDetail }) {
 
 function Facts({ monitor }: { monitor: MonitorDetail }) {
   return (
-    <Card title="Expected">
+    <Card title="Schedule">
       <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2 text-sm">
         <dt className="text-muted">When</dt>
-        <dd>
-          {monitor.summary}
-          {monitor.type === "cron" ? `, ${monitor.timezone}` : ""}
-        </dd>
+        <dd>{monitor.summary}</dd>
         <dt className="text-muted">Grace time</dt>
         <dd>{duration(monitor.grace_seconds * 1000)}</dd>
         <dt className="text-muted">Last ping</dt>
@@ -208,7 +205,19 @@ function Expected({ id }: { id: string }) {
   if (!items.length) return null;
   const missed = items.filter((one) => one.outcome === "missed").length;
   return (
-    <Card title="Expected pings">
+    <Card
+      title="Expected pings"
+      aside={
+        <ul className="flex flex-wrap gap-x-3">
+          {[...new Set(items.map((one) => one.outcome))].map((outcome) => (
+            <li key={outcome} className="flex items-center gap-1">
+              <span aria-hidden className={cx("h-3 w-1.5 rounded-xs", LOOKS[outcome])} />
+              {outcome}
+            </li>
+          ))}
+        </ul>
+      }
+    >
       <ol
         className="flex flex-wrap gap-1"
         aria-label={`${number(items.length)} expected times, ${number(missed)} missed`}
@@ -276,10 +285,12 @@ function PingRow({ monitor, ping }: { monitor: string; ping: MonitorPing }) {
   const word = ping.exit_code === null ? ping.kind : `exit code ${ping.exit_code}`;
   return (
     <li className="px-4 py-2 text-sm">
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
-        <Instant at={ping.at} />
-        <span className={INK[ping.kind]}>{word}</span>
-        {ping.duration_ms !== null ? <Duration ms={ping.duration_ms} /> : null}
+      <div className="flex min-h-6 flex-wrap items-center gap-x-4 gap-y-1">
+        <span className="md:w-44">
+          <Instant at={ping.at} />
+        </span>
+        <span className={cx("md:w-20", INK[ping.kind])}>{word}</span>
+        <span className="md:w-16">{ping.duration_ms !== null ? <Duration ms={ping.duration_ms} /> : null}</span>
         <span className="min-w-0 truncate text-xs text-muted">
           {ping.method} {ping.user_agent}
         </span>

@@ -14,7 +14,15 @@ const HEIGHT = 150;
 const SPAN = 120;
 
 /** Depth of a queue and age of its oldest run, as sampled by this tab or by the server. */
-export function QueueChart({ samples, label, kept = false }: { samples: readonly Sample[]; label: string; kept?: boolean }) {
+export function QueueChart({
+  samples,
+  label,
+  kept = false,
+}: {
+  samples: readonly Sample[];
+  label: string;
+  kept?: boolean;
+}) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -42,7 +50,13 @@ export function QueueChart({ samples, label, kept = false }: { samples: readonly
         legend: { show: false },
         cursor: { points: { size: 6 } },
         scales: {
-          x: { range: (_, low, high) => [Math.min(low, high - SPAN), high] },
+          // Of a single sample, uPlot would show the whole day after it.
+          x: {
+            range: (shown, low, high) => {
+              const last = shown.data[0]?.at(-1) ?? high;
+              return [Math.min(low, last - SPAN), last];
+            },
+          },
           y: { range: (_, __, top) => [0, Math.max(top, 1)] },
           age: { range: (_, __, top) => [0, Math.max(top, 1000)] },
         },

@@ -158,14 +158,17 @@ function Facts({ watch }: { watch: WatchDetail }) {
       <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2 text-sm lg:grid-cols-[max-content_1fr_max-content_1fr]">
         <dt className="text-muted">Visits</dt>
         <dd>
-          {watch.summary}{" "}
-          <Link to={`/schedules/${watch.schedule_id}`} className="text-xs text-accent">
-            schedule
-          </Link>{" "}
+          {watch.summary} ·{" "}
+          <Link to={`/schedules/${watch.schedule_id}`} className="text-accent hover:underline">
+            View schedule
+          </Link>
           {watch.fed_by === null ? (
-            <Link to={`/schedules/${watch.schedule_id}?tab=quality`} className="text-xs text-accent">
-              data quality
-            </Link>
+            <>
+              {" · "}
+              <Link to={`/schedules/${watch.schedule_id}?tab=quality`} className="text-accent hover:underline">
+                data quality
+              </Link>
+            </>
           ) : null}
         </dd>
         <dt className="text-muted">Pages</dt>

@@ -15,6 +15,7 @@ from foliot.engine.model.ledger import LedgerEntry
 from foliot.engine.model.outcome import AttemptFacts, judge
 from foliot.engine.model.overlap import OpenRun
 from foliot.engine.model.run import (
+    EXCHANGE,
     AttemptError,
     Cancelled,
     Ended,
@@ -293,6 +294,25 @@ def _run(schedule: Schedule, new: NewRun, tries: Sequence[DemoAttempt], created:
     return replace(run, attempts=made or [])
 
 
+def _exchanged(
+    run: PastRun, number: int, seconds: float, response: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """The response of a webhook with the request that it answered and how long its phases took."""
+    action = run.schedule.action
+    if action["kind"] != "webhook" or response is None:
+        return response
+    total = round(seconds * 1000, 1)
+    headers = {
+        "Content-Type": "application/json",
+        "Idempotency-Key": run.id,
+        "X-Foliot-Attempt": str(number),
+        "X-Foliot-Scheduled-For": rfc3339(run.new.scheduled_for),
+    }
+    timing = {"connect_ms": 0.4, "first_byte_ms": max(total - 1, 0.1), "total_ms": total}
+    request = {"method": action.get("method", "POST"), "url": action["url"], "headers": headers}
+    return {**response, EXCHANGE: {"request": request, "timing": timing}}
+
+
 def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> list[PastAttempt] | None:
     """The attempts that the schedule's retry policy leads to; None when they have not ended by then."""
     attempts: list[PastAttempt] = []
@@ -308,7 +328,7 @@ def _attempts(run: PastRun, tries: Sequence[DemoAttempt], until: datetime) -> li
             at=ends,
             result=verdict.result,
             error=verdict.error,
-            response=verdict.response,
+            response=_exchanged(run, number, tried.seconds, verdict.response),
             ready_at=verdict.ready_at,
             lines=[
                 EventLine(begins + timedelta(seconds=at), EventType.LOG, level, said) for at, level, said in tried.lines

@@ -8,10 +8,16 @@ export interface ComparedFact {
   differs: boolean;
 }
 
+/** Why a run was created that has no scheduled time. */
+const ORIGINS: Record<string, string> = { after: "after another run", replay: "replay", manual: "manual" };
+
 const factsOf = (run: Run, zone: string, now: number): [string, string][] => [
   ["State", run.state.replace("_", " ")],
   ["Error", run.error?.message ?? "none"],
-  ["Scheduled", run.scheduled_for ? absolute(run.scheduled_for, zone, now, "second") : "manual"],
+  [
+    "Scheduled",
+    run.scheduled_for ? absolute(run.scheduled_for, zone, now, "second") : (ORIGINS[run.origin] ?? run.origin),
+  ],
   ["Started", run.started_at ? absolute(run.started_at, zone, now, "second") : "not yet"],
   ["Start delay", duration(run.lateness_ms)],
   ["Duration", duration(run.duration_ms)],

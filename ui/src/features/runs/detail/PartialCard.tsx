@@ -71,7 +71,7 @@ export function PartialCard({ run }: { run: Run }) {
         ) : null}
         {articles && failed && mayRun ? (
           <Button size="small" acts busy={busy} icon={<RotateCcw size={13} aria-hidden />} onClick={() => void retry()}>
-            Retry the failed {number(failed)}
+            {failed === 1 ? "Retry the failed one" : `Retry the failed ${number(failed)}`}
           </Button>
         ) : null}
       </div>

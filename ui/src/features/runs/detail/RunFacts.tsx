@@ -26,7 +26,7 @@ export function RunFacts({ run }: { run: Run }) {
           <Instant at={run.scheduled_for} as="short" precision="second" />
         </Fact>
       ) : (
-        <Fact name="requested">
+        <Fact name={run.origin === "after" ? "created" : "requested"}>
           <Instant at={run.created_at} as="short" precision="second" />
         </Fact>
       )}

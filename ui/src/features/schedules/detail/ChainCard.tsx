@@ -9,7 +9,7 @@ import { StateIcon } from "@/parts/state/StateBadge";
 import { chainQuery } from "../queries";
 import { layOut } from "./chain";
 
-const WIDTH = 176;
+const WIDTH = 208;
 const HEIGHT = 48;
 const GAP = 56;
 const ROW = 16;

@@ -19,7 +19,8 @@ const DEFAULTS: Prefs = {
   theme: "system",
   density: "default",
   navFolded: false,
-  wrap: false,
+  // A phone has no room for a long line.
+  wrap: window.matchMedia("(max-width: 767px)").matches,
   inspectorWidth: 360,
 };
 const ROWS = { comfortable: 34, default: 28, compact: 24 } as const;

@@ -20,6 +20,9 @@ const PAGE_OF: Record<string, string> = {
   pipeline: "/pipelines/",
   crawl: "/crawls/",
   article: "/crawls/",
+  monitor: "/monitors/",
+  watch: "/watches/",
+  alert: "/alerts/",
 };
 const INTERFACES: Record<string, string> = {
   rest: "API or dashboard",
@@ -62,7 +65,7 @@ export function AuditEntry({ entry, onReverted }: { entry: AuditLogEntry; onReve
             {called ?? id}
           </Link>
         ) : (
-          <span className="min-w-0 truncate font-mono text-xs">{id}</span>
+          <span className={cx("min-w-0 truncate", !called && "font-mono text-xs")}>{called ?? id}</span>
         )}
         {called ? <span className="font-mono text-xs text-muted">{id}</span> : null}
         <span className="text-xs text-muted">

@@ -16,9 +16,10 @@ test("edits of a schedule can be taken back, and nothing else", () => {
   expect(isScheduleEdit(entry({ before: null }))).toBe(false);
 });
 
-test("a schedule is called what it became, or what it was", () => {
+test("a thing is called what it became, or what it was", () => {
   expect(recordedName(entry({ before: { name: "Old" }, after: { name: "New" } }))).toBe("New");
   expect(recordedName(entry({ before: { name: "Old" }, after: { status: "deleted" } }))).toBe("Old");
   expect(recordedName(entry({}))).toBeNull();
+  expect(recordedName(entry({ thing: "channel", after: { name: "ops" } }))).toBe("ops");
   expect(recordedName(entry({ thing: "key", after: { name: "a key" } }))).toBeNull();
 });

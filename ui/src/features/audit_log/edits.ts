@@ -6,8 +6,11 @@ const EDITS = new Set(["patch", "replace", "tag", "revert"]);
 export const isScheduleEdit = (entry: AuditLogEntry): boolean =>
   entry.thing === "schedule" && EDITS.has(entry.verb) && typeof entry.before?.["version"] === "number";
 
+/** Things that have a name; the server names others, such as keys. */
+const NAMED = new Set(["schedule", "channel", "alert_rule", "monitor", "watch", "view"]);
+
 /** The name in the entry's own record; a deleted thing has no other. */
 export function recordedName(entry: AuditLogEntry): string | null {
   const name = entry.after?.["name"] ?? entry.before?.["name"];
-  return entry.thing === "schedule" && typeof name === "string" ? name : null;
+  return NAMED.has(entry.thing) && typeof name === "string" ? name : null;
 }

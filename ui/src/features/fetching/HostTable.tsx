@@ -78,7 +78,10 @@ const COLUMNS: Column<HostStatus>[] = [
     card: "side",
     cell: (host) => (
       <span className="flex min-w-0 flex-col leading-tight" title={waitingFor(host)}>
-        <span>{number(host.waiting)}</span>
+        <span>
+          {number(host.waiting)}
+          <span className="md:hidden"> waiting</span>
+        </span>
         {host.waiting_by.length > 1 ? <span className="truncate text-xs text-muted">{waitingFor(host)}</span> : null}
       </span>
     ),

@@ -5,6 +5,7 @@ import type { StoredPageInfo } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Empty } from "@/parts/Empty";
 import { INPUT } from "@/parts/form/Field";
+import { Id } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
 import { type Column, DataTable } from "@/parts/table/DataTable";
 import { useLiveList } from "@/parts/table/useLiveList";
@@ -22,8 +23,12 @@ const COLUMNS: Column<StoredPageInfo>[] = [
     card: "lead",
     cell: (page) => (
       <span className="flex min-w-0 flex-col leading-tight">
-        <span className="truncate">{page.url}</span>
-        <span className="truncate font-mono text-xs text-muted">{page.id}</span>
+        <span className="truncate" title={page.url}>
+          {page.url.replace(/^https?:\/\//, "")}
+        </span>
+        <span className="text-xs text-muted">
+          <Id id={page.id} />
+        </span>
       </span>
     ),
   },

@@ -12,7 +12,7 @@ import { type Column, DataTable } from "@/parts/table/DataTable";
 import { useUrl } from "@/parts/useUrl";
 
 import { PageStateBadge } from "./PageStateBadge";
-import { problemText, shortUrl, shownValue } from "./values";
+import { problemText, shortNames, shownValue } from "./values";
 
 const rowId = (row: WatchedPageDetail): string => row.id;
 const STATES = ["", "new", "same", "changed", "removed", "error", "blocked"] as const;
@@ -33,6 +33,7 @@ export function PagesTable({ watch }: { watch: WatchDetail }) {
     refetchInterval: 15_000,
   });
   const rows = useMemo(() => list.data?.pages.flatMap((part) => part.items) ?? [], [list.data]);
+  const named = useMemo(() => shortNames(rows.map((page) => page.url)), [rows]);
   const columns = useMemo<Column<WatchedPageDetail>[]>(
     () => [
       {
@@ -41,8 +42,8 @@ export function PagesTable({ watch }: { watch: WatchDetail }) {
         width: "minmax(200px, 2fr)",
         card: "lead",
         cell: (page) => (
-          <Link to={`/watches/${watch.id}/pages/${page.id}`} className="truncate hover:underline">
-            {shortUrl(page.url)}
+          <Link to={`/watches/${watch.id}/pages/${page.id}`} className="truncate hover:underline" title={page.url}>
+            {named(page.url)}
           </Link>
         ),
       },
@@ -88,7 +89,7 @@ export function PagesTable({ watch }: { watch: WatchDetail }) {
         ),
       },
     ],
-    [watch.id],
+    [watch.id, named],
   );
   return (
     <div className="flex flex-col gap-3">

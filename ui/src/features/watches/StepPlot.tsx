@@ -32,7 +32,9 @@ export function StepPlot({ lines, label, unit }: { lines: readonly Line[]; label
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const [from, to] = [Math.min(...points.map((point) => point.at)), Math.max(...points.map((point) => point.at))];
   const margin = (most - least || Math.abs(most) || 1) * 0.1;
-  const y = scaleLinear([least - margin, most + margin], [HEIGHT - BELOW, 8]).nice(4);
+  // No scale below zero for values that are not.
+  const low = least >= 0 ? Math.max(least - margin, 0) : least - margin;
+  const y = scaleLinear([low, most + margin], [HEIGHT - BELOW, 8]).nice(4);
   const x = scaleLinear([from, Math.max(to, from + 1)], [LEFT, Math.max(width - 8, LEFT + 1)]);
   return (
     <div ref={ref} className="flex flex-col gap-2">

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { linesOf, shortUrl, shownFields, shownValue } from "./values";
+import { linesOf, shortNames, shortUrl, shownFields, shownValue } from "./values";
 
 describe("values of fields", () => {
   it("shows prices, lists and missing values", () => {
@@ -17,6 +17,14 @@ describe("values of fields", () => {
     expect(shortUrl("no address")).toBe("no address");
   });
 
+  it("leaves out the host that all pages have", () => {
+    const one = shortNames(["https://shop.example/a", "https://shop.example/b"]);
+    expect(one("https://shop.example/a")).toBe("/a");
+    const several = shortNames(["https://shop.example/a", "https://other.example/b"]);
+    expect(several("https://shop.example/a")).toBe("shop.example/a");
+    expect(shortNames(["https://shop.example/a"])("https://shop.example/a")).toBe("shop.example/a");
+  });
+
   it("lets the last value stand until the page was last read", () => {
     const page = { page_id: "wpg_1", url: "https://shop.example/1", until: "2026-01-03T00:00:00Z" };
     const points = [{ at: "2026-01-01T00:00:00Z", value: 3 }];
@@ -30,7 +38,7 @@ describe("values of fields", () => {
     };
     expect(linesOf(plot)).toEqual([
       {
-        label: "shop.example/1",
+        label: "/1",
         points: [
           { at: Date.UTC(2026, 0, 1), value: 3 },
           { at: Date.UTC(2026, 0, 3), value: 3 },

@@ -31,21 +31,33 @@ export function shortUrl(url: string): string {
   }
 }
 
+/** Short names of URLs: paths alone where all of them have one host. */
+export function shortNames(urls: readonly string[]): (url: string) => string {
+  const hosts = new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).host : url)));
+  const [host = ""] = hosts;
+  return (url) => {
+    const name = shortUrl(url);
+    return hosts.size === 1 && urls.length > 1 && name.length > host.length ? name.slice(host.length) : name;
+  };
+}
+
 export interface Line {
   label: string;
   points: { at: number; value: number | null }[];
 }
 
 /** Lines of a plot; the last value stands until the page was last read. */
-export const linesOf = (plot: WatchPlotDetail): Line[] =>
-  plot.pages
+export function linesOf(plot: WatchPlotDetail): Line[] {
+  const named = shortNames(plot.pages.map((page) => page.url));
+  return plot.pages
     .map((page) => {
       const points = page.points.map(({ at, value }) => ({ at: new Date(at).getTime(), value }));
       const [last, until] = [points.at(-1), page.until ? new Date(page.until).getTime() : 0];
       if (last && until > last.at) points.push({ at: until, value: last.value });
-      return { label: shortUrl(page.url), points };
+      return { label: named(page.url), points };
     })
     .filter((line) => line.points.some((point) => point.value !== null));
+}
 
 /** A message of a stored problem. */
 export const problemText = (problem: Record<string, unknown> | null): string =>

@@ -299,7 +299,7 @@ def _exchanged(
 ) -> Mapping[str, Any] | None:
     """The response of a webhook with the request that it answered and how long its phases took."""
     action = run.schedule.action
-    if action["kind"] != "webhook" or response is None:
+    if run.schedule.spec.kind != "webhook" or response is None:
         return response
     total = round(seconds * 1000, 1)
     headers = {

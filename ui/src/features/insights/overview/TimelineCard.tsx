@@ -116,7 +116,7 @@ function Strip({
   const [ref, width] = useWidth<HTMLDivElement>();
   const narrow = useNarrow();
   const [hover, setHover] = useState<Hover>(null);
-  const left = narrow ? 92 : 176;
+  const left = narrow ? 116 : 176;
   // The axis advances with the clock between two answers.
   const drift = now - millis(data.now);
   const x = scaleLinear([millis(data.from) + drift, millis(data.to) + drift], [left, Math.max(width, left + 1)]);

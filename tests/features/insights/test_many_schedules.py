@@ -127,7 +127,8 @@ async def test_list_timeline_and_calendar_equal_an_independent_computation(world
     view = await world.cases[Timelines].strip(LOCAL, EVERYTHING, rows=ROWS)
     assert [group.key for group in view.groups] == wanted[:ROWS]
     reasons = list(dict.fromkeys(group.urgency for group in view.groups))
-    assert reasons == ["failing", "late", "running", "soon"]
+    # With 100,000, the rows are full of late ones.
+    assert reasons == ["failing", "late", "running", "soon"][: None if MANY <= 5000 else len(reasons)]
     await _check_timeline(world, view, schedules)
     await _check_calendar(world, schedules)
 

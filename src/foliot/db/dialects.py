@@ -287,7 +287,8 @@ class SQLite(Dialect):
         prepare_sqlite(write, "BEGIN IMMEDIATE", WRITER_CACHE)
         if memory:
             return Engines(write, write, single_writer=True)
-        read = create_async_engine(url, pool_size=pool, max_overflow=0, **DISCREET)
+        # The connection that was used last comes first: each has a page cache of its own.
+        read = create_async_engine(url, pool_size=pool, max_overflow=0, pool_use_lifo=True, **DISCREET)
         prepare_sqlite(read, "BEGIN", READER_CACHE)
         return Engines(write, read, single_writer=True)
 

@@ -43,6 +43,7 @@ from foliot.features.calendars.usecases import NamedCalendars
 from foliot.features.crawls.usecases import Crawls
 from foliot.features.fetching.model import FetchOptions, FetchRequest, Page
 from foliot.features.fetching.usecases import Hosts
+from foliot.features.host_sessions.usecases import HostSessions
 from foliot.features.monitors.model import PingKind, Signal
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.pipelines.model import PipelineDefinition, StepSpec, StoredPipeline, revision_of
@@ -207,6 +208,7 @@ class Route:
             "POST /api/invites": {"name": "matrix guest", "role": "viewer"},
             "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
             "PUT /api/hosts/{host}": {"rate": 0.5},
+            "PUT /api/hosts/{host}/sessions/{name}": {"login": {"url": "https://www.elsewhere.example/login"}},
             "POST /api/hosts/{host}/turns": {"holder": "matrix", "wanted": 1},
             "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
             "POST /api/tasks/{task}/run": {"parameters": {"name": "matrix"}},
@@ -225,7 +227,7 @@ class Route:
             "POST /api/watches/preview": _WATCH,
             "PATCH /api/watches/{watch_id}": {"when": "changed()"},
             "POST /api/watches/{watch_id}/try-condition": {"when": "changed()"},
-            "POST /api/pages/reextract": {"fields": {"title": "h1"}},
+            "POST /api/pages/reextract": {"select": {"title": "h1"}},
             "POST /mcp": {
                 "jsonrpc": "2.0",
                 "id": 1,
@@ -376,6 +378,8 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     key = await cases[KeysCases].create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
     name = f"secret_of_{tenant_id}"
     await cases[Secrets].put(admin, name, {"value": f"the value of {tenant_id}"})
+    login = {"login": {"url": "https://www.elsewhere.example/login"}}
+    await cases[HostSessions].put(admin, "www.elsewhere.example", name, login)
     await cases[Tenants].put(caller(tenant_id, Role.SYSTEM), tenant_id, {"limits": {"schedules": 77}})
     house = f"node-of-{tenant_id}", f"queue-of-{tenant_id}"
     jobs = [await _crawl(world, admin, depth) for depth in range(2)]

@@ -76,8 +76,13 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "GET /api/pages/{page_id}",
         "GET /api/pages/{page_id}/body",
     ),
-    "host:read": ("GET /api/hosts", "GET /api/hosts/{host}"),
-    "host:write": ("PUT /api/hosts/{host}", "DELETE /api/hosts/{host}"),
+    "host:read": ("GET /api/hosts", "GET /api/hosts/{host}", "GET /api/host-sessions"),
+    "host:write": (
+        "PUT /api/hosts/{host}",
+        "DELETE /api/hosts/{host}",
+        "PUT /api/hosts/{host}/sessions/{name}",
+        "DELETE /api/hosts/{host}/sessions/{name}",
+    ),
     "house:read": (
         "GET /api/queues/history",
         "GET /api/workers",

@@ -50,6 +50,7 @@ ONE_IMPLEMENTATION: dict[str, str] = {
     "EventReader": "a server imports no feature",
     "FileSinkWriter": "what `SinkFiles` opens, which model states without the files",
     "Monitor": "Celery is optional, and the engine must not import it",
+    "PageSessions": "sessions of hosts import what fetching declares: the class itself would be a cycle",
     "Renderer": "tests answer without a browser",
     "Scraper": "the tests of the fetcher answer pages without a network",
     "ScrapydProbe": "health may not import what crawls do",

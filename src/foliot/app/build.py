@@ -59,6 +59,7 @@ from foliot.features.expectations.usecases import DataJudge
 from foliot.features.fetching.wiring import build_fetching
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases import KnownStandstills
+from foliot.features.host_sessions.store import HostSessionStore
 from foliot.features.monitors.usecases import Monitors
 from foliot.features.monitors.wiring import monitor_actors
 from foliot.features.pipelines.wiring import PipelineParts, StoredDefinitions, build_pipelines, build_reconciler
@@ -211,7 +212,8 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     )
     grpc = GrpcCall(calls=calls, clock=clock)
     keeper = build_keeper(settings, store, clock)
-    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE, keeper, secrets=wallet)
+    sessions = HostSessionStore(store=store, clock=clock, vault=vault)
+    fetching = build_fetching(settings, store, feed, clock, egress, HOST_USE, keeper, secrets=wallet, sessions=sessions)
     crawl, crawl_egress = build_crawls(settings, egress, clock, judge, fetching.delay_of)
     pipelines = build_pipelines(settings, store, egress, wallet, fetching.fetcher, judge)
     tasks = build_tasks(settings, store, clock, fetching.fetcher, grpc, calls, pipelines.outside.apart, feed)

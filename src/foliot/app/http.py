@@ -28,6 +28,7 @@ from foliot.features.filters import rest as filters
 from foliot.features.health import metrics_rest
 from foliot.features.health import rest as health
 from foliot.features.health.metrics_rest import MetricsScrape
+from foliot.features.host_sessions import rest as host_sessions
 from foliot.features.insights.rest import attention, timeline
 from foliot.features.invites import rest as invites
 from foliot.features.jobs.rest import jobs
@@ -90,6 +91,7 @@ ROUTERS = tuple(
         bulk,
         queues,
         fetching,
+        host_sessions,
         # Before the stored pages: its paths would be matched as the id of one.
         reextractions,
         stored_pages,

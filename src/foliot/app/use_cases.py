@@ -33,10 +33,11 @@ from foliot.features.demo.usecases import Demo, Site
 from foliot.features.endpoints.usecases import Endpoints
 from foliot.features.expectations.usecases import DataQuality
 from foliot.features.explanations.usecases import Explanations
-from foliot.features.fetching.model import Politeness
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.fetching.usecases import Hosts
 from foliot.features.filters.usecases import Search
 from foliot.features.health.usecases import HealthChecks, KnownStandstills, ScrapydProbe
+from foliot.features.host_sessions.usecases import HostSessions
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.insights.usecases.calendar import Calendars
 from foliot.features.insights.usecases.timeline import Timelines
@@ -280,6 +281,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             WatchPlots(store=store),
             PageHistory(store=store, clock=clock, apart=None if visitor is None else visitor.apart),
             Hosts(store=store, clock=clock, feed=feed, use=HOST_USE, manners=manners or Politeness()),
+            HostSessions(store=store, clock=clock, feed=feed, vault=vault),
             Endpoints(
                 store=store,
                 clock=clock,

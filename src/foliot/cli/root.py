@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, CommandSource] = {
     "bulk": _feature("bulk"),
     "view": _feature("views"),
     "queue": _feature("queues"),
-    "host": _feature("fetching"),
+    "host": _own("hosts", CLIENT, nested=True),
     "pages": _feature("stored_pages"),
     "apikey": _feature("api_keys"),
     "tenant": _feature("tenants"),

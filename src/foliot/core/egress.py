@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -30,6 +30,8 @@ class OutgoingRequest:
     most: int = 10 * 1024 * 1024
     """How much is read, after decompression, before the rest is refused."""
     tenant_id: str = ""
+    proxy: str | None = field(default=None, repr=False)
+    """URL of an upstream proxy: http or socks5. The guard decides on the target and on the proxy."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class OutgoingResponse:
     elapsed: timedelta
     timing: Mapping[str, float | None] = field(default_factory=dict)
     """Milliseconds per phase: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`, `total_ms`; None: no such phase."""
+    set_cookies: Sequence[str] = ()
+    """Each `Set-Cookie` header: in `headers` they are one."""
 
 
 class Egress(Protocol):

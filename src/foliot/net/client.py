@@ -141,6 +141,7 @@ class HttpEgress:
             truncated=answer.truncated,
             elapsed=timedelta(seconds=now - pin.began),
             timing=pin.timing(now),
+            set_cookies=answer.set_cookies,
         )
 
     async def _told(self, failure: EgressFailed, target: UrlTarget, request: OutgoingRequest, pin: Pin) -> EgressFailed:
@@ -183,6 +184,8 @@ class HttpEgress:
                     addresses = await self._addresses(target, request.tenant_id, limits)
                     if target.literal is None:
                         pin.resolved = loop.time()
+                    if request.proxy is not None:
+                        pin.route = await self._guard.route(request.proxy, request.tenant_id, self._resolve)
                     rules = self._guard.rules
                     pin.open = all(rules.tells(target.host, target.port, address) for address in addresses)
                     return await self._try_each(target, addresses, request, pin)

@@ -20,6 +20,7 @@ from foliot.net.failures import TlsFailed, not_connected
 from foliot.net.pinned_address import Pin, WrongPeer
 from foliot.net.response import ACCEPTED, BoundedResponse, read_answer
 from foliot.net.response_limits import BoundedResponseHandler
+from foliot.net.upstream import UpstreamFailed, UpstreamProxy, open_tunnel
 
 if TYPE_CHECKING:
     from foliot.core.egress import OutgoingRequest
@@ -45,8 +46,8 @@ _BODILESS_ANSWER = _ANSWER | {"skip_payload": True}
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
-Key = tuple[str, str, Address, int, bool]
-"""Tenant, name, address, port and TLS: connections are never shared across any of these."""
+Key = tuple[str, str, Address, int, bool, UpstreamProxy | None]
+"""Tenant, name, address, port, TLS and upstream proxy: connections are never shared across any of these."""
 
 
 @dataclass(slots=True)
@@ -63,7 +64,8 @@ class PinnedConnections:
     ) -> BoundedResponse:
         """One request and its answer. On a kept connection that turns out to be dead, it is repeated if it may be."""
         pin.address, pin.connected = address, False
-        key = (request.tenant_id, target.host, address, target.port, target.url.scheme == "https")
+        proxy = None if pin.route is None else pin.route.proxy
+        key = (request.tenant_id, target.host, address, target.port, target.url.scheme == "https", proxy)
         kept = self._take(key)
         if kept is not None:
             try:
@@ -106,15 +108,18 @@ class PinnedConnections:
 
     async def _connect(self, key: Key, patience: float, pin: Pin) -> BoundedResponseHandler:
         loop = asyncio.get_running_loop()
-        _, host, address, port, secure = key
-        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+        _, host, address, port, secure, _ = key
+        first, door = (address, port) if pin.route is None else (pin.route.address, pin.route.proxy.target.port)
+        family = socket.AF_INET if first.version == 4 else socket.AF_INET6
         sock = socket.socket(family, socket.SOCK_STREAM)
         pin.dialled, pin.accepted, pin.secured = loop.time(), 0.0, 0.0
         try:
             sock.settimeout(0)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             async with asyncio.timeout(patience):
-                await loop.sock_connect(sock, (str(address), port))
+                await loop.sock_connect(sock, (str(first), door))
+                if pin.route is not None:
+                    await open_tunnel(sock, pin.route.proxy, address, port)
                 pin.accepted = loop.time()
                 _, handler = await loop.create_connection(
                     functools.partial(BoundedResponseHandler, loop=loop),
@@ -127,6 +132,8 @@ class PinnedConnections:
             raise TlsFailed(error) from None
         except OSError as error:
             sock.close()
+            if pin.route is not None and not pin.accepted:
+                raise UpstreamFailed("the proxy could not be reached, or gave no answer in time") from None
             took = patience if isinstance(error, TimeoutError) else loop.time() - pin.dialled
             raise not_connected(error, address, port, took, secure=pin.accepted > 0) from None
         except BaseException:

@@ -16,6 +16,8 @@ from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
 from foliot.net.allow import EgressRules, TenantTargets
 from foliot.net.failures import Unreachable
+from foliot.net.pinned_address import ProxyRoute
+from foliot.net.upstream import UpstreamFailed, UpstreamProxy
 from foliot.net.url import UrlTarget, read_url
 
 log = structlog.get_logger("foliot.net")
@@ -51,6 +53,11 @@ def _is_token(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def _is_ours(name: str) -> bool:
     return name.lower() in _OURS or name.lower().startswith("proxy-")
+
+
+def is_callers(name: str) -> bool:
+    """Whether a caller may set this header: it is one, and the client does not set it itself."""
+    return _is_token(name) and not _is_ours(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,19 @@ class EgressGuard:
         if not addresses:
             raise _unknown(target.host)
         return addresses
+
+    async def route(self, url: str, tenant_id: str, resolve: Resolve) -> ProxyRoute:
+        """An upstream proxy, checked like a target; the tenant's own list is about targets and not about proxies."""
+        try:
+            proxy = UpstreamProxy.read(url)
+            self.admit(str(proxy.target.url))
+        except Invalid as refusal:
+            raise EgressRefused(f"The upstream proxy {refusal.message}.") from None
+        try:
+            addresses = await self.addresses(proxy.target, tenant_id, TenantTargets(), resolve)
+        except Unreachable as failure:
+            raise UpstreamFailed(failure.detail) from None
+        return ProxyRoute(proxy, addresses[0])
 
 
 def _unknown(host: str, error: Exception | None = None) -> Unreachable:

@@ -8,12 +8,21 @@ from ipaddress import ip_address
 from typing import Any
 
 from foliot.net.addresses import Address
+from foliot.net.upstream import UpstreamProxy
 
 _address = lru_cache(maxsize=1024)(ip_address)
 
 
 class WrongPeer(Exception):
     """A connection went, or would have gone, to another address than the one that was checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRoute:
+    """An upstream proxy and its checked address."""
+
+    proxy: UpstreamProxy
+    address: Address
 
 
 @dataclass(slots=True)
@@ -29,6 +38,8 @@ class Pin:
     connected: bool = False
     open: bool = False
     """Whether a tenant may know what is at its addresses."""
+    route: ProxyRoute | None = None
+    """The connection leads through this proxy, and its peer is the proxy."""
     admitted: float = 0.0
     resolved: float = 0.0
     dialled: float = 0.0
@@ -49,8 +60,11 @@ class Pin:
         }
 
     def matches(self, place: Any) -> bool:
+        address, port = self.address, self.port
+        if self.route is not None:
+            address, port = self.route.address, self.route.proxy.target.port
         try:
-            return _address(place[0]) == self.address and place[1] == self.port
+            return _address(place[0]) == address and place[1] == port
         except (ValueError, TypeError, IndexError):
             return False
 

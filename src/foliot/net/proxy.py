@@ -61,6 +61,8 @@ class ProxyClient:
     """Whether tunnels carry TLS only, and no WebSockets."""
     rules: EgressRules | None
     """Narrower rules than the proxy's own."""
+    upstream: str | None = field(default=None, repr=False)
+    """URL of another proxy that its connections lead through."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """Its open connections."""
     refusals: int = 0
@@ -147,11 +149,17 @@ class EgressProxy:
         transfer: int = TRANSFER,
         secure_tunnels: bool = False,
         rules: EgressRules | None = None,
+        upstream: str | None = None,
     ) -> AsyncIterator[ProxyGrant]:
         """Leave for one program of this tenant; its connections end with the context."""
         name, password = secrets.token_hex(8), secrets.token_hex(16)
         client = self._clients[name] = ProxyClient(
-            tenant_id=tenant_id, password=password, transfer=transfer, secure_tunnels=secure_tunnels, rules=rules
+            tenant_id=tenant_id,
+            password=password,
+            transfer=transfer,
+            secure_tunnels=secure_tunnels,
+            rules=rules,
+            upstream=upstream,
         )
         try:
             yield ProxyGrant(self.host, self.port, name, password, client)
@@ -234,7 +242,7 @@ class EgressProxy:
         self, client: ProxyClient, host: str, port: int
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         try:
-            sock = await self.tcp.open(host, port, client.tenant_id, rules=client.rules)
+            sock = await self.tcp.open(host, port, client.tenant_id, rules=client.rules, upstream=client.upstream)
         except EgressRefused as refusal:
             client.refusals += 1
             raise ProxyRefused("403 Forbidden", str(refusal)) from None

@@ -96,6 +96,8 @@ class BoundedResponse:
     headers: Mapping[str, str]
     body: bytes
     truncated: bool
+    set_cookies: Sequence[str] = ()
+    """Each `Set-Cookie` header: in `headers` they are one."""
 
 
 async def read_answer(handler: ResponseHandler, pin: Pin, *, keep: int, most: int) -> tuple[BoundedResponse, bool]:
@@ -110,15 +112,24 @@ async def read_answer(handler: ResponseHandler, pin: Pin, *, keep: int, most: in
     pin.first_byte = asyncio.get_running_loop().time()
     if isinstance(message, WholeAnswer):
         body = message.body
+        line = message.headers.get("set-cookie")
         return BoundedResponse(
-            status=message.code, headers=message.headers, body=body[:keep], truncated=len(body) > keep
+            status=message.code,
+            headers=message.headers,
+            body=body[:keep],
+            truncated=len(body) > keep,
+            set_cookies=() if line is None else (line,),
         ), True
     if message.code == _SWITCHING:
         raise EgressFailed("bad_response", "The target asked to switch to another protocol.")
     kept = bytearray()
     complete = await _collect(message.headers, content, kept, keep, most)
     answer = BoundedResponse(
-        status=message.code, headers=_headers(message.headers), body=bytes(kept), truncated=not complete
+        status=message.code,
+        headers=_headers(message.headers),
+        body=bytes(kept),
+        truncated=not complete,
+        set_cookies=tuple(message.headers.getall("Set-Cookie", ())),
     )
     return answer, content.at_eof()
 

@@ -13,7 +13,9 @@ from foliot.net.addresses import Address
 from foliot.net.allow import EgressRules
 from foliot.net.failures import Unreachable
 from foliot.net.guard import EgressGuard, Resolve
+from foliot.net.pinned_address import ProxyRoute
 from foliot.net.resolver import Lookups
+from foliot.net.upstream import open_tunnel
 from foliot.net.url import UrlTarget
 
 CONNECT = timedelta(seconds=10)
@@ -37,8 +39,13 @@ class TcpEgress:
         """`Invalid` when no connection to this host and port could ever be allowed; looks up no names."""
         return _admit(self.guard, host, port)
 
-    async def open(self, host: str, port: int, tenant_id: str, *, rules: EgressRules | None = None) -> socket.socket:
-        """A connected socket; `EgressRefused` or `Unreachable` as for HTTP requests. `rules` replace the guard's."""
+    async def open(
+        self, host: str, port: int, tenant_id: str, *, rules: EgressRules | None = None, upstream: str | None = None
+    ) -> socket.socket:
+        """A connected socket; `EgressRefused` or `Unreachable` as for HTTP requests. `rules` replace the guard's.
+
+        `upstream` is the URL of a proxy that the connection leads through, to the checked address of the target.
+        """
         guard = self.guard if rules is None else replace(self.guard, rules=rules)
         try:
             target = _admit(guard, host, port)
@@ -49,7 +56,11 @@ class TcpEgress:
         began = loop.time()
         try:
             async with asyncio.timeout(self.connect.total_seconds()):
-                addresses = await guard.addresses(target, tenant_id, limits, self.resolve or self._look_up)
+                resolve = self.resolve or self._look_up
+                addresses = await guard.addresses(target, tenant_id, limits, resolve)
+                if upstream is not None:
+                    route = await self.guard.route(upstream, tenant_id, resolve)
+                    return await _through(route, addresses[0], port)
                 return await _first(addresses[:_ADDRESSES_TRIED], port, self.connect.total_seconds())
         except (TimeoutError, OSError, Unreachable):
             if not guard.rules.loopback:
@@ -82,6 +93,16 @@ async def _first(addresses: list[Address], port: int, seconds: float) -> socket.
         except (TimeoutError, OSError):
             continue
     return await _connected(addresses[-1], port)
+
+
+async def _through(route: ProxyRoute, address: Address, port: int) -> socket.socket:
+    sock = await _connected(route.address, route.proxy.target.port)
+    try:
+        await open_tunnel(sock, route.proxy, address, port)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 async def _connected(address: Address, port: int) -> socket.socket:

@@ -33,7 +33,8 @@ from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles as ArticlesCases
 from foliot.features.articles.usecases import SubmittedArticles
 from foliot.features.audit_log.actor import audit_chaining
-from foliot.features.fetching.model import FetchFailure, PageMoved, PageUnchanged, Politeness, RobotsRules
+from foliot.features.fetching.model import FetchFailure, PageMoved, PageUnchanged, RobotsRules
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions

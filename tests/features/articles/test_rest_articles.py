@@ -18,7 +18,8 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.features.articles import schema as articles_schema
 from foliot.features.articles.model import ExtractedPage, FetchEnding
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.fetching.model import HostUpdate, Politeness
+from foliot.features.fetching.model import HostUpdate
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.jobs import schema as jobs_schema
 from tests.asgi import Client
 from tests.declared import conforms

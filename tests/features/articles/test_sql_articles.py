@@ -30,7 +30,8 @@ from foliot.features.articles.model import (
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.tables import articles
-from foliot.features.fetching.model import NO_WORD, NO_WORD_KEPT, HostUpdate, Politeness
+from foliot.features.fetching.model import NO_WORD, NO_WORD_KEPT, HostUpdate
+from foliot.features.fetching.politeness import Politeness
 from tests.givens import NOON, SECOND, ask, events_of, request, sql, statements
 
 DAY = timedelta(days=1)

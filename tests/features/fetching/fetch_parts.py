@@ -15,7 +15,8 @@ from foliot.engine.loop import Loop
 from foliot.features.articles.sql.picks import USE
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
-from foliot.features.fetching.model import FetchRequest, PageSource, Politeness
+from foliot.features.fetching.model import FetchRequest, PageSource
+from foliot.features.fetching.politeness import Politeness
 from foliot.net.client import HttpEgress
 from foliot.wakeups.feed import MemoryFeed
 

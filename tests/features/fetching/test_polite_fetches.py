@@ -10,15 +10,8 @@ from sqlalchemy import event, select
 
 from foliot.db.database import Database
 from foliot.features.fetching.fetcher import MISSED
-from foliot.features.fetching.model import (
-    NO_NEWS,
-    FetchFailure,
-    FetchOptions,
-    FetchRequest,
-    Page,
-    Politeness,
-    Robots,
-)
+from foliot.features.fetching.model import NO_NEWS, FetchFailure, FetchOptions, FetchRequest, Page, Robots
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.fetching.tables import host_pauses, host_turns, hosts
 from tests.features.fetching.fetch_parts import answer, processes, timed_site
 

@@ -19,7 +19,8 @@ from foliot.core.access import LOCAL, Caller, Role
 from foliot.features.articles.model import ExtractedPage, FetchEnding
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles
-from foliot.features.fetching.model import HostUpdate, Politeness
+from foliot.features.fetching.model import HostUpdate
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.jobs.rest import socket as sockets
 from foliot.servers.http.app import server_of
 from foliot.wakeups.feed import run_topic

@@ -172,16 +172,13 @@ async def here(tmp_path: Path) -> AsyncIterator[Place]:
 
 async def test_a_trial_compares_the_coverage_of_fields_before_and_after_and_stores_nothing(place: Place) -> None:
     await place.keep(4)
-    await place.ask(fields={"title": ".headline", "price": {"css": ".p", "type": "price"}})
+    await place.ask(select={"title": ".headline", "price": {"css": ".p", "type": "price"}})
     await place.work()
 
-    trial = await place.ask(200, fields={"title": "h1", "price": ".sale"}, filter="host:shop.test", dry_run=True)
+    trial = await place.ask(200, select={"title": "h1", "price": ".sale"}, filter="host:shop.test", dry_run=True)
 
     assert (trial["count"], trial["looked_at"], trial["failed"]) == (4, 4, 0)
-    assert trial["coverage"] == [
-        {"field": "title", "before": 0.0, "after": 1.0},
-        {"field": "price", "before": 1.0, "after": 0.0},
-    ]
+    assert trial["coverage"] == {"title": {"before": 0.0, "after": 1.0}, "price": {"before": 1.0, "after": 0.0}}
     first = trial["sample"][0]
     assert (first["before"][0]["price"]["amount"], first["after"][0]["title"]) == ("3.50", "Page 3")
     assert len(await place.versions()) == 4, "the trial has made no version"
@@ -190,10 +187,10 @@ async def test_a_trial_compares_the_coverage_of_fields_before_and_after_and_stor
 
 async def test_each_page_gets_one_version_of_each_reading_and_none_is_overwritten(place: Place) -> None:
     ids = await place.keep(5)
-    first = await place.ask(fields={"title": "h1"}, expect=5)
-    assert (first["action"], first["total"], first["details"]["fields"]["title"]["css"]) == ("reextract", 5, "h1")
+    first = await place.ask(select={"title": "h1"}, expect=5)
+    assert (first["action"], first["total"], first["details"]["select"]["title"]["css"]) == ("reextract", 5, "h1")
     assert await place.work() == 5
-    second = await place.ask(fields={"price": {"css": ".p", "type": "number"}})
+    second = await place.ask(select={"price": {"css": ".p", "type": "number"}})
     assert await place.work() == 5
 
     assert [(await place.bulk(one))["state"] for one in (first, second)] == ["finished", "finished"]
@@ -205,7 +202,7 @@ async def test_each_page_gets_one_version_of_each_reading_and_none_is_overwritte
 
 async def test_what_a_dead_process_has_not_written_another_reads_and_each_page_once(place: Place) -> None:
     ids = await place.keep(90)
-    made = await place.ask(fields={"title": "h1"}, rate=1000)
+    made = await place.ask(select={"title": "h1"}, rate=1000)
     dying, second = place.extractor("dying"), place.extractor("second")
     assert (await dying.run_once()).pages == 40
     place.world.clock.advance(1)
@@ -225,7 +222,7 @@ async def test_what_a_dead_process_has_not_written_another_reads_and_each_page_o
 
 async def test_a_pause_and_a_stop_hold(place: Place) -> None:
     await place.keep(60)
-    made = await place.ask(fields={"title": "h1"}, rate=100)
+    made = await place.ask(select={"title": "h1"}, rate=100)
     one = place.extractor()
     await one.run_once()
     await place.client.post(f"/api/bulk/{made['id']}/pause", {})
@@ -253,12 +250,12 @@ async def test_a_pipeline_reads_stored_pages_up_to_its_sinks_and_asks_nobody(her
 
 async def test_an_article_is_extracted_again_from_the_rendered_document(here: Place) -> None:
     await here.keep(1, "<script>write()</script>", rendered=f"<html><body><h1>Trees</h1>{STORY}</body></html>".encode())
-    await here.ask(extract="article")
+    await here.ask(extractor="article")
     await here.work()
 
     (version,) = await here.versions()
     assert "two hundred trees" in version["items"][0]["content"]
-    assert version["reading"] == {"extract": "article"}
+    assert version["reading"] == {"extractor": "article"}
 
 
 async def test_a_page_that_cannot_be_read_fails_alone_with_its_reason(here: Place) -> None:
@@ -270,7 +267,7 @@ async def test_a_page_that_cannot_be_read_fails_alone_with_its_reason(here: Plac
         return await read_here(function, body, parameters, tenant_id)
 
     here.reader = replace(here.reader, outside=replace(here.reader.outside, apart=apart))
-    made = await here.ask(fields={"title": "h1"})
+    made = await here.ask(select={"title": "h1"})
     await here.work()
     seen = await here.bulk(made)
     assert (seen["ok"], seen["failed"], len(await here.versions())) == (2, 1, 2)
@@ -279,7 +276,7 @@ async def test_a_page_that_cannot_be_read_fails_alone_with_its_reason(here: Plac
 
 async def test_versions_end_with_their_time(place: Place) -> None:
     await place.keep(1)
-    await place.ask(fields={"title": "h1"}, keep="2d")
+    await place.ask(select={"title": "h1"}, keep="2d")
     await place.work()
     place.world.clock.advance(3 * 86_400)
     async with place.world.store.begin() as tx:
@@ -290,14 +287,14 @@ async def test_versions_end_with_their_time(place: Place) -> None:
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({}, "fields"),
-        ({"fields": {"title": "h1"}, "pipeline": "shop"}, "fields"),
-        ({"fields": {"title": "h1["}}, "fields.title.css"),
-        ({"extract": "everything"}, "extract"),
+        ({}, "select"),
+        ({"select": {"title": "h1"}, "pipeline": "shop"}, "select"),
+        ({"select": {"title": "h1["}}, "select.title.css"),
+        ({"extractor": "everything"}, "extractor"),
         ({"pipeline": "unknown"}, "pipeline"),
-        ({"extract": "price", "filter": "colour:red"}, "filter"),
-        ({"extract": "price", "keep": "1h"}, "keep"),
-        ({"extract": "price", "rate": 5000}, "rate"),
+        ({"extractor": "price", "filter": "colour:red"}, "filter"),
+        ({"extractor": "price", "keep": "1h"}, "keep"),
+        ({"extractor": "price", "rate": 5000}, "rate"),
     ],
 )
 async def test_a_wrong_request_names_its_field(here: Place, body: dict[str, Any], field: str) -> None:
@@ -307,4 +304,4 @@ async def test_a_wrong_request_names_its_field(here: Place, body: dict[str, Any]
 
 async def test_a_count_that_was_not_expected_is_refused(here: Place) -> None:
     await here.keep(2)
-    await here.ask(409, extract="article", expect=3)
+    await here.ask(409, extractor="article", expect=3)

@@ -178,7 +178,7 @@ def run(home: Path, pages: int, kills: int, rate: int = 200) -> ReadAgain:
         stopped = Stopped(port)
         began = time.monotonic()
         wanted = {"title": "h1", "sale": {"css": ".sale", "type": "price"}}
-        made = ask(foliot.base, "/api/pages/reextract", {"fields": wanted, "rate": rate, "expect": pages})
+        made = ask(foliot.base, "/api/pages/reextract", {"select": wanted, "rate": rate, "expect": pages})
         bulk = f"/api/bulk/{made['id']}"
         for kill in range(1, kills + 1):
             assert wait_until(partial(_done, foliot.base, bulk, kill * pages // (kills + 1)), seconds=120)
@@ -218,7 +218,7 @@ def _begun(base: str) -> bool:
 
 
 def _kept(base: str, pages: int) -> bool:
-    trial = ask(base, "/api/pages/reextract", {"extract": "price", "dry_run": True, "sample": 1})
+    trial = ask(base, "/api/pages/reextract", {"extractor": "price", "dry_run": True, "sample": 1})
     return bool(trial["count"] >= pages)
 
 

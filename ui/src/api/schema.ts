@@ -218,6 +218,8 @@ export interface ArticleJobRequest {
   render?: Render | null;
   robots?: Robots | null;
   keep_pages?: string | null;
+  session?: string | null;
+  browser?: BrowserActions | null;
 }
 
 export type ArticleJobStatus = "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED";
@@ -330,6 +332,20 @@ export interface BrokerHealth {
   url: string;
   publishing: boolean;
   error: string | null;
+}
+
+export interface BrowserActions {
+  wait_for?: number | string | null;
+  scroll?: number;
+  steps?: (BrowserStep)[];
+  load?: (PageResource)[];
+}
+
+export interface BrowserStep {
+  do: StepKind;
+  selector?: string;
+  value?: string;
+  key?: string;
 }
 
 export interface BulkAction {
@@ -520,8 +536,16 @@ export interface ConditionTrialRequest {
   at?: Crossing | null;
 }
 
+export interface CookieRequest {
+  name: string;
+  value: string;
+  domain?: string | null;
+  path?: string;
+  expires?: number | null;
+  secure?: boolean;
+}
+
 export interface CoverageOfField {
-  field: string;
   before: number | null;
   after: number;
 }
@@ -836,6 +860,28 @@ export interface HostRequest {
   concurrency?: number | null;
   robots?: Robots | null;
   render?: Render | null;
+  headers?: Record<string, string> | null;
+  proxy?: string | null;
+}
+
+export interface HostSessionPage {
+  items: (HostSessionStatus)[];
+  next_cursor: string | null;
+}
+
+export interface HostSessionRequest {
+  login?: SignInRequest | null;
+  cookies?: (CookieRequest)[] | null;
+}
+
+export interface HostSessionStatus {
+  host: string;
+  name: string;
+  login: Record<string, unknown> | null;
+  cookies: number;
+  signed_in_at: string | null;
+  problem: string | null;
+  updated_at: string;
 }
 
 export interface HostStatus {
@@ -847,6 +893,8 @@ export interface HostStatus {
   slowed: boolean;
   robots: string;
   render: string | null;
+  headers: Record<string, string>;
+  proxy: string | null;
   own_rate: number | null;
   next_at: string | null;
   paused_until: string | null;
@@ -1274,6 +1322,8 @@ export interface PagePlotDetail {
   until: string | null;
 }
 
+export type PageResource = "image" | "font" | "media";
+
 export type PageState = "new" | "same" | "changed" | "removed" | "error" | "blocked";
 
 export interface PageStorage {
@@ -1664,14 +1714,14 @@ export interface ReextractDryRun {
   count: number;
   looked_at: number;
   failed: number;
-  coverage: (CoverageOfField)[];
+  coverage: Record<string, CoverageOfField>;
   sample: (ReextractSample)[];
 }
 
 export interface ReextractRequest {
   filter?: string;
-  fields?: Record<string, unknown> | null;
-  extract?: PageExtractor | null;
+  select?: Record<string, unknown> | null;
+  extractor?: PageExtractor | null;
   pipeline?: string | null;
   keep?: string;
   rate?: number;
@@ -2207,6 +2257,14 @@ export interface SessionsEnded {
 export type Severity = "failed" | "dead" | "attention";
 
 export type Shift = "none" | "next_business_day" | "previous_business_day";
+export interface SignInRequest {
+  url: string;
+  every?: string | null;
+  wait_for?: number | string | null;
+  scroll?: number | null;
+  steps?: (BrowserStep)[] | null;
+  load?: (PageResource)[] | null;
+}
 
 export interface SimulationAnswer {
   from: string;
@@ -2254,6 +2312,8 @@ export interface StandstillHealth {
 }
 
 export type StandstillReason = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
+
+export type StepKind = "click" | "fill" | "press" | "wait_for";
 
 export interface StoredPageInfo {
   id: string;
@@ -2491,7 +2551,9 @@ export interface WatchDetail {
   revisit: Record<string, unknown> | null;
   render: string | null;
   robots: string | null;
-  keep_pages: string | null;
+  keep_pages: string;
+  session: string | null;
+  browser: Record<string, unknown> | null;
   history: string;
   expect: Record<string, unknown> | null;
   tags: (string)[];
@@ -2561,6 +2623,8 @@ export interface WatchRequest {
   render?: Render | null | null;
   robots?: Robots | null | null;
   keep_pages?: string | null;
+  session?: string | null;
+  browser?: BrowserActions | null;
   history?: string | null;
   expect?: Record<string, unknown> | null;
   tags?: (string)[] | null;
@@ -2663,6 +2727,8 @@ export interface Operations {
     "/api/demo": { answer: DemoSummary; };
     /** endpoints.list */
     "/api/endpoints": { query?: { sort?: string | null; limit?: number; cursor?: string | null; }; answer: EndpointPage; };
+    /** host_sessions.list */
+    "/api/host-sessions": { query?: { limit?: number; cursor?: string | null; }; answer: HostSessionPage; };
     /** hosts.list */
     "/api/hosts": { query?: { q?: string; limit?: number; cursor?: string | null; }; answer: HostPage; };
     /** hosts.get */
@@ -2953,6 +3019,8 @@ export interface Operations {
     "/api/calendars/{calendar_id}": { params: { calendar_id: string; }; body: NamedCalendarRequest; answer: NamedCalendar; };
     /** hosts.put */
     "/api/hosts/{host}": { params: { host: string; }; body: HostRequest; answer: HostStatus; };
+    /** host_sessions.put */
+    "/api/hosts/{host}/sessions/{name}": { params: { host: string; name: string; }; body: HostSessionRequest; answer: HostSessionStatus; };
     /** schedules.replace */
     "/api/schedules/{schedule_id}": { params: { schedule_id: string; }; body: ScheduleRequest; answer: Schedule; };
     /** secrets.put */
@@ -2985,6 +3053,8 @@ export interface Operations {
     "/api/demo": { answer: DemoRemoved; };
     /** hosts.reset */
     "/api/hosts/{host}": { params: { host: string; }; answer: HostStatus; };
+    /** host_sessions.delete */
+    "/api/hosts/{host}/sessions/{name}": { params: { host: string; name: string; }; answer: undefined; };
     /** api_keys.revoke */
     "/api/keys/{key_id}": { params: { key_id: string; }; answer: undefined; };
     /** monitors.delete */

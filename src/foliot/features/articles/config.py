@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Annotated, Any, Protocol
 
 from annotated_types import Interval, MaxLen, MinLen
@@ -14,7 +15,9 @@ from foliot.engine.model.run import DEFAULT_PRIORITY
 from foliot.features.articles.model import MOST_ARTICLES
 from foliot.features.expectations.model.facts import EXPECT
 from foliot.features.expectations.model.read import OF_COUNTS, read_expect
+from foliot.features.fetching.browser_actions import BrowserActions, as_document, read_actions
 from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchOptions, Render, Robots, kept_for, read_kept
+from foliot.features.fetching.page_session import read_session
 from foliot.features.fetching.url import MOST_URL, BadUrl, one_spelling
 
 MOST_LABEL = 200
@@ -37,7 +40,7 @@ class ArticleRequest:
     """1 is the most urgent."""
 
 
-OPTIONS = ("render", "robots", "keep_pages")
+OPTIONS = ("render", "robots", "keep_pages", "session", "browser")
 """How the pages of a batch are fetched."""
 
 
@@ -58,7 +61,17 @@ def options_of(config: Mapping[str, Any]) -> FetchOptions:
         render=Render(config["render"]) if config.get("render") else None,
         robots=Robots(config["robots"]) if config.get("robots") else None,
         keep=kept_for(config.get("keep_pages")),
+        session=config.get("session"),
+        browser=read_actions("browser", config["browser"]) if config.get("browser") else None,
     )
+
+
+def _session(where: str, raw: Any) -> str | None:
+    return None if raw is None else read_session(where, raw)
+
+
+def _browser(where: str, raw: Any) -> dict[str, Any] | None:
+    return None if raw is None else dict(as_document(read_actions(where, raw)))
 
 
 def _expect(where: str, raw: Any) -> dict[str, Any]:
@@ -87,10 +100,16 @@ class ArticleJobRequest:
     keep_pages: Annotated[str | None, Parsed(_kept), Wire(str | None)] = None
     """How long each page is kept as it came, such as `30d`; pages from the cache are not fetched, and not kept."""
 
+    session: Annotated[str | None, Parsed(_session), Wire(str | None)] = None
+    """Name of the session whose cookies its pages are fetched with, where their host has one."""
+    browser: Annotated[dict[str, Any] | None, Parsed(_browser), Wire(BrowserActions | None)] = None
+    """What a browser does with its pages, where one renders them."""
+
     @property
-    def options(self) -> dict[str, str]:
+    def options(self) -> dict[str, Any]:
         """What it says about how its pages are fetched, in the stored form."""
-        return {name: str(value) for name in OPTIONS if (value := getattr(self, name)) is not None}
+        values = {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
+        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
 
 
 class ArticleTargets(Protocol):
@@ -112,6 +131,10 @@ def read_config(config: Mapping[str, Any], targets: ArticleTargets) -> dict[str,
             stored[name] = str(choose(name, value, options=options))
     if (kept := _kept("keep_pages", fields.value("keep_pages"))) is not None:
         stored["keep_pages"] = kept
+    if (session := _session("session", fields.value("session"))) is not None:
+        stored["session"] = session
+    if browser := _browser("browser", fields.value("browser")):
+        stored["browser"] = browser
     fields.finish()
     if not isinstance(given, Sequence) or isinstance(given, str | bytes) or not given:
         raise Invalid("articles", f"must be a list of 1 to {MOST_ARTICLES:,} articles", got=_brief(given))

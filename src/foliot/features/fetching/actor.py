@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.loop import rest_until
-from foliot.features.fetching.model import SLICE, HostTurn, HostUpdate, Politeness
+from foliot.features.fetching.model import HostTurn, HostUpdate
+from foliot.features.fetching.politeness import SLICE, Politeness
 from foliot.features.fetching.sql import hosts
 from foliot.features.fetching.sql.hosts import HostCapacity, HostUpdates
 from foliot.features.fetching.sql.turns import AHEAD, HostGrant, HostUse, HostWish, SqlHostTurns

@@ -14,6 +14,7 @@ from foliot.core.egress import Egress, EgressFailed, EgressRefused, OutgoingRequ
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.engine.model.run import AttemptError
+from foliot.features.fetching.access import NO_ACCESS, HostAccess, SecretUnusable, StepSecrets
 from foliot.features.fetching.answer import header, host_update, looks_empty, never
 from foliot.features.fetching.latency import HostLatencies
 from foliot.features.fetching.model import (
@@ -21,9 +22,11 @@ from foliot.features.fetching.model import (
     NO_WORD,
     NO_WORD_KEPT,
     FetchFailure,
+    FetchOptions,
     FetchRequest,
     HostTurn,
     HostUpdate,
+    KeepPage,
     Page,
     PageMoved,
     PageSource,
@@ -35,6 +38,7 @@ from foliot.features.fetching.model import (
 )
 from foliot.features.fetching.render.memory import RenderMemory
 from foliot.features.fetching.robots import AGENT, MOST_BYTES, allows, judge_robots
+from foliot.features.fetching.sign_in import SignIns
 from foliot.features.fetching.url import BadUrl, redirect_url
 
 MOST_REDIRECTS = 10
@@ -50,6 +54,7 @@ DISALLOWED = never("robots_disallowed", "The host's robots.txt does not allow th
 NO_BROWSER = never(
     "no_browser", "The page must be rendered in a browser, and this process has none: see FOLIOT_BROWSER."
 )
+NO_SESSIONS = never("session_missing", "This process knows no sessions of hosts.")
 MISSED = FetchFailure(
     problem=AttemptError("turn_missed", "This process was too slow for the turn that the page had at its host.")
 )
@@ -78,12 +83,6 @@ class HostTurns(Protocol):
         ...
 
 
-class KeepPage(Protocol):
-    """Stores pages as they came, for as long as their requests say."""
-
-    async def keep(self, page: Page, request: FetchRequest) -> str | None: ...
-
-
 class UnlimitedTurns:
     """Every turn comes at once, and robots.txt is not asked for: for tests, and for hosts that are the caller's own."""
 
@@ -104,6 +103,10 @@ class PageFetcher:
     renderer: Renderer | None = None
     memory: RenderMemory | None = None
     """Which hosts need the renderer."""
+    secrets: StepSecrets | None = None
+    """For headers and proxies of hosts."""
+    sign_ins: SignIns | None = None
+    """For sessions of hosts."""
     latencies: HostLatencies = field(default_factory=HostLatencies)
 
     async def once(self, request: FetchRequest, robots: str | None) -> Page | PageMoved | FetchFailure:
@@ -113,26 +116,58 @@ class PageFetcher:
         """
         if request.options.robots is not Robots.IGNORE and (refused := _refusal(robots, request.url)) is not None:
             return refused
+        opened = await self._opened(request)
+        return opened if isinstance(opened, FetchFailure) else await self._got(opened)
+
+    async def _got(self, request: FetchRequest) -> Page | PageMoved | FetchFailure:
         # `auto` where a browser is configured, else `never`.
         auto = self.renderer is not None and request.method == "GET" and request.options.render in {None, Render.AUTO}
         if request.options.render is Render.ALWAYS or (auto and await self._needs_browser(request)):
-            return await self.in_browser(request)
+            return await self._render(request)
         page = await self._ask(
             request.url,
             request,
-            {**HEADERS, **request.headers, **request.known},
+            {**HEADERS, **self._cookies(request), **request.headers, **request.known},
             request.most,
             request.timeout,
         )
         if isinstance(page, FetchFailure):
             return page
+        if await self._signed_out(request, page):
+            return MISSED
         if request.follow and (location := _location(page)) is not None:
             return _target(request.url, location)
         return replace(page, may_render=True) if auto and page.status == 200 and self._may_help(request) else page
 
     async def in_browser(self, request: FetchRequest) -> Page | FetchFailure:
         """The page, rendered, in a turn that the caller holds."""
-        return NO_BROWSER if self.renderer is None else await self.renderer.render(request)
+        opened = await self._opened(request)
+        return opened if isinstance(opened, FetchFailure) else await self._render(opened)
+
+    async def _render(self, request: FetchRequest) -> Page | FetchFailure:
+        page = NO_BROWSER if self.renderer is None else await self.renderer.render(request)
+        return MISSED if isinstance(page, Page) and await self._signed_out(request, page) else page
+
+    async def _signed_out(self, request: FetchRequest, page: Page) -> bool:
+        return self.sign_ins is not None and await self.sign_ins.note(request, page)
+
+    def _cookies(self, request: FetchRequest) -> Mapping[str, str]:
+        return {} if self.sign_ins is None else self.sign_ins.header(request, request.url)
+
+    async def _opened(self, request: FetchRequest) -> FetchRequest | FetchFailure:
+        """With its session, and the headers and the proxy of its host; `MISSED` when a sign-in has used the turn."""
+        if access := request.options.access:
+            try:
+                headers, proxy = await access.open(self.secrets, request.tenant_id, request.url)
+            except SecretUnusable as why:
+                return never(why.code, str(why))
+            request = replace(request, headers={**headers, **request.headers}, proxy=proxy)
+        if request.options.session is None:
+            return request
+        opened = NO_SESSIONS if self.sign_ins is None else await self.sign_ins.open(request)
+        if isinstance(opened, FetchRequest) and opened.session is not None and opened.session.due and self.sign_ins:
+            return await self.sign_ins.renew(opened) or MISSED
+        return opened
 
     async def close(self) -> None:
         """End what renders; once for all callers of a process."""
@@ -150,15 +185,19 @@ class PageFetcher:
     def _may_help(self, request: FetchRequest) -> bool:
         return self.memory is None or self.memory.may_help(request.tenant_id, host_of(request.url))
 
-    async def robots(self, url: str, tenant_id: str) -> Page | FetchFailure:
+    async def robots(self, url: str, tenant_id: str, access: HostAccess = NO_ACCESS) -> Page | FetchFailure:
         """The robots.txt of this URL's host; follows redirects within one time limit."""
-        url, headers = urljoin(url, "/robots.txt"), {**HEADERS, "Accept": "text/plain,*/*;q=0.1"}
-        request = FetchRequest(url=url, tenant_id=tenant_id)
+        url = urljoin(url, "/robots.txt")
+        request = await self._opened(FetchRequest(url=url, tenant_id=tenant_id, options=FetchOptions(access=access)))
+        if isinstance(request, FetchFailure):
+            return request
+        home = host_of(url)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.timeout.total_seconds()
         for _ in range(MOST_REDIRECTS + 1):
             left = timedelta(seconds=max(deadline - loop.time(), 0.001))
-            page = await self._ask(url, request, headers, MOST_BYTES, left)
+            own = request.headers if host_of(url) == home else {}
+            page = await self._ask(url, request, {**HEADERS, "Accept": "text/plain,*/*;q=0.1", **own}, MOST_BYTES, left)
             if isinstance(page, FetchFailure) or (location := _location(page)) is None:
                 return page
             try:
@@ -181,6 +220,7 @@ class PageFetcher:
             keep=most,
             most=most,
             tenant_id=request.tenant_id,
+            proxy=request.proxy,
         )
         try:
             page = _page(url, await self.egress.send(outgoing))
@@ -287,7 +327,7 @@ class Fetcher:
                 break
             update = NO_NEWS
             try:
-                update = await self._robots(request)
+                update = await self._robots(_settled(request, turn))
             finally:
                 await self.turns.done(turn, update)
             turn = await self.turns.take(host, request.tenant_id, request.source.id)
@@ -299,7 +339,7 @@ class Fetcher:
         return HostUpdate(well=turn.slowed) if isinstance(answer, PageMoved) else NO_NEWS
 
     async def _robots(self, request: FetchRequest) -> HostUpdate:
-        fetched = await self.pages.robots(request.url, request.tenant_id)
+        fetched = await self.pages.robots(request.url, request.tenant_id, request.options.access)
         if isinstance(fetched, FetchFailure):
             return HostUpdate(robots="" if fetched.permanent else NO_WORD)
         rules = judge_robots(fetched, self.clock.now())
@@ -308,7 +348,7 @@ class Fetcher:
 
 def _settled(request: FetchRequest, turn: HostTurn) -> FetchRequest:
     """With the host's settings where the request has none of its own, and the end of its turn."""
-    return replace(request, latest=turn.latest, options=options_at(request.options, turn.settings))
+    return replace(request, latest=turn.latest, options=options_at(request.options, turn.settings, request.tenant_id))
 
 
 def _refusal(robots: str | None, url: str) -> FetchFailure | None:
@@ -337,6 +377,7 @@ def _page(url: str, reply: OutgoingResponse) -> Page:
         truncated=reply.truncated,
         elapsed=reply.elapsed,
         first_byte=None if first is None else timedelta(milliseconds=first),
+        cookies=tuple(reply.set_cookies) or None,
     )
 
 

@@ -1,17 +1,21 @@
-"""Requests for pages and their answers, and the rules of politeness: intervals, concurrency, slow-down and recovery."""
+"""Requests for pages, their options and answers, and the settings of hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
+from foliot.core.access import KEEPER
 from foliot.core.duration import duration_between
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import AttemptError
-from foliot.features.fetching.browser_actions import BrowserActions
+from foliot.features.fetching.access import NO_ACCESS, HostAccess
+from foliot.features.fetching.browser_actions import BrowserActions, as_document, read_actions
+from foliot.features.fetching.page_session import PageSession
+from foliot.features.fetching.politeness import SLOW_START, Politeness, slower
 
 MOST_PAGE = 20 * 1024 * 1024
 """Bytes of one page, decompressed."""
@@ -19,65 +23,6 @@ MOST_PAGE = 20 * 1024 * 1024
 NO_WORD = "# no word"
 """Stored in place of a robots.txt that was unavailable: no page is fetched, and it is requested again soon."""
 NO_WORD_KEPT = timedelta(minutes=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Politeness:
-    """Default rate limit of a host: interval and concurrency."""
-
-    interval: timedelta = timedelta()
-    """Between the starts of two requests; zero: no limit."""
-    together: int = 8
-    """Maximum concurrent requests to a host."""
-    lead: timedelta = timedelta()
-    """How long after the claim the first request starts, where a host has an interval."""
-
-
-SLICE = timedelta(milliseconds=250)
-"""How far ahead one claim allocates start times, so that hosts with short intervals do not cost a claim per page."""
-
-SLOWEST = timedelta(minutes=1)
-SLOW_START = timedelta(milliseconds=500)
-"""The first interval of a host that had none, when it is slowed down."""
-
-
-def allowance(manners: Politeness, interval: timedelta, in_flight: int) -> int:
-    """How many requests to a host one claim may allocate now."""
-    room = max(manners.together - in_flight, 0)
-    return room if not interval else min(room, max(1, SLICE // interval))
-
-
-LONG = timedelta(milliseconds=500)
-"""Longer intervals are kept exactly; shorter ones on average."""
-
-
-def leeway(interval: timedelta) -> timedelta | None:
-    """How late a request may start before it comes too close to the next one; None without an interval."""
-    if not interval:
-        return None
-    if interval <= LONG:
-        return max(interval / 5, timedelta(milliseconds=50))
-    return min(max(interval / 20, timedelta(milliseconds=50)), timedelta(milliseconds=250))
-
-
-def spacing(interval: timedelta) -> timedelta:
-    """From one start time to the next: a long interval holds even when the first request starts late."""
-    return interval if interval <= LONG else interval + (leeway(interval) or timedelta())
-
-
-def courtesy(interval: timedelta) -> timedelta:
-    """How long the process that had the last turn leaves the next one to others that wait."""
-    return min(interval / 4, timedelta(milliseconds=250))
-
-
-def slower(interval: timedelta) -> timedelta:
-    """The interval after a 429 or 503: doubled."""
-    return min(max(interval * 2, SLOW_START), SLOWEST)
-
-
-def quicker(interval: timedelta, least: timedelta) -> timedelta:
-    """The interval after a good answer: a tenth shorter, down to `least`."""
-    return max(least, interval * 0.9)
 
 
 def host_of(url: str) -> str:
@@ -187,6 +132,10 @@ class FetchOptions:
     """How long the page is stored as it came; None: it is not."""
     browser: BrowserActions | None = None
     """What a browser does with the page before it is read, where one renders it."""
+    access: HostAccess = NO_ACCESS
+    """Headers and proxy of the host; from its settings."""
+    session: str | None = None
+    """Name of the session whose cookies are sent to its host."""
 
     def __bool__(self) -> bool:
         return self != DEFAULT_OPTIONS
@@ -201,12 +150,16 @@ class FetchOptions:
             render=Render(stored["render"]) if stored.get("render") else None,
             robots=Robots(stored["robots"]) if stored.get("robots") else None,
             keep=None if keep is None else timedelta(seconds=keep),
+            browser=read_actions("browser", stored["browser"]) if stored.get("browser") else None,
+            session=stored.get("session"),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The stored form: what was said."""
         keep = None if self.keep is None else int(self.keep.total_seconds())
-        values = {"render": self.render, "robots": self.robots, "keep_pages": keep}
+        browser = None if self.browser is None else dict(as_document(self.browser))
+        values: dict[str, Any] = {"render": self.render, "robots": self.robots, "keep_pages": keep}
+        values |= {"browser": browser, "session": self.session}
         return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items() if value}
 
 
@@ -262,6 +215,10 @@ class FetchRequest:
     source: PageSource = UNNAMED
     latest: float | None = None
     """By the loop's clock: when it is too late to send it in this turn."""
+    proxy: str | None = field(default=None, repr=False)
+    """URL of an upstream proxy."""
+    session: PageSession | None = field(default=None, repr=False)
+    """Whose cookies it sends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +238,8 @@ class Page:
     may_render: bool = False
     """Whether a browser may be asked, if there is nothing to read here."""
     elapsed: timedelta = timedelta()
+    cookies: Sequence[Any] | None = field(default=None, repr=False)
+    """`Set-Cookie` headers; of a rendered page, the cookies that the browser has."""
     first_byte: timedelta | None = None
     """From the request on an open connection to the first byte of the answer."""
 
@@ -303,6 +262,8 @@ class HostSettings:
     concurrency: int | None = None
     robots: Robots | None = None
     render: Render | None = None
+    access: HostAccess = NO_ACCESS
+    """For requests of the operator's own tenant."""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> HostSettings:
@@ -314,10 +275,18 @@ class HostSettings:
             concurrency=stored.get("concurrency"),
             robots=Robots(stored["robots"]) if stored.get("robots") in set(Robots) else None,
             render=Render(stored["render"]) if stored.get("render") in set(Render) else None,
+            access=HostAccess(headers=stored.get("headers") or {}, proxy=stored.get("proxy")),
         )
 
     def as_dict(self) -> dict[str, Any]:
-        values = {"rate": self.rate, "concurrency": self.concurrency, "robots": self.robots, "render": self.render}
+        values = {
+            "rate": self.rate,
+            "concurrency": self.concurrency,
+            "robots": self.robots,
+            "render": self.render,
+            "headers": dict(self.access.headers) or None,
+            "proxy": self.access.proxy,
+        }
         return {name: value for name, value in values.items() if value is not None}
 
     def manners(self, default: Politeness) -> Politeness:
@@ -350,8 +319,10 @@ class HostTurn:
     """By the loop's clock: a request that starts later comes too close to the next one."""
 
 
-def options_at(options: FetchOptions, settings: HostSettings) -> FetchOptions:
+def options_at(options: FetchOptions, settings: HostSettings, tenant_id: str) -> FetchOptions:
     """With the host's settings where a request says nothing itself."""
+    if settings.access and tenant_id == KEEPER:
+        options = replace(options, access=settings.access)
     if (options.robots is None and settings.robots) or (options.render is None and settings.render):
         return replace(options, robots=options.robots or settings.robots, render=options.render or settings.render)
     return options
@@ -367,3 +338,9 @@ class Renderer(Protocol):
     async def close(self) -> None:
         """End its browsers."""
         ...
+
+
+class KeepPage(Protocol):
+    """Stores pages as they came, for as long as their requests say."""
+
+    async def keep(self, page: Page, request: FetchRequest) -> str | None: ...

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from foliot.features.fetching.actor import TurnAllocator
 from foliot.features.fetching.fetcher import Fetcher, PageFetcher
-from foliot.features.fetching.model import Politeness
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.fetching.render.renderer import BrowserRenderer
 from foliot.features.fetching.sql.host_list import SqlHosts
 

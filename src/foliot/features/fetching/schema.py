@@ -35,6 +35,10 @@ class HostStatus:
     """`respect`, or `ignore` where that was set."""
     render: str | None
     """Whether a browser renders its pages, where that was set."""
+    headers: dict[str, str]
+    """Headers of the operator's own requests; secrets by name. Other tenants see none."""
+    proxy: str | None
+    """Proxy of the operator's own requests. Other tenants see none."""
     own_rate: float | None
     """The slower rate that this tenant set for itself."""
     next_at: datetime | None
@@ -58,6 +62,8 @@ class HostStatus:
             slowed=bool(view.row.interval),
             robots=view.settings.robots or "respect",
             render=view.settings.render,
+            headers=dict(view.settings.access.headers),
+            proxy=view.settings.access.proxy,
             own_rate=None if view.own_rate is None else round(view.own_rate, 6),
             next_at=view.next_at,
             paused_until=view.paused_until,

@@ -18,7 +18,9 @@ from foliot.core.declaration import Parsed, Wire, declared, read
 from foliot.core.errors import Forbidden, Invalid, NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database, Transaction
-from foliot.features.fetching.model import HostSettings, HostUpdate, Politeness, Render, Robots, leeway
+from foliot.features.fetching.access import NO_ACCESS, HostAccess, read_headers, read_proxy
+from foliot.features.fetching.model import HostSettings, HostUpdate, Render, Robots
+from foliot.features.fetching.politeness import Politeness, leeway
 from foliot.features.fetching.robots import spider_update
 from foliot.features.fetching.sql.host_list import HostRow, SqlHosts
 from foliot.features.fetching.sql.hosts import learn
@@ -49,6 +51,10 @@ class HostRequest:
     """Requests at once."""
     robots: Robots | None = None
     render: Render | None = None
+    headers: Annotated[Mapping[str, str] | None, Parsed(read_headers), Wire(dict[str, str] | None)] = None
+    """Sent with requests of the operator's own tenant for pages of this host; credentials as `{{ secret.NAME }}`."""
+    proxy: Annotated[str | None, Parsed(read_proxy), Wire(str | None)] = None
+    """Proxy for the same requests, http or socks5: `{{ secret.NAME }}`, or a URL without a password."""
 
 
 @declared
@@ -146,7 +152,11 @@ class Hosts:
         """Replaces the settings; a tenant that is not the operator slows the host down for itself."""
         host, asked = host_name(host), read(HostRequest, raw)
         settings = HostSettings(
-            rate=asked.rate, concurrency=asked.concurrency, robots=asked.robots, render=asked.render
+            rate=asked.rate,
+            concurrency=asked.concurrency,
+            robots=asked.robots,
+            render=asked.render,
+            access=HostAccess(headers=asked.headers or {}, proxy=asked.proxy),
         )
         return await self._change(ctx, "set", host, settings)
 
@@ -203,6 +213,8 @@ class Hosts:
         views: builtins.list[HostView] = []
         for row in rows:
             settings = HostSettings.of(row.settings)
+            if not everything:
+                settings = replace(settings, access=NO_ACCESS)
             own = pauses.get((row.host, caller.tenant_id))
             mine = own.next_at if own is not None and own.next_at > now else None
             for_all = row.paused_until if row.paused_until is not None and row.paused_until > now else None
@@ -248,6 +260,8 @@ def _own_interval(settings: HostSettings, before: HostView) -> timedelta:
     for name in ("concurrency", "robots", "render"):
         if getattr(settings, name) is not None:
             raise Forbidden(f"{name} of a host is set by the operator; a tenant may set a slower rate for itself")
+    if settings.access:
+        raise Forbidden("headers and proxy of a host are set by the operator, for requests of its own tenant")
     if settings.rate is None:
         return timedelta()
     most = 1 / before.interval.total_seconds() if before.interval else None

@@ -35,17 +35,17 @@ class PageExtractor(StrEnum):
     PRICE = "price"
 
 
-@declared(example={"filter": "host:shop.example since:7d", "fields": {"price": {"css": ".price", "type": "price"}}})
+@declared(example={"filter": "host:shop.example since:7d", "select": {"price": {"css": ".price", "type": "price"}}})
 class ReextractRequest:
-    """Which stored pages are read again, and how: by `fields`, `extract` or `pipeline`, one of the three."""
+    """Which stored pages are read again, and how: by `select`, `extractor` or `pipeline`, one of the three."""
 
     filter: Annotated[str, MaxLen(1000)] = ""
     """As in `GET /api/pages`; empty: all pages."""
-    fields: Annotated[
+    select: Annotated[
         dict[str, Any] | None, Described({"examples": [{"price": {"css": ".price", "type": "price"}}]})
     ] = None
     """By name: a selector, or `{css|xpath|json|regex, type}`, as in a watch."""
-    extract: PageExtractor | None = None
+    extractor: PageExtractor | None = None
     """The present version of the extractor of articles, or of prices."""
     pipeline: Annotated[str, MaxLen(200)] | None = None
     """The steps of this pipeline before its first sink; what they fetch is answered by the stored page."""
@@ -66,7 +66,7 @@ class ReextractRequest:
     @property
     def reading(self) -> PageReading:
         """How each page is read."""
-        return PageReading(self.fields or {}, self.extract, self.pipeline)
+        return PageReading(self.select or {}, self.extractor, self.pipeline)
 
     @property
     def kept(self) -> timedelta:
@@ -77,32 +77,32 @@ class ReextractRequest:
 class PageReading:
     """How a page is read: by selectors, by an extractor, or by a pipeline."""
 
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    extract: PageExtractor | None = None
+    select: Mapping[str, Any] = field(default_factory=dict)
+    extractor: PageExtractor | None = None
     pipeline: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The stored form."""
         if self.pipeline is not None:
             return {"pipeline": self.pipeline}
-        return {"extract": self.extract.value} if self.extract is not None else {"fields": dict(self.fields)}
+        return {"extractor": self.extractor.value} if self.extractor is not None else {"select": dict(self.select)}
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> PageReading:
-        extract = stored.get("extract")
-        return cls(stored.get("fields") or {}, PageExtractor(extract) if extract else None, stored.get("pipeline"))
+        extractor = stored.get("extractor")
+        return cls(stored.get("select") or {}, PageExtractor(extractor) if extractor else None, stored.get("pipeline"))
 
 
 def read_request(raw: object) -> ReextractRequest:
     """Parse a request; `Invalid` names what is wrong with it."""
     asked = read(ReextractRequest, raw)
-    named = [name for name in ("fields", "extract", "pipeline") if getattr(asked, name)]
+    named = [name for name in ("select", "extractor", "pipeline") if getattr(asked, name)]
     wrong = Complaints()
     if len(named) != 1:
-        said = "is required, or extract or pipeline" if not named else f"cannot be beside {' and '.join(named[1:])}"
-        wrong.found.append(Invalid(named[0] if named else "fields", said))
+        said = "is required, or extractor or pipeline" if not named else f"cannot be beside {' and '.join(named[1:])}"
+        wrong.found.append(Invalid(named[0] if named else "select", said))
     wrong.attempt(lambda: asked.kept)
-    asked.fields = wrong.attempt(lambda: read_selectors(asked.fields))
+    asked.select = wrong.attempt(lambda: read_selectors(asked.select, "select"))
     wrong.speak()
     return asked
 

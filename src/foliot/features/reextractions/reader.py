@@ -84,10 +84,10 @@ class StoredPageReader:
         try:
             if how.pipeline is not None:
                 found = await self._by_pipeline(tenant_id, how.pipeline, content)
-            elif how.extract is not None:
-                found = await self._extracted(tenant_id, how.extract, content)
+            elif how.extractor is not None:
+                found = await self._extracted(tenant_id, how.extractor, content)
             else:
-                found = await self._by_fields(tenant_id, how.fields, content)
+                found = await self._by_fields(tenant_id, how.select, content)
         except Unreadable as why:
             return PageItems(problem=f"it could not be read: {why}"[:300])
         if len(orjson.dumps(found.items)) > MOST_BYTES:

@@ -21,7 +21,7 @@ class StoredPageVersionInfo:
     """The bulk action that read it."""
     at: datetime
     reading: dict[str, Any]
-    """`fields`, `extract` or `pipeline`, as it was asked for."""
+    """`select`, `extractor` or `pipeline`, as it was asked for."""
     items: list[dict[str, Any]]
     """One item of fields; a pipeline may find several."""
     expires_at: datetime
@@ -52,7 +52,6 @@ class StoredPageVersionList:
 class CoverageOfField:
     """The share of pages on which a field has a value."""
 
-    field: str
     before: float | None
     """On the pages of the sample that had been read before; null where none had."""
     after: float
@@ -82,7 +81,8 @@ class ReextractDryRun:
     """Pages that were read for this answer: the newest."""
     failed: int
     """How many of them could not be read."""
-    coverage: list[CoverageOfField]
+    coverage: dict[str, CoverageOfField]
+    """By the field's name."""
     sample: list[ReextractSample]
 
     @classmethod
@@ -92,7 +92,7 @@ class ReextractDryRun:
             count=estimate.count,
             looked_at=estimate.looked_at,
             failed=estimate.failed,
-            coverage=[CoverageOfField(field=one.name, before=one.before, after=one.after) for one in estimate.coverage],
+            coverage={one.name: CoverageOfField(before=one.before, after=one.after) for one in estimate.coverage},
             sample=[
                 ReextractSample(
                     page_id=one.page.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +24,7 @@ Items = Sequence[Mapping[str, Any]]
 
 def matching(tenant_id: str, which: PageFilter) -> Select[Any]:
     """The ids of the pages that a filter matches."""
-    return select(pages.c.id).where(*conditions(tenant_id, which))
+    return select(pages.c.id).where(*conditions(tenant_id, replace(which, answered=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class Reextractions:
             raise Unavailable("this process reads no pages")
         async with ctx.read() as tx:
             count = await SqlPageVersions(tx).count(ctx.tenant_id, which)
-            sample = await SqlPages(tx).find(ctx.tenant_id, which, asked.sample)
+            sample = await SqlPages(tx).find(ctx.tenant_id, replace(which, answered=True), asked.sample)
             before = await SqlPageVersions(tx).earlier(ctx.tenant_id, sample) if sample else []
         _expected(asked, count)
         slots = asyncio.Semaphore(AT_ONCE)

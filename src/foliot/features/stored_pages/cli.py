@@ -101,8 +101,8 @@ def reextract(  # noqa: PLR0913 -- a command has as many arguments as flags
     field: Annotated[
         list[str] | None, typer.Option("--field", "-f", help="name=selector, CSS; may be repeated.")
     ] = None,
-    fields: Annotated[str | None, typer.Option(help="Fields as JSON or @FILE, with types, XPath and so on.")] = None,
-    extract: Annotated[str | None, typer.Option(help="article or price.")] = None,
+    select: Annotated[str | None, typer.Option(help="Fields as JSON or @FILE, with types, XPath and so on.")] = None,
+    extractor: Annotated[str | None, typer.Option(help="article or price.")] = None,
     pipeline: Annotated[str | None, typer.Option(help="Use the steps of this pipeline.")] = None,
     keep: Annotated[str | None, typer.Option(help="How long the versions are kept; default 365d.")] = None,
     rate: Annotated[int | None, typer.Option(min=1, max=1000, help="At most this many pages per second.")] = None,
@@ -118,7 +118,7 @@ def reextract(  # noqa: PLR0913 -- a command has as many arguments as flags
 
     foliot pages reextract -q 'host:shop.example since:7d' -f price=.price --dry-run
     """
-    wanted: dict[str, Any] = {} if fields is None else dict(json_or_file("--fields", fields))
+    wanted: dict[str, Any] = {} if select is None else dict(json_or_file("--select", select))
     for each in field or ():
         name, equals, selector = each.partition("=")
         if not equals:
@@ -126,8 +126,8 @@ def reextract(  # noqa: PLR0913 -- a command has as many arguments as flags
         wanted[name.strip()] = selector
     body = {
         "filter": q,
-        "fields": wanted or None,
-        "extract": extract,
+        "select": wanted or None,
+        "extractor": extractor,
         "pipeline": pipeline,
         "keep": keep,
         "rate": rate,
@@ -149,7 +149,8 @@ def reextract(  # noqa: PLR0913 -- a command has as many arguments as flags
 
 def _show_trial(answer: JsonObject) -> None:
     typer.echo(printable(f"reextract would read {answer['count']} pages; of the newest {answer['looked_at']}:"))
-    COVERAGE(answer)
+    listed = [{"field": name, **shares} for name, shares in answer["coverage"].items()]
+    COVERAGE(JsonObject({"coverage": listed}, answer.utc))
     problems = [one["problem"] for one in answer.each("sample") if one["problem"]]
     if answer["failed"]:
         note(f"{answer['failed']} could not be read" + (f", such as: {problems[0]}" if problems else ""))

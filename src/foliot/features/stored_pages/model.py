@@ -78,6 +78,8 @@ class PageFilter:
     until: datetime | None = None
     status: int | None = None
     source: str | None = None
+    answered: bool = False
+    """Answers of hosts alone, without screenshots of pages that failed."""
 
     @classmethod
     def read(cls, text: str, now: datetime, where: str = "q") -> PageFilter:

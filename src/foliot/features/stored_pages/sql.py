@@ -141,6 +141,8 @@ def conditions(tenant_id: str, which: PageFilter) -> list[ColumnElement[bool]]:
         found.append(pages.c.fetched_at <= which.until)
     if which.status is not None:
         found.append(pages.c.status == which.status)
+    if which.answered:
+        found.append(pages.c.status > 0)
     if which.source is not None:
         found.append((pages.c.source_kind == which.source) | (pages.c.source_id == which.source))
     return found

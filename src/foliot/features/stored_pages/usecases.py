@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
@@ -68,7 +68,7 @@ class StoredPages:
     async def archived(self, ctx: QueryContext, which: PageFilter, after: str | None) -> tuple[bytes, str | None]:
         """The next pages of a WARC export, newest first, and where the following begin."""
         async with ctx.read() as tx:
-            found = await SqlPages(tx).find(ctx.tenant_id, which, EXPORTED, after)
+            found = await SqlPages(tx).find(ctx.tenant_id, replace(which, answered=True), EXPORTED, after)
         pieces = [await self._archived(page) for page in found]
         return b"".join(pieces), found[-1].id if len(found) == EXPORTED else None
 

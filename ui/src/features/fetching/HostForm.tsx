@@ -6,6 +6,15 @@ import { Button } from "@/parts/Button";
 import { INPUT } from "@/parts/form/Field";
 import { useCommand } from "@/parts/useCommand";
 
+/** One header a line, as `Name: value`. */
+export const headersOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => [line.split(":")[0]!.trim(), line.slice(line.indexOf(":") + 1).trim()]),
+  );
+
 const numberOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
 
 /** The limits of a host: for all by the operator, a slower rate of its own by another tenant. */
@@ -16,6 +25,12 @@ export function HostForm({ host, onClose }: { host: HostStatus; onClose: () => v
   const [concurrency, setConcurrency] = useState(String(host.concurrency));
   const [robots, setRobots] = useState(host.robots);
   const [render, setRender] = useState(host.render ?? "");
+  const [headers, setHeaders] = useState(() =>
+    Object.entries(host.headers)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join("\n"),
+  );
+  const [proxy, setProxy] = useState(host.proxy ?? "");
   const [act, busy] = useCommand();
   const own = { rate: numberOf(rate) };
   const body = operator
@@ -24,6 +39,8 @@ export function HostForm({ host, onClose }: { host: HostStatus; onClose: () => v
         concurrency: numberOf(concurrency),
         robots: robots as "respect" | "ignore",
         render: (render || null) as "never" | "auto" | "always" | null,
+        headers: headersOf(headers),
+        proxy: proxy.trim() || null,
       }
     : own;
   return (
@@ -71,6 +88,25 @@ export function HostForm({ host, onClose }: { host: HostStatus; onClose: () => v
               <option value="auto">auto</option>
               <option value="always">always</option>
             </select>
+          </label>
+          <label className="flex flex-col gap-1">
+            Headers for requests of the operator's tenant, one a line
+            <textarea
+              rows={2}
+              value={headers}
+              placeholder="Authorization: Bearer {{ secret.SHOP_TOKEN }}"
+              onChange={(event) => setHeaders(event.target.value)}
+              className={`${INPUT} font-mono`}
+            />
+          </label>
+          <label className="flex flex-col gap-1">
+            Proxy for the same requests
+            <input
+              value={proxy}
+              placeholder="{{ secret.PROXY }}"
+              onChange={(event) => setProxy(event.target.value)}
+              className={`${INPUT} font-mono`}
+            />
           </label>
         </>
       ) : null}

@@ -32,7 +32,7 @@ const COLUMNS: Column<StoredPageInfo>[] = [
       </span>
     ),
   },
-  { id: "status", header: "Status", width: "70px", right: true, card: "none", cell: (page) => page.status },
+  { id: "status", header: "Status", width: "70px", right: true, card: "none", cell: (page) => page.status || "failed" },
   {
     id: "fetched",
     header: "Fetched",

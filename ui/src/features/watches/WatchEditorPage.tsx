@@ -265,7 +265,7 @@ function Compared({ form, onChange }: Part) {
                 </select>
               )}
             </Field>
-            <Field name="keep_pages" label="Keep original pages" hint="Such as 30d; empty keeps none">
+            <Field name="keep_pages" label="Keep original pages" hint="30d by default; off keeps none">
               {(wired) => (
                 <input
                   {...wired}

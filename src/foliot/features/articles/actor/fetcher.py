@@ -30,9 +30,9 @@ from foliot.features.fetching.model import (
     HostUpdate,
     PageMoved,
     PageUnchanged,
-    Politeness,
     RobotsRules,
 )
+from foliot.features.fetching.politeness import Politeness
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, Feed
 
 Answered = RobotsRules | ExtractedPage | PageUnchanged | PageMoved | FetchFailure

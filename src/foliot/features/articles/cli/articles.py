@@ -29,7 +29,9 @@ from foliot.terminal.reference import resolve
 
 STDIN = "-"
 _JSON = ("{", "[")
-_OPTIONS = frozenset({"ignore_cache", "max_age_seconds", "expect", "render", "robots", "keep_pages"})
+_OPTIONS = frozenset(
+    {"ignore_cache", "max_age_seconds", "expect", "render", "robots", "keep_pages", "session", "browser"}
+)
 
 
 def read_submission(places: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,6 +267,9 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
     ] = None,
     render: Annotated[str | None, typer.Option(help="never, auto or always.", show_default="the host's")] = None,
     robots: Annotated[str | None, typer.Option(help="respect, or ignore.", show_default="the host's")] = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session whose cookies the pages are fetched with: see foliot host session.")
+    ] = None,
     keep_pages: Annotated[
         str | None, typer.Option(help="How long to keep each page as it was received, such as 30d.")
     ] = None,
@@ -285,7 +290,13 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
         defaults = {"priority": priority, "source": source, "category": category}
         body = read_submission(wanted, {name: value for name, value in defaults.items() if value is not None})
         body |= {"ignore_cache": True} if ignore_cache else {}
-        options = {"max_age_seconds": max_age, "render": render, "robots": robots, "keep_pages": keep_pages}
+        options = {
+            "max_age_seconds": max_age,
+            "render": render,
+            "robots": robots,
+            "keep_pages": keep_pages,
+            "session": session,
+        }
         body |= {name: value for name, value in options.items() if value is not None}
         job = client.post("/jobs/submit", body)
         if follow:

@@ -12,11 +12,12 @@ from foliot.engine.model.run import AttemptError
 from foliot.features.articles.fetch.extractor_pool import ExtractorPool, FetchedPage, TookTooLong, UnreadablePage
 from foliot.features.articles.model import ClaimedArticle, ExtractedPage
 from foliot.features.fetching.answer import LONGEST_PAUSE, header, judge, never
-from foliot.features.fetching.fetcher import MOST_REDIRECTS, TOO_MANY, KeepPage, PageFetcher
+from foliot.features.fetching.fetcher import MISSED, MOST_REDIRECTS, TOO_MANY, PageFetcher
 from foliot.features.fetching.model import (
     NO_WORD,
     FetchFailure,
     FetchRequest,
+    KeepPage,
     Page,
     PageMoved,
     PageSource,
@@ -57,6 +58,24 @@ class ReaderDeaths:
         return before is not None and now - before < LATELY
 
 
+@dataclass(slots=True)
+class ScriptedArticles:
+    """Articles without text as they came, which a browser renders when this process has claimed them again.
+
+    Another process that claims one tries plain HTTP once more.
+    """
+
+    _missed: OrderedDict[str, FetchFailure] = field(default_factory=OrderedDict)
+
+    def put(self, article_id: str, missed: FetchFailure) -> None:
+        self._missed[article_id] = missed
+        if len(self._missed) > HOSTS:
+            self._missed.popitem(last=False)
+
+    def pop(self, article_id: str) -> FetchFailure | None:
+        return self._missed.pop(article_id, None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageScraper:
     """Implements `Scraper` by egress and the extractor pool; safe for concurrent calls."""
@@ -66,10 +85,11 @@ class PageScraper:
     clock: Clock
     keeper: KeepPage | None = None
     deaths: ReaderDeaths = field(default_factory=ReaderDeaths)
+    scripted: ScriptedArticles = field(default_factory=ScriptedArticles)
 
     async def robots(self, taken: ClaimedArticle) -> RobotsRules | FetchFailure:
         """Fetches robots.txt of this article's host; a host that cannot serve it is paused for a while."""
-        fetched = await self.fetcher.robots(taken.url, taken.tenant_id)
+        fetched = await self.fetcher.robots(taken.url, taken.tenant_id, taken.options.access)
         if isinstance(fetched, FetchFailure):
             return fetched if fetched.permanent else RobotsRules(NO_WORD)
         return judge_robots(fetched, self.clock.now())
@@ -77,6 +97,8 @@ class PageScraper:
     async def scrape(self, taken: ClaimedArticle) -> ExtractedPage | PageUnchanged | PageMoved | FetchFailure:
         """The extracted article, the target of a redirect, or why there is none."""
         request = self._request(taken)
+        if (missed := self.scripted.pop(taken.fence.run_id)) is not None:
+            return await self._rendered(request, None, missed)
         page = await self.fetcher.once(request, taken.robots)
         if isinstance(page, PageMoved):
             return TOO_MANY if taken.moves >= MOST_REDIRECTS else page
@@ -84,7 +106,11 @@ class PageScraper:
             return page
         read = await self._judged(request, taken, page)
         if page.may_render and isinstance(read, FetchFailure) and read.problem.code in _SCRIPTED:
-            return await self._rendered(request, page, read)
+            if taken.latest_at is None:
+                return await self._rendered(request, page, read)
+            # The browser's request is another one to the host, which keeps its interval: it takes the next turn.
+            self.scripted.put(taken.fence.run_id, read)
+            return MISSED
         await self._keep(page, request)
         return read
 
@@ -101,10 +127,13 @@ class PageScraper:
         if request.options.keep is not None and self.keeper is not None:
             await self.keeper.keep(page, request)
 
-    async def _rendered(self, request: FetchRequest, plain: Page, missed: FetchFailure) -> ExtractedPage | FetchFailure:
-        """The article of the rendered page, in the same turn; as it was, if a browser is of no help."""
+    async def _rendered(
+        self, request: FetchRequest, plain: Page | None, missed: FetchFailure
+    ) -> ExtractedPage | FetchFailure:
+        """The article of the rendered page; as it was, if a browser is of no help."""
         page = await self.fetcher.in_browser(request)
-        await self._keep(plain if isinstance(page, FetchFailure) else page, request)
+        if (kept := plain if isinstance(page, FetchFailure) else page) is not None:
+            await self._keep(kept, request)
         if isinstance(page, FetchFailure):
             # A page that brings its browser down is judged like one that brings its reader down.
             return page if page.pause is not None else missed

@@ -37,7 +37,8 @@ from foliot.features.articles.sql import views as article_views
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.articles.sql.picks import ArticlePick, in_flight, picks
 from foliot.features.articles.tables import articles
-from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchOptions, Politeness, leeway, options_at
+from foliot.features.fetching.model import DEFAULT_OPTIONS, FetchOptions, options_at
+from foliot.features.fetching.politeness import Politeness, leeway
 from foliot.features.fetching.sql import host_pauses, hosts
 from foliot.features.fetching.tables import hosts as host_rows
 
@@ -298,5 +299,5 @@ def _taken(row: Any, room: hosts.HostCapacity, start_at: datetime, token: str, *
         robots=room.robots,
         robots_due=room.robots_due,
         slowed=room.slowed or slowed,
-        options=options_at(FetchOptions.of(row.options), room.settings),
+        options=options_at(FetchOptions.of(row.options), room.settings, row.tenant_id),
     )

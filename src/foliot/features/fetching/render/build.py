@@ -10,8 +10,11 @@ from foliot.cluster.machine import ChildLimits, environment, memory
 from foliot.cluster.machine import cores as usable_cores
 from foliot.cluster.process_pool import ProcessPool
 from foliot.config.settings import Settings
+from foliot.features.fetching.access import StepSecrets
+from foliot.features.fetching.model import KeepPage
 from foliot.features.fetching.render import installed
-from foliot.features.fetching.render.renderer import BrowserLaunch, BrowserRenderer, StepSecrets
+from foliot.features.fetching.render.renderer import BrowserLaunch, BrowserRenderer
+from foliot.features.fetching.render.screenshots import Screenshots
 from foliot.net.allow import EgressRules
 from foliot.net.client import HttpEgress
 from foliot.net.guard import EgressGuard
@@ -32,7 +35,7 @@ VARIABLES = ("PATH", "LANG", "TZ", "TMPDIR")
 
 
 def build_renderer(
-    settings: Settings, egress: HttpEgress, secrets: StepSecrets | None = None
+    settings: Settings, egress: HttpEgress, secrets: StepSecrets | None = None, keeper: KeepPage | None = None
 ) -> BrowserRenderer | None:
     """None where no browser is configured, or it is not installed. Nothing is started before the first page."""
     if not settings.has_browser:
@@ -68,6 +71,7 @@ def build_renderer(
         many=many,
         timeout=timedelta(seconds=settings.browser_timeout),
         secrets=secrets,
+        shots=Screenshots(keeper=keeper),
     )
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from foliot.cluster import page_reader
 from foliot.cluster.page_reader import CallResult, ProcessDied
 from foliot.cluster.process_pool import ProcessPool
 from foliot.core.errors import Invalid
 from foliot.core.mask import TEMPLATE
-from foliot.core.secrets import CannotUnseal, NotForHost
 from foliot.engine.model.run import AttemptError
+from foliot.features.fetching.access import SecretUnusable, StepSecrets, filled, revealed
 from foliot.features.fetching.browser_actions import BrowserActions, as_document
 from foliot.features.fetching.model import FetchFailure, FetchRequest, Page
+from foliot.features.fetching.render.screenshots import Screenshots
 from foliot.features.tasks.run.call import Probation
 from foliot.net.guard import EgressGuard
 from foliot.net.proxy import EgressProxy, ProxyGrant
@@ -34,12 +35,6 @@ TRANSFER = 128 * 1024 * 1024
 """Bytes that one page may load and send."""
 _PERMANENT = frozenset({"not_html", "too_large", "selector_missing", "step_failed", "tls_failed", "too_many_redirects"})
 _HEADERS_LEFT_OUT = frozenset({"content-encoding", "content-length", "connection", "transfer-encoding", "set-cookie"})
-
-
-class StepSecrets(Protocol):
-    """Values of the secrets that steps fill in."""
-
-    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +75,7 @@ class BrowserRenderer:
     """Browsers at once, each with one page."""
     timeout: timedelta = timedelta(seconds=45)
     secrets: StepSecrets | None = None
+    shots: Screenshots = field(default_factory=Screenshots)
     counts: RenderCounts = field(default_factory=RenderCounts)
     probation: Probation = field(default_factory=Probation)
     _turns: FairSlots = field(init=False, repr=False)
@@ -140,7 +136,9 @@ class BrowserRenderer:
     async def _asked(self, request: FetchRequest, target: UrlTarget, actions: Mapping[str, Any]) -> Page | FetchFailure:
         await self.proxy.start()
         rules = self.guard.rules.for_page(target.host, target.port)
-        async with self.proxy.grant(request.tenant_id, transfer=TRANSFER, secure_tunnels=True, rules=rules) as grant:
+        async with self.proxy.grant(
+            request.tenant_id, transfer=TRANSFER, secure_tunnels=True, rules=rules, upstream=request.proxy
+        ) as grant:
             try:
                 result = await self.pool.call(
                     self._call(request, actions, grant), page_reader.SILENCE, self.timeout + START
@@ -154,15 +152,21 @@ class BrowserRenderer:
                 return _failed("render_crashed", f"The page crashed its browser: {death}."[:300], pause=PAUSE)
             finally:
                 self.counts.refused += grant.client.refusals
-        return self._judge(request, result)
+        answer = self._judge(request, result)
+        if isinstance(answer, FetchFailure) and result.error is None and result.body:
+            return await self.shots.kept(answer, request, result.body)
+        return answer
 
     def _call(self, request: FetchRequest, actions: Mapping[str, Any], grant: ProxyGrant) -> page_reader.PoolCall:
         page = {
             "url": request.url,
             "seconds": self.timeout.total_seconds(),
             "headers": dict(request.headers),
+            "screenshot": self.shots.wanted(request),
             **actions,
         }
+        if request.session is not None:
+            page |= {"state": {"cookies": list(request.session.cookies), "origins": []}, "keep_state": True}
         proxy = {"server": grant.server, "username": grant.username, "password": grant.password}
         parameters = {"browser": self.launch.as_dict(), "page": page, "proxy": proxy}
         return page_reader.asked("foliot.features.fetching.render.page", "render", parameters, b"")
@@ -186,6 +190,7 @@ class BrowserRenderer:
             },
             body=result.body[html : html + body] or rendered,
             rendered=rendered,
+            cookies=(answer.get("state") or {}).get("cookies"),
         )
 
     async def _actions(self, request: FetchRequest) -> Mapping[str, Any] | FetchFailure:
@@ -195,19 +200,10 @@ class BrowserRenderer:
         names = actions.secrets()
         if not names:
             return document
-        if self.secrets is None:
-            return _failed("secret_unavailable", "This process has no secrets.", permanent=True)
         try:
-            values = await self.secrets.named(request.tenant_id, names, request.url)
-        except NotForHost as bound:
-            return _failed(
-                "secret_not_for_host", f"The secret {bound.name} may not be sent to this host.", permanent=True
-            )
-        except CannotUnseal:
-            return _failed("secret_unavailable", "A secret that the steps need cannot be decrypted.", permanent=True)
-        if missing := sorted(names - values.keys()):
-            words = f"There is no secret {missing[0]}: set it with foliot secret set {missing[0]}."
-            return _failed("secret_missing", words, permanent=True)
+            values = await revealed(self.secrets, request.tenant_id, names, request.url)
+        except SecretUnusable as why:
+            return _failed(why.code, str(why), permanent=True)
         document["steps"] = [_filled(step, values) for step in document["steps"]]
         return document
 
@@ -216,7 +212,7 @@ def _filled(step: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any
     value = str(step.get("value", ""))
     if not TEMPLATE.search(value):
         return dict(step)
-    return {**step, "value": TEMPLATE.sub(lambda name: values[name[1]], value), "secret": True}
+    return {**step, "value": filled(value, values), "secret": True}
 
 
 def _failed(code: str, message: str, *, permanent: bool = False, pause: timedelta | None = None) -> FetchFailure:

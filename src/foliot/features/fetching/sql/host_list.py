@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import func, or_, select, update
 
 from foliot.db.database import Statements
-from foliot.features.fetching.model import HostSettings, Politeness
+from foliot.features.fetching.model import HostSettings
+from foliot.features.fetching.politeness import Politeness
 from foliot.features.fetching.sql import host_pauses, hosts
 from foliot.features.fetching.sql.host_pauses import HostPause, Pair
 from foliot.features.fetching.tables import host_pauses as pause_rows

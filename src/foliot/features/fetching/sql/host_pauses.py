@@ -16,7 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.features.fetching.model import SLICE, HostUpdate, Politeness, quicker, spacing
+from foliot.features.fetching.model import HostUpdate
+from foliot.features.fetching.politeness import SLICE, Politeness, quicker, spacing
 from foliot.features.fetching.tables import host_pauses
 
 LONGEST = timedelta(seconds=60)

@@ -15,20 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.db.database import Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.features.fetching.model import (
-    NO_NEWS,
-    NO_WORD,
-    NO_WORD_KEPT,
-    UNSET,
-    HostSettings,
-    HostUpdate,
-    Politeness,
-    Robots,
-    allowance,
-    courtesy,
-    quicker,
-    spacing,
-)
+from foliot.features.fetching.model import NO_NEWS, NO_WORD, NO_WORD_KEPT, UNSET, HostSettings, HostUpdate, Robots
+from foliot.features.fetching.politeness import Politeness, allowance, courtesy, quicker, spacing
 from foliot.features.fetching.sql import host_pauses
 from foliot.features.fetching.tables import host_turns, hosts
 

@@ -15,7 +15,7 @@ from sqlalchemy import Select, bindparam, case, delete, func, select
 from foliot.db.database import Statements, Transaction
 from foliot.db.dialects import Dialect
 from foliot.db.metadata import Moment
-from foliot.features.fetching.model import Politeness, leeway, spacing
+from foliot.features.fetching.politeness import Politeness, leeway, spacing
 from foliot.features.fetching.sql import host_pauses, hosts
 from foliot.features.fetching.sql.hosts import HostCapacity, HostDemand
 from foliot.features.fetching.tables import host_turns

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, PrivateAttr
 
 from foliot.features.fetching.browser_actions import check_actions, read_actions
 from foliot.features.fetching.model import FetchOptions, Render, Robots, check_kept, kept_for
+from foliot.features.fetching.page_session import check_session
 from foliot.features.pipelines.chain.context import Confidential, StepContext, Transform
 from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
 from foliot.features.pipelines.model import Item, Unreadable
@@ -39,6 +40,8 @@ class FetchTransform(Transform):
     """How long the pages are stored as they came, such as 30d."""
     browser: Annotated[dict[str, Any], AfterValidator(check_actions)] | None = None
     """What a browser does with the pages it renders: wait_for, scroll, steps, load."""
+    session: Annotated[str, AfterValidator(check_session)] | None = None
+    """Name of the session whose cookies the pages are fetched with, and that keeps those that they set."""
     _turns: dict[str, float] = PrivateAttr(default_factory=dict)
     """When the next request to each host may start."""
 
@@ -69,7 +72,7 @@ class FetchTransform(Transform):
     def _options(self) -> FetchOptions:
         keep = kept_for(self.keep_pages)
         browser = None if self.browser is None else read_actions("browser", self.browser)
-        return FetchOptions(render=self.render, robots=self.robots, keep=keep, browser=browser)
+        return FetchOptions(render=self.render, robots=self.robots, keep=keep, browser=browser, session=self.session)
 
     async def _turn(self, url: str) -> None:
         if self.delay_seconds:

@@ -14,8 +14,10 @@ from foliot.cluster.page_reader import AttemptInfo
 from foliot.core.access import OPERATORS_OWN, TenantAllowList
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.features.fetching.browser_actions import check_actions, read_actions
 from foliot.features.fetching.fetcher import Fetcher
 from foliot.features.fetching.model import FetchOptions, FetchRequest, PageSource, Render, Robots, check_kept, kept_for
+from foliot.features.fetching.page_session import check_session
 from foliot.features.health.probes import JsonService, ServiceFailed
 from foliot.features.pipelines.model import IsolatedCall
 from foliot.features.prices.model import PriceObservation
@@ -66,6 +68,8 @@ class PriceScrape:
         render: Render | None = None,
         robots: Robots | None = None,
         keep_pages: Annotated[str, AfterValidator(check_kept)] | None = None,
+        session: Annotated[str, AfterValidator(check_session)] | None = None,
+        browser: Annotated[dict[str, Any], AfterValidator(check_actions)] | None = None,
     ) -> Any:
         """Find the price of every watched product at these competitors, and keep it in the price history."""
         watched = chosen(products, competitor_ids, top_only=top_products_only)
@@ -80,7 +84,10 @@ class PriceScrape:
         if not watched:
             of = f" of {', '.join(competitor_ids)}" if competitor_ids else ""
             ctx.give_up(NOTHING.format(of=of))
-        options = FetchOptions(render=render, robots=robots, keep=kept_for(keep_pages))
+        actions = None if browser is None else read_actions("browser", browser)
+        options = FetchOptions(
+            render=render, robots=robots, keep=kept_for(keep_pages), session=session, browser=actions
+        )
         timeout = timedelta(seconds=timeout_seconds)
         visits = _PriceVisits(scraping=self, ctx=ctx, timeout=timeout, total=len(watched), options=options)
         await visits.all(watched, concurrency)

@@ -17,7 +17,10 @@ from foliot.core.duration import duration_between, shown_duration
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.features.expectations.model.facts import EXPECT
 from foliot.features.expectations.model.read import read_expect
+from foliot.features.fetching.browser_actions import BrowserActions, read_actions
+from foliot.features.fetching.browser_actions import as_document as actions_document
 from foliot.features.fetching.model import FetchOptions, Render, Robots, read_kept
+from foliot.features.fetching.page_session import read_session
 from foliot.features.fetching.url import BadUrl, one_spelling
 from foliot.features.schedules.model.request import Tags
 from foliot.features.watches.model.condition import parse_condition
@@ -29,6 +32,9 @@ MOST_FIELDS = 50
 MOST_IGNORED = 50
 MOST_SELECTOR = 2000
 MOST_SCHEDULE = 40
+KEPT = "30d"
+"""How long the pages of a watch are stored, unless it says otherwise."""
+OFF = "off"
 _FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _RESERVED = frozenset({"old", "new", "and", "or", "not", "true", "false", "removed"})
 _BUDGET = re.compile(r"\s*(\d{1,9})\s*/\s*(minute|hour|day|week)\s*")
@@ -86,8 +92,12 @@ class WatchRequest:
     """Visits where pages change, within a budget."""
     render: Annotated[Render | None, OR_NULL] = None
     robots: Annotated[Robots | None, OR_NULL] = None
-    keep_pages: Annotated[str | None, MaxLen(16)] = None
-    """How long pages are stored as they came: `30d`."""
+    keep_pages: Annotated[str, MaxLen(16), OR_NULL] = KEPT
+    """How long pages are stored as they came; `off`: they are not."""
+    session: Annotated[str | None, Parsed(as_given), Wire(str | None)] = None
+    """Name of the session whose cookies the pages are visited with, where their host has one."""
+    browser: Annotated[Any, Parsed(as_given), Wire(BrowserActions | None)] = None
+    """What a browser does with the pages, where one renders them."""
     history: Annotated[str, MaxLen(16), OR_NULL] = "365d"
     """How long versions and changes are kept."""
     expect: dict[str, Any] | None = None
@@ -157,7 +167,9 @@ def as_document(settings: WatchSettings) -> dict[str, Any]:
         "revisit": None if settings.revisit is None else settings.revisit.as_dict(),
         "render": settings.options.render,
         "robots": settings.options.robots,
-        "keep_pages": None if settings.options.keep is None else shown_duration(settings.options.keep),
+        "keep_pages": OFF if settings.options.keep is None else shown_duration(settings.options.keep),
+        "session": settings.options.session,
+        "browser": None if settings.options.browser is None else dict(actions_document(settings.options.browser)),
         "history": shown_duration(settings.history),
         "expect": None if settings.expect is None else dict(settings.expect),
         "tags": list(settings.tags),
@@ -219,19 +231,19 @@ def _url(where: str, raw: object, guard: PageGuard) -> str:
     return url
 
 
-def read_selectors(raw: object) -> dict[str, dict[str, Any]]:
+def read_selectors(raw: object, path: str = "fields") -> dict[str, dict[str, Any]]:
     """Fields by name, each with its selector and type; `Invalid` names those that break a rule."""
-    given = check_object("fields", {} if raw is None else raw)
+    given = check_object(path, {} if raw is None else raw)
     if len(given) > MOST_FIELDS:
-        raise Invalid("fields", f"must be at most {MOST_FIELDS} fields", got=f"{len(given)} fields")
+        raise Invalid(path, f"must be at most {MOST_FIELDS} fields", got=f"{len(given)} fields")
     wrong = Complaints()
-    found = {name: wrong.attempt(partial(_field, str(name), one)) for name, one in given.items()}
+    found = {name: wrong.attempt(partial(_field, path, str(name), one)) for name, one in given.items()}
     wrong.speak()
     return found
 
 
-def _field(name: str, raw: object) -> dict[str, Any]:
-    where = f"fields.{name[:64]}"
+def _field(path: str, name: str, raw: object) -> dict[str, Any]:
+    where = f"{path}.{name[:64]}"
     if not _FIELD_NAME.fullmatch(name) or name in _RESERVED:
         raise Invalid(where, "must be a name of letters, digits and _, and no word of conditions", got=name[:100])
     fields = Fields.of(where, {"css": raw} if isinstance(raw, str) else raw)
@@ -309,9 +321,16 @@ def _ignored(raw: object) -> tuple[Mapping[str, Any], ...]:
 
 
 def _options(asked: Mapping[str, Any]) -> FetchOptions:
-    kept = asked.get("keep_pages")
-    keep = None if kept is None else read_kept("keep_pages", kept)
-    return FetchOptions(render=asked.get("render"), robots=asked.get("robots"), keep=keep)
+    kept = asked.get("keep_pages") or KEPT
+    keep = None if kept == OFF else read_kept("keep_pages", kept)
+    session, browser = asked.get("session"), asked.get("browser")
+    return FetchOptions(
+        render=asked.get("render"),
+        robots=asked.get("robots"),
+        keep=keep,
+        session=None if session is None else read_session("session", session),
+        browser=None if browser is None else read_actions("browser", browser),
+    )
 
 
 def _expect(raw: object, revisit: RevisitRules | None) -> dict[str, Any] | None:

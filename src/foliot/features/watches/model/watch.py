@@ -147,7 +147,8 @@ class WatchSettings:
     @property
     def reading_digest(self) -> str:
         """Versions that were read in another way are not compared."""
-        return digest_of([self.reading, self.options.render])
+        further = [each for each in (self.options.session, self.options.browser and repr(self.options.browser)) if each]
+        return digest_of([self.reading, self.options.render, *further])
 
     @property
     def condition(self) -> Condition | None:

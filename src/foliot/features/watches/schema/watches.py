@@ -9,6 +9,7 @@ from pydantic import Field
 
 from foliot.core.declaration import declared
 from foliot.engine.model.schedule import ScheduleStatus
+from foliot.features.watches.model.request import KEPT
 from foliot.features.watches.model.watch import Crossing, PageState
 from foliot.features.watches.usecases.preview import PreviewedPage, WatchPreview
 from foliot.features.watches.usecases.watches import WatchView
@@ -69,7 +70,12 @@ class WatchDetail:
     revisit: dict[str, Any] | None
     render: str | None
     robots: str | None
-    keep_pages: str | None
+    keep_pages: str
+    """How long its pages are stored as they came, or `off`."""
+    session: str | None
+    """Whose cookies its pages are visited with."""
+    browser: dict[str, Any] | None
+    """What a browser does with its pages, where one renders them."""
     history: str
     expect: dict[str, Any] | None
     tags: list[str]
@@ -118,7 +124,9 @@ class WatchDetail:
             revisit=said.get("revisit"),
             render=said.get("render"),
             robots=said.get("robots"),
-            keep_pages=said.get("keep_pages"),
+            keep_pages=said.get("keep_pages") or KEPT,
+            session=said.get("session"),
+            browser=said.get("browser"),
             history=said["history"],
             expect=said.get("expect"),
             tags=said["tags"],

@@ -14,7 +14,7 @@ from foliot.db.database import Database, Transaction
 from foliot.engine.model.views import PageRequest
 from foliot.features.stored_pages.bodies import decompress
 from foliot.features.stored_pages.keeper import PageKeeper
-from foliot.features.stored_pages.model import PageFilter, StoredPage
+from foliot.features.stored_pages.model import PageFilter, StoredBody, StoredPage
 from foliot.features.stored_pages.sql import SqlPages
 from foliot.features.stored_pages.warc import records
 
@@ -60,9 +60,7 @@ class StoredPages:
         if stored is None:
             raise NotFound("rendered document of page" if rendered else "body of page", page_id)
         kind = "text/html; charset=utf-8" if rendered else page.content_type
-        if stored.data is not None:
-            return PageBody(page, await REQUESTS.run(decompress, stored.data, stored.size), kind)
-        return PageBody(page, await self._keeper.read(ctx.tenant_id, stored), kind)
+        return PageBody(page, await self._read(ctx.tenant_id, stored), kind)
 
     @query(Verb.READ, Thing.PAGE)
     async def archived(self, ctx: QueryContext, which: PageFilter, after: str | None) -> tuple[bytes, str | None]:
@@ -79,15 +77,16 @@ class StoredPages:
             dom = await SqlPages(tx).body(page.tenant_id, page.id, dom=True) if page.rendered else None
         if stored is None:
             return b""
-        body = await self._keeper.read(page.tenant_id, stored)
-        rendered = None if dom is None else await self._keeper.read(page.tenant_id, dom)
+        body = await self._read(page.tenant_id, stored)
+        rendered = None if dom is None else await self._read(page.tenant_id, dom)
         return await REQUESTS.run(records, page, body, rendered)
 
-    @property
-    def _keeper(self) -> PageKeeper:
+    async def _read(self, tenant_id: str, body: StoredBody) -> bytes:
+        if body.data is not None:
+            return await REQUESTS.run(decompress, body.data, body.size)
         if self.keeper is None:
             raise Unavailable("this process stores no pages")
-        return self.keeper
+        return await self.keeper.read(tenant_id, body)
 
 
 async def _find(tx: Transaction, tenant_id: str, page_id: str) -> StoredPage:

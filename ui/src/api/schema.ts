@@ -2257,6 +2257,7 @@ export interface SessionsEnded {
 export type Severity = "failed" | "dead" | "attention";
 
 export type Shift = "none" | "next_business_day" | "previous_business_day";
+
 export interface SignInRequest {
   url: string;
   every?: string | null;

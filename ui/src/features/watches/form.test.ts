@@ -55,6 +55,7 @@ describe("the form of a watch", () => {
       when: WATCH.when,
       at: "crossing",
       schedule: WATCH.schedule,
+      keep_pages: "30d",
       tags: ["prices"],
     });
   });

@@ -20,7 +20,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test test-fast cover check lint types generated dashboard-test fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference docs proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test test-fast cover check lint types generated dashboard-test fmt bench shape mutants fuzz chaos prove audit hashes sbom release deploy-env image reference docs proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -83,6 +83,9 @@ hashes: setup-dev ## write what the images install, with the hash of each file; 
 
 sbom: setup-dev ## write what the image is made of as CycloneDX JSON to dist/foliot.cdx.json (ARGS names another file)
 	@$(BIN)/python -W error .ci/sbom $(ARGS)
+
+release: setup-dev ## build what is published, try it in empty environments, and say how to publish it (ARGS=--dirty for a trial)
+	@$(BIN)/python .ci/release $(ARGS)
 
 deploy-env: ## write deploy/.env for the compose file: missing secrets, and images by digest; needs docker and the registries
 	@$(firstword $(PYTHONS)) deploy/env.py

@@ -1,4 +1,4 @@
-"""Builds the dashboard into the wheel."""
+"""Builds the dashboard into the wheel and the source distribution."""
 
 from __future__ import annotations
 
@@ -14,29 +14,40 @@ WITHOUT = "set SKIP_DASHBOARD=1 for a wheel without a dashboard"
 
 
 class Dashboard(BuildHookInterface[Any]):
-    """Only for wheels that are installed elsewhere: in a checkout, `make` builds when something changed.
+    """Only for what is installed elsewhere: in a checkout, `make` builds when something changed.
 
-    A wheel without a dashboard is made by whoever asks for one (SKIP_DASHBOARD=1), and by nobody else: pip hides what a
-    hook warns of.
+    The source distribution contains the built dashboard, so that its wheel is made without Node. A wheel without a
+    dashboard is made only on request (SKIP_DASHBOARD=1): pip hides what a hook warns of.
     """
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
         ui = _ui(Path(self.root))
-        return [] if ui is None or _skipped() else [ui.NODE]
+        return [] if ui is None or _skipped() or self._packed().is_dir() else [ui.NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable" or _skipped():
             return
+        place = "src/foliot/web/dist" if self.target_name == "sdist" else "foliot/web/dist"
+        built = self._packed()
+        if not built.is_dir():
+            built = self._built()
+        build_data["force_include"][str(built)] = place
+
+    def _packed(self) -> Path:
+        """What a source distribution contains; a checkout, which has no PKG-INFO, builds anew."""
+        root = Path(self.root)
+        return root / "src/foliot/web/dist" if (root / "PKG-INFO").is_file() else root / "no-dist"
+
+    def _built(self) -> Path:
         ui = _ui(Path(self.root))
         if ui is None:
             raise RuntimeError(f"there is no ui/ to build the dashboard from: {WITHOUT}")
         try:
-            built = ui.build()
+            return Path(ui.build())
         except ui.NotBuilt as why:
             raise RuntimeError(f"{ui.told(why)}\n{WITHOUT}") from why
-        build_data["force_include"][str(built)] = "foliot/web/dist"
 
 
 def _skipped() -> bool:

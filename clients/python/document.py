@@ -40,8 +40,8 @@ class Document:
         self.schemas: Mapping[str, Any] = document["components"]["schemas"]
         self.operations = [
             Described(self, method, path, operation)
-            for path, methods in document["paths"].items()
-            for method, operation in methods.items()
+            for path, methods in sorted(document["paths"].items())
+            for method, operation in sorted(methods.items())
             if operation["operationId"] not in LEFT_OUT
         ]
         self.requested = self._reachable([one.operation.get("requestBody") for one in self.operations])

@@ -144,6 +144,7 @@ def initialize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
 
     class BuildHookInterface(Generic[T]):
         root = str(tmp_path)
+        target_name = "wheel"
 
     monkeypatch.setattr(sys.modules[INTERFACE], "BuildHookInterface", BuildHookInterface, raising=False)
     monkeypatch.delenv("SKIP_DASHBOARD", raising=False)
@@ -169,6 +170,19 @@ def test_a_wheel_without_its_dashboard_is_not_made(initialize: Callable[..., dic
     shutil.rmtree(tmp_path / "ui")
     with pytest.raises(RuntimeError, match="there is no ui/"):
         initialize()
+
+
+def test_a_source_distribution_brings_the_dashboard_that_it_contains(
+    initialize: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    packed = tmp_path / "src" / "foliot" / "web" / "dist"
+    packed.mkdir(parents=True)
+    with pytest.raises(RuntimeError, match="no registry"):
+        initialize()
+
+    (tmp_path / "PKG-INFO").touch()
+
+    assert initialize() == {"force_include": {str(packed): "foliot/web/dist"}}
 
 
 def test_whoever_asks_for_none_gets_none(

@@ -121,7 +121,7 @@ class Generator:
             document = chains.document(f"{name}{number}", ids, url, every_one=every_one)
             made = self._posted("/api/schedules", 201, document)
             known[name] = made["id"]
-            self.scribe.tell("follow", child=made["id"], parents=ids, all=every_one)
+            self.scribe.tell("follow", child=made["id"], parents=ids, all=every_one, since=made["created_at"])
 
     def _created(self, place: int, kind: str, rule: dict[str, Any], ends: datetime | None) -> Any:
         """On a busy machine an end may have passed before it is heard of: then a later one is asked for."""

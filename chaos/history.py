@@ -109,6 +109,8 @@ class Followed:
     child: str
     parents: Sequence[str]
     all: bool
+    since: datetime | None = None
+    """When it had been created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,9 @@ def read(directory: Path) -> History:
             *(run for one in named.get("bulk", ()) for run in one["ids"]),
         ],
         backfilled=frozenset(one["schedule"] for one in named.get("backfill", ())),
-        followed=[Followed(one["child"], one["parents"], one["all"]) for one in named.get("follow", ())],
+        followed=[
+            Followed(one["child"], one["parents"], one["all"], _at(one.get("since"))) for one in named.get("follow", ())
+        ],
         spiders=[one["job"] for one in lines(directory / WEB) if "job" in one],
         cancelled_at={one["run"]: _seconds(one["t"]) for one in named.get("cancel", ()) if one["state"]},
         rests=list(_rests(events)),

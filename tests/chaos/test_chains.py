@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from chaos.chains import rounds, violations
-from chaos.history import Followed, History, Made
+from chaos.history import Followed, History, Made, Tried
 
 NOON = datetime(2027, 1, 4, 12, tzinfo=UTC)
 
@@ -30,6 +30,16 @@ def test_a_second_follower_a_lost_one_and_one_of_a_failure_are_noticed() -> None
     assert judged(*parents, run("b1", "B", "a1"), run("b2", "B", "a1")) == ["G1: a1 was followed 2 times by B"]
     assert judged(*parents) == ["G2: a1 succeeded, and B has no run for it"]
     assert judged(*parents, run("b1", "B", "a1"), run("b2", "B", "a2")) == ["G2: B follows a2, which did not succeed"]
+
+
+def test_a_success_before_the_follower_was_created_owes_nothing() -> None:
+    lost: dict[bool, list[str]] = {True: [], False: ["G2: a1 succeeded, and B has no run for it"]}
+    for before, expected in lost.items():
+        at = NOON - timedelta(seconds=1) if before else NOON + timedelta(seconds=1)
+        ended = Tried("a1", 1, 1, "w", "success", at, at)
+        followed = [Followed("B", ("A",), all=False, since=NOON)]
+        history = History(eras=(), runs=[run("a1", "A", origin="instant")], attempts=[ended], followed=followed)
+        assert list(violations(history)) == expected
 
 
 def test_all_together_run_no_more_often_than_the_rarest() -> None:

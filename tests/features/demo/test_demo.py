@@ -43,10 +43,14 @@ from foliot.features.ledger.usecases import LedgerVerifier
 from foliot.features.monitors.model import MonitorStatus, PingKind, Signal
 from foliot.features.monitors.usecases import Monitors, Pings
 from foliot.features.pipelines.usecases.pipelines import Pipelines
+from foliot.features.prices.tasks.watch import price_watch
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.sessions import schema as sessions_schema
+from foliot.features.watches.usecases.fed import FedVisit
+from foliot.features.watches.usecases.watches import Watches
 from foliot.pages.price import find_price
+from foliot.wakeups.feed import MemoryFeed
 from tests.asgi import Client
 from tests.declared import conforms
 from tests.matrix import rows_of
@@ -423,6 +427,20 @@ async def test_it_shows_monitors_that_are_up_one_of_which_was_late_and_they_go_w
     assert outcomes[BACKUP]["answered"] in {5, 6}
     assert outcomes[ROTATION]["answered"] in {26, 27, 28}
     assert not any(counted["missed"] or counted["failed"] for counted in outcomes.values())
+    assert left == []
+
+
+async def test_the_watch_that_its_prices_feed_goes_with_it(start: Start) -> None:
+    async with start() as app:
+        shop = (await schedules(app))["shop-prices"]
+        (run, *_) = await app.usecases[Runs].list(LOCAL, PageRequest(1), schedule_id=shop.id)
+        visit = FedVisit(f"{BASE}{SITE}/shop/sundial", {"price": {"amount": "61.25", "currency": "EUR"}})
+        await price_watch(app.store, MemoryFeed()).record(LOCAL.tenant_id, shop.id, run.id, [visit], app.clock.now())
+        fed = await app.usecases[Watches].list(LOCAL, PageRequest(10))
+        await app.usecases[DemoCases].remove(LOCAL)
+        left = await app.usecases[Watches].list(LOCAL, PageRequest(10))
+
+    assert len(fed) == 1
     assert left == []
 
 

@@ -20,6 +20,8 @@ from foliot.features.monitors.model import MONITOR, MONITORS_TOPIC
 from foliot.features.monitors.sql import SqlMonitors
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.schedules.sql import SqlDeclarations
+from foliot.features.watches.sql.pages import SqlVersions
+from foliot.features.watches.sql.watches import SqlWatches
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 if TYPE_CHECKING:
@@ -86,6 +88,9 @@ class Demo:
         erased = await SqlPast(tx).erase(ctx.tenant_id, ids, RULE_ID, monitors)
         for key in monitors:
             await SqlMonitors(tx).delete(key)
+        for key in await SqlWatches(tx).ids_of(ctx.tenant_id, ids):
+            await SqlVersions(tx).forget(key)
+            await SqlWatches(tx).delete(key)
         for kept in await SqlPipelines(tx).all(ctx.tenant_id):
             if kept.file == SOURCE:
                 await SqlPipelines(tx).drop(ctx.tenant_id, kept.name)

@@ -62,6 +62,12 @@ class SqlWatches(Statements):
         found: str | None = await self.conn.scalar(query)
         return found
 
+    async def ids_of(self, tenant_id: str, schedule_ids: Sequence[str]) -> Sequence[str]:
+        """Watches whose pages the runs of these schedules visit."""
+        among = self.dialect.among(watches.c.schedule_id, schedule_ids)
+        query = select(watches.c.id).where(watches.c.tenant_id == tenant_id, among)
+        return list((await self.conn.execute(query)).scalars())
+
     async def names(self, tenant_id: str, ids: Sequence[str]) -> Mapping[str, str]:
         among = self.dialect.among(watches.c.id, ids)
         query = select(watches.c.id, watches.c.name).where(watches.c.tenant_id == tenant_id, among)

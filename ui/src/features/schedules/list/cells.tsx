@@ -107,7 +107,8 @@ export function NextCell({ schedule }: { schedule: Schedule }) {
   const at = schedule.next_run_at;
   if (!at) return <span className="text-muted">{schedule.status === "completed" ? "completed" : "–"}</span>;
   const today = day(at, zone, now) === day(now, zone, now);
-  const precision = millis(at) % 60_000 ? "second" : "minute";
+  // Seconds matter in the hour before.
+  const precision = near && millis(at) % 60_000 && today ? "second" : "minute";
   const there = clock(at, schedule.timezone, precision);
   const other =
     !TIMELESS.has(schedule.type) &&

@@ -23,7 +23,7 @@ export function columnsOf(zoneMark: string, onTag: (tag: string) => void): Colum
     {
       id: "next",
       header: `Next run (${zoneMark})`,
-      width: "minmax(196px, 1fr)",
+      width: "minmax(178px, 1fr)",
       card: "side",
       cell: (row) => <NextCell schedule={row} />,
       order: "next_run_at",

@@ -353,6 +353,22 @@ class HealthAsyncResource(AsyncResource):
         return await self._text("health.metrics", {}, {})
 
 
+class HostSessionsAsyncResource(AsyncResource):
+    __slots__ = ()
+
+    async def delete(self, host: str, name: str, /) -> None:
+        """Delete a session of a host."""
+        await self._json("host_sessions.delete", {"host": host, "name": name})
+
+    def list(self, *, limit: int | None = None) -> AsyncItems[t.HostSessionStatus]:
+        """List sessions of hosts."""
+        return self._items("host_sessions.list", {}, {"limit": limit})
+
+    async def put(self, host: str, name: str, /, *, idempotency_key: str | None = None, **body: Unpack[t.HostSessionRequest]) -> t.HostSessionStatus:
+        """Set a session of a host."""
+        return await self._json("host_sessions.put", {"host": host, "name": name}, {}, fields_of(body), idempotency_key=idempotency_key)
+
+
 class HostsAsyncResource(AsyncResource):
     __slots__ = ()
 
@@ -1020,6 +1036,7 @@ class AsyncResources:
         self.endpoints = EndpointsAsyncResource(session)
         self.filters = FiltersAsyncResource(session)
         self.health = HealthAsyncResource(session)
+        self.host_sessions = HostSessionsAsyncResource(session)
         self.hosts = HostsAsyncResource(session)
         self.invites = InvitesAsyncResource(session)
         self.jobs = JobsAsyncResource(session)

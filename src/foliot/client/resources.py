@@ -353,6 +353,22 @@ class HealthResource(Resource):
         return self._text("health.metrics", {}, {})
 
 
+class HostSessionsResource(Resource):
+    __slots__ = ()
+
+    def delete(self, host: str, name: str, /) -> None:
+        """Delete a session of a host."""
+        self._json("host_sessions.delete", {"host": host, "name": name})
+
+    def list(self, *, limit: int | None = None) -> Items[t.HostSessionStatus]:
+        """List sessions of hosts."""
+        return self._items("host_sessions.list", {}, {"limit": limit})
+
+    def put(self, host: str, name: str, /, *, idempotency_key: str | None = None, **body: Unpack[t.HostSessionRequest]) -> t.HostSessionStatus:
+        """Set a session of a host."""
+        return self._json("host_sessions.put", {"host": host, "name": name}, {}, fields_of(body), idempotency_key=idempotency_key)
+
+
 class HostsResource(Resource):
     __slots__ = ()
 
@@ -1020,6 +1036,7 @@ class Resources:
         self.endpoints = EndpointsResource(session)
         self.filters = FiltersResource(session)
         self.health = HealthResource(session)
+        self.host_sessions = HostSessionsResource(session)
         self.hosts = HostsResource(session)
         self.invites = InvitesResource(session)
         self.jobs = JobsResource(session)

@@ -108,6 +108,9 @@ Overlap: TypeAlias = Literal["skip", "buffer_one", "buffer_all", "cancel_other",
 PageExtractor: TypeAlias = Literal["article", "price"]
 """What reads a page without selectors."""
 
+PageResource: TypeAlias = Literal["image", "font", "media"]
+"""What a page loads beside its text; left out unless it is asked for."""
+
 PageState: TypeAlias = Literal["new", "same", "changed", "removed", "error", "blocked"]
 """State of a page after its last visit."""
 
@@ -161,6 +164,9 @@ Shift: TypeAlias = Literal["none", "next_business_day", "previous_business_day"]
 
 StandstillReason: TypeAlias = Literal["store", "clock", "broker", "no_worker", "host", "slots", "scheduler", "unknown"]
 """The causes that a process can see, the deepest first."""
+
+StepKind: TypeAlias = Literal["click", "fill", "press", "wait_for"]
+"""What a step does."""
 
 SubjectKind: TypeAlias = Literal["schedule", "run", "monitor", "queue", "worker", "installation"]
 """What alerts are about."""
@@ -426,6 +432,8 @@ class ArticleJobRequest(TypedDict):
     render: NotRequired[Render | None]
     robots: NotRequired[Robots | None]
     keep_pages: NotRequired[str | None]
+    session: NotRequired[str | None]
+    browser: NotRequired[BrowserActions | None]
 
 
 class ArticleRequest(TypedDict):
@@ -550,6 +558,24 @@ class BrokerHealth(TypedDict):
     url: str
     publishing: bool
     error: str | None
+
+
+class BrowserActions(TypedDict):
+    """What a browser does with a page before it is read."""
+
+    wait_for: NotRequired[int | str | None]
+    scroll: NotRequired[int]
+    steps: NotRequired[Sequence[BrowserStep]]
+    load: NotRequired[Sequence[PageResource]]
+
+
+class BrowserStep(TypedDict):
+    """One step on the page."""
+
+    do: StepKind
+    selector: NotRequired[str]
+    value: NotRequired[str]
+    key: NotRequired[str]
 
 
 class BulkAction(TypedDict):
@@ -781,10 +807,20 @@ class ConditionTrialRequest(TypedDict):
     at: NotRequired[Crossing | None]
 
 
+class CookieRequest(TypedDict):
+    """A cookie as browsers export it."""
+
+    name: str
+    value: str
+    domain: NotRequired[str | None]
+    path: NotRequired[str]
+    expires: NotRequired[float | None]
+    secure: NotRequired[bool]
+
+
 class CoverageOfField(TypedDict):
     """The share of pages on which a field has a value."""
 
-    field: str
     before: float | None
     after: float
 
@@ -1164,6 +1200,34 @@ class HostRequest(TypedDict):
     concurrency: NotRequired[int | None]
     robots: NotRequired[Robots | None]
     render: NotRequired[Render | None]
+    headers: NotRequired[Mapping[str, str] | None]
+    proxy: NotRequired[str | None]
+
+
+class HostSessionPage(TypedDict):
+    """Sessions by host and name."""
+
+    items: list[HostSessionStatus]
+    next_cursor: str | None
+
+
+class HostSessionRequest(TypedDict):
+    """How a session gets its cookies: a sign-in, cookies that are given, or both."""
+
+    login: NotRequired[SignInRequest | None]
+    cookies: NotRequired[Sequence[CookieRequest] | None]
+
+
+class HostSessionStatus(TypedDict):
+    """A session, without its cookies."""
+
+    host: str
+    name: str
+    login: dict[str, Any] | None
+    cookies: int
+    signed_in_at: str | None
+    problem: str | None
+    updated_at: str
 
 
 class HostStatus(TypedDict):
@@ -1177,6 +1241,8 @@ class HostStatus(TypedDict):
     slowed: bool
     robots: str
     render: str | None
+    headers: dict[str, str]
+    proxy: str | None
     own_rate: float | None
     next_at: str | None
     paused_until: str | None
@@ -1313,6 +1379,7 @@ class JobTopic(TypedDict):
     host: str | None
     count: int
     spider: str | None
+    project: str | None
     source: str | None
 
 
@@ -2168,16 +2235,16 @@ class ReextractDryRun(TypedDict):
     count: int
     looked_at: int
     failed: int
-    coverage: list[CoverageOfField]
+    coverage: dict[str, CoverageOfField]
     sample: list[ReextractSample]
 
 
 class ReextractRequest(TypedDict):
-    """Which stored pages are read again, and how: by `fields`, `extract` or `pipeline`, one of the three."""
+    """Which stored pages are read again, and how: by `select`, `extractor` or `pipeline`, one of the three."""
 
     filter: NotRequired[str]
-    fields: NotRequired[Mapping[str, Any] | None]
-    extract: NotRequired[PageExtractor | None]
+    select: NotRequired[Mapping[str, Any] | None]
+    extractor: NotRequired[PageExtractor | None]
     pipeline: NotRequired[str | None]
     keep: NotRequired[str]
     rate: NotRequired[int]
@@ -2783,6 +2850,17 @@ class SessionsEnded(TypedDict):
     ended: int
 
 
+class SignInRequest(TypedDict):
+    """The page of the sign-in, and what a browser does there."""
+
+    url: str
+    every: NotRequired[str | None]
+    wait_for: NotRequired[int | str | None]
+    scroll: NotRequired[int | None]
+    steps: NotRequired[Sequence[BrowserStep] | None]
+    load: NotRequired[Sequence[PageResource] | None]
+
+
 SimulationAnswer = TypedDict(
     "SimulationAnswer",
     {
@@ -3116,7 +3194,9 @@ class WatchDetail(TypedDict):
     revisit: dict[str, Any] | None
     render: str | None
     robots: str | None
-    keep_pages: str | None
+    keep_pages: str
+    session: str | None
+    browser: dict[str, Any] | None
     history: str
     expect: dict[str, Any] | None
     tags: list[str]
@@ -3188,6 +3268,8 @@ class WatchRequest(TypedDict):
     render: NotRequired[Render | None | None]
     robots: NotRequired[Robots | None | None]
     keep_pages: NotRequired[str | None]
+    session: NotRequired[str | None]
+    browser: NotRequired[BrowserActions | None]
     history: NotRequired[str | None]
     expect: NotRequired[Mapping[str, Any] | None]
     tags: NotRequired[Sequence[str] | None]
@@ -3282,11 +3364,11 @@ class NewBulkActionFields(TypedDict):
 
 
 class ReextractRequestFields(TypedDict):
-    """Which stored pages are read again, and how: by `fields`, `extract` or `pipeline`, one of the three. Keyword arguments."""
+    """Which stored pages are read again, and how: by `select`, `extractor` or `pipeline`, one of the three. Keyword arguments."""
 
     filter: NotRequired[str]
-    fields: NotRequired[Mapping[str, Any] | None]
-    extract: NotRequired[PageExtractor | None]
+    select: NotRequired[Mapping[str, Any] | None]
+    extractor: NotRequired[PageExtractor | None]
     pipeline: NotRequired[str | None]
     keep: NotRequired[str]
     rate: NotRequired[int]
@@ -3395,6 +3477,8 @@ class WatchChangeFields(TypedDict):
     render: NotRequired[Render | None | None]
     robots: NotRequired[Robots | None | None]
     keep_pages: NotRequired[str | None]
+    session: NotRequired[str | None]
+    browser: NotRequired[BrowserActions | None]
     history: NotRequired[str | None]
     expect: NotRequired[Mapping[str, Any] | None]
     tags: NotRequired[Sequence[str] | None]
@@ -3419,6 +3503,8 @@ class WatchPreviewRequestFields(TypedDict):
     render: NotRequired[Render | None | None]
     robots: NotRequired[Robots | None | None]
     keep_pages: NotRequired[str | None]
+    session: NotRequired[str | None]
+    browser: NotRequired[BrowserActions | None]
     history: NotRequired[str | None]
     expect: NotRequired[Mapping[str, Any] | None]
     tags: NotRequired[Sequence[str] | None]

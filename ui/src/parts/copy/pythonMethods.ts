@@ -7,6 +7,7 @@ DELETE /api/calendars/{calendar_id} calendars.delete
 DELETE /api/channels/{channel_id} channels.delete
 DELETE /api/demo demo.remove
 DELETE /api/hosts/{host} hosts.reset
+DELETE /api/hosts/{host}/sessions/{name} host_sessions.delete
 DELETE /api/keys/{key_id} api_keys.delete
 DELETE /api/monitors/{monitor_id} monitors.delete
 DELETE /api/schedules/{schedule_id} schedules.delete
@@ -39,6 +40,7 @@ GET /api/dead-letters/groups dead_letters.groups *
 GET /api/deliveries/{delivery_id} deliveries.get
 GET /api/demo demo.show
 GET /api/endpoints endpoints.list *
+GET /api/host-sessions host_sessions.list *
 GET /api/hosts hosts.list *
 GET /api/hosts/{host} hosts.get
 GET /api/keys api_keys.list *
@@ -181,6 +183,7 @@ POST /crawl crawls.start
 POST /jobs/submit articles.submit
 PUT /api/calendars/{calendar_id} calendars.replace
 PUT /api/hosts/{host} hosts.put
+PUT /api/hosts/{host}/sessions/{name} host_sessions.put
 PUT /api/schedules/{schedule_id} schedules.replace
 PUT /api/secrets/{name} secrets.put
 PUT /api/tenants/{tenant_id} tenants.put

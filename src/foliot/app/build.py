@@ -34,6 +34,7 @@ from foliot.engine.loop import Actor, EnginePace, Loop
 from foliot.engine.model.node import NodeRequest, NodeRole
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
+from foliot.engine.sql.catchup_pace import CatchupRates
 from foliot.engine.sql.endings import EndingHooks
 from foliot.engine.sql.schedule_rows import VersionHooks
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits
@@ -189,7 +190,7 @@ def build(  # noqa: PLR0913, PLR0915 -- as many as there are things to choose an
     vault = vault_of(settings)
     caps = ConcurrencyLimits(limits.concurrent_runs)
     hooks = {EndingHooks: EndingHooks(judge_endings), VersionHooks: VersionHooks(declare_rules, record_uses)}
-    caches = {ConcurrencyLimits: caps, **hooks}
+    caches = {ConcurrencyLimits: caps, CatchupRates: CatchupRates(limits.catchup_rate), **hooks}
     store = Database(settings.database_url, sealer=Sealer(vault), caches=caches)
     clock, feed = StoreClock(), transport.feed(settings) if serves or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)

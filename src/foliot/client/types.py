@@ -931,6 +931,7 @@ class EffectiveLimits(TypedDict):
     run_now_per_minute: int | None
     streams: int | None
     stored_bytes: int | None
+    catchup_rate: int | None
 
 
 class EndpointHealth(TypedDict):
@@ -2363,6 +2364,7 @@ class Run(TypedDict):
     origin: Origin
     state: RunState
     buffered: bool
+    catchup: bool
     parked: bool
     cancel_requested: bool
     scheduled_for: str | None
@@ -3025,6 +3027,7 @@ class TenantLimitsRequest(TypedDict):
     run_now_per_minute: NotRequired[int | None]
     streams: NotRequired[int | None]
     stored_bytes: NotRequired[int | None]
+    catchup_rate: NotRequired[int | None]
 
 
 class TenantPage(TypedDict):

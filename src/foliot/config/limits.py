@@ -39,11 +39,11 @@ def _limit(name: str) -> Callable[[str], int | str]:
     return read
 
 
-def _declared(name: str, doc: str) -> Any:
+def _declared(name: str, doc: str, variable: str | None = None) -> Any:
     ordinary = getattr(ORDINARY, name)
     default = f"Default: {ordinary}; none in local mode." if ordinary else "Default: none."
     doc = f"{doc} A number, or `{NONE}`. {default}"
-    return field(default=None, metadata=about(doc, f"FOLIOT_LIMIT_{name.upper()}", read=_limit(name)))
+    return field(default=None, metadata=about(doc, variable or f"FOLIOT_LIMIT_{name.upper()}", read=_limit(name)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,6 +65,12 @@ class LimitSettings:
 
     limit_stored_bytes: int | str | None = _declared(
         "stored_bytes", "Bytes of one tenant's schedules, their versions, and payloads given to single runs."
+    )
+
+    limit_catchup_rate: int | str | None = _declared(
+        "catchup_rate",
+        "Runs per minute that make up for an outage, of one tenant and queue; further ones wait behind those on time.",
+        "FOLIOT_CATCHUP_RATE",
     )
 
     def limits(self, *, local: bool) -> TenantLimits:

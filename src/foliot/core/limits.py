@@ -26,7 +26,7 @@ PAYLOAD = 1024
 MOST_BYTES = 10**15
 """The same for bytes."""
 
-_RATES = frozenset({"requests_per_minute", "run_now_per_minute"})
+_RATES = frozenset({"requests_per_minute", "run_now_per_minute", "catchup_rate"})
 
 
 Bytes = Annotated[int, Interval(ge=0, le=MOST_BYTES)]
@@ -50,6 +50,8 @@ class TenantLimits:
     """Open at once, of one API process."""
     stored_bytes: Bytes | None = None
     """Of schedules, their versions, and documents given to runs."""
+    catchup_rate: Rate | None = None
+    """Runs per minute and queue that make up for an outage; further ones wait."""
 
     def but(self, own: Mapping[str, int | None]) -> TenantLimits:
         """These limits, overridden by those that a tenant has of its own."""

@@ -20,6 +20,7 @@ from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule
 from foliot.engine.model.settle import settle
 from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes
+from foliot.engine.sql.catchup_pace import CatchupRates
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.retention import SqlRetention
@@ -355,6 +356,8 @@ async def test_a_tick_of_a_thousand_in_which_everything_happens_is_a_handful_of_
     await sql(store, "UPDATE schedules SET spec = '{' WHERE id = :id", id=made[0].id)
 
     one = ticker(store, AHEAD)
+    # The rates of tenants are read once in five seconds.
+    store.caches[CatchupRates] = CatchupRates(read_at=AHEAD)
 
     with statements(store) as seen:
         ticked = await one.run_once()

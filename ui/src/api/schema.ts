@@ -638,6 +638,7 @@ export interface EffectiveLimits {
   run_now_per_minute: number | null;
   streams: number | null;
   stored_bytes: number | null;
+  catchup_rate: number | null;
 }
 
 export interface EndpointHealth {
@@ -1830,6 +1831,7 @@ export interface Run {
   origin: Origin;
   state: RunState;
   buffered: boolean;
+  catchup: boolean;
   parked: boolean;
   cancel_requested: boolean;
   scheduled_for: string | null;
@@ -2398,6 +2400,7 @@ export interface TenantLimitsRequest {
   run_now_per_minute?: number | null;
   streams?: number | null;
   stored_bytes?: number | null;
+  catchup_rate?: number | null;
 }
 
 export interface TenantPage {

@@ -60,6 +60,8 @@ class NewRun:
     scheduled_for: datetime
     ready_at: datetime
     buffered: bool = False
+    catchup: bool = False
+    """Whether it makes up for an instant that no scheduler settled in time."""
 
 
 @dataclass(slots=True)
@@ -238,7 +240,8 @@ def _judge_overlaps(
         if refused:
             account(plan, LedgerEntry(instant, instant, 1, LedgerKind.SKIPPED, refused))
         else:
-            plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
+            late = instant + timedelta(seconds=spec.catchup.grace_seconds) < judged.end
+            plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits, late))
             plan.gap_first = plan.gap_reason = None
             crowd.open, crowd.buffered = crowd.open + 1, crowd.buffered + waits
     if room is None or len(plan.runs) < room:

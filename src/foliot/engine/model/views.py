@@ -190,6 +190,8 @@ class RunView:
     """What it has in common with failures that are alike."""
     changed: bool | None = None
     """It found a change that counts."""
+    catchup: bool | None = None
+    """It makes up for an instant that no scheduler settled in time."""
     fills: datetime | None = None
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
     schedule_name: str | None = None

@@ -19,6 +19,7 @@ from foliot.engine.model.run import Origin
 from foliot.engine.model.settle import DueSchedule, SchedulePlan
 from foliot.engine.model.views import PlansRecorded
 from foliot.engine.sql import settled_rows
+from foliot.engine.sql.catchup_pace import CatchupRates, paced
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.tables import runs, schedules
 
@@ -109,7 +110,8 @@ class SqlFiring(Statements):
         """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
         if not plans:
             return PlansRecorded()
-        runs_made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
+        owed = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
+        runs_made = await paced(self.conn, self.dialect, self.tx.cache(CatchupRates), owed, now)
         if runs_made:
             moved = await self.dialect.update_and_insert(
                 self.conn, _advanced(plans), (runs, settled_rows.created(runs_made, now))

@@ -13,6 +13,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import RUN, new_id
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Dialect
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.overlap import OpenRun
@@ -103,11 +104,16 @@ def created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
         "ready_at": [run.ready_at for _, _, run in made],
         "queue": [spec.queue for _, spec, _ in made],
         "priority": [spec.priority for _, spec, _ in made],
-        "order_key": [order_key(run.ready_at, spec.priority) for _, spec, run in made],
+        # What catches up waits behind what is on time.
+        "order_key": [
+            order_key(max(run.ready_at, now), PRIORITIES[-1]) if run.catchup else order_key(run.ready_at, spec.priority)
+            for _, spec, run in made
+        ],
         "lane": [None if run.buffered else spec.queue for _, spec, run in made],
         "buffered_of": [due.id if run.buffered else None for due, _, run in made],
         "max_attempts": [spec.retry.max_attempts for _, spec, _ in made],
         "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
+        "catchup": [run.catchup or None for _, _, run in made],
         "created_at": [now] * count,
     }
     return run_items.without_lane(columns, columns["kind"])

@@ -189,9 +189,9 @@ runs = Table(
     Column("waiting", Document),
     Column("attempt_at", Moment),
     Column("finished_at", Moment),
-    # From its first start to its end, in microseconds; of an ended run that had started.
-    Column("took_us", BigInteger),
+    Column("took_us", BigInteger),  # From its first start to its end; of an ended run that had started.
     Column("changed", Boolean),  # It found a change that counts; NULL stands for no.
+    Column("catchup", Boolean),  # It makes up for an instant that no scheduler settled in time; NULL stands for no.
     Column("action", Document),  # Of this run, when it is not the one of its schedule's version.
     Column("result", Document),
     Column("error", Document),

@@ -109,6 +109,7 @@ def _states_cap(limits: object) -> bool:
 SCHEDULES = "schedules"
 RUNS = "runs"
 STORED = "stored"
+CATCHUP = "catchup"
 
 
 async def wait_turn(conn: AsyncConnection, dialect: Dialect, tenant_id: str, thing: str) -> None:
@@ -116,6 +117,15 @@ async def wait_turn(conn: AsyncConnection, dialect: Dialect, tenant_id: str, thi
     query = dialect.lock(_rows(dialect, [tenant_id], thing))
     if (await conn.execute(query)).first() is None:
         await _make(conn, dialect, [tenant_id], thing)
+        await conn.execute(query)
+
+
+async def wait_turns(conn: AsyncConnection, dialect: Dialect, tenant_ids: Sequence[str], thing: str) -> None:
+    """The same for several tenants, locked in their order."""
+    query = dialect.lock(_rows(dialect, tenant_ids, thing).order_by(turns.c.tenant_id))
+    missing = set(tenant_ids) - set((await conn.execute(query)).scalars())
+    if missing:
+        await _make(conn, dialect, sorted(missing), thing)
         await conn.execute(query)
 
 

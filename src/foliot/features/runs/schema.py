@@ -102,6 +102,8 @@ class Run:
     origin: Origin
     state: RunState
     buffered: bool
+    catchup: bool
+    """Whether it makes up for an outage: it waits behind runs on time, and is released at the tenant's rate."""
     """It waits for an earlier run of its schedule to end."""
     parked: bool
     """Its effect goes on elsewhere (a crawl in Scrapyd, say); it takes no slot."""
@@ -153,6 +155,7 @@ class Run:
             origin=one.origin,
             state=one.state,
             buffered=one.buffered,
+            catchup=bool(one.catchup),
             parked=one.parked,
             cancel_requested=one.cancel_requested,
             scheduled_for=one.scheduled_for,

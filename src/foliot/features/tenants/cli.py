@@ -74,6 +74,9 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
     stored_bytes: Annotated[
         str | None, typer.Option(help="Bytes of its schedules, their versions, and the payloads of its runs.")
     ] = None,
+    catchup_rate: Annotated[
+        str | None, typer.Option(help="Runs per minute and queue that make up for an outage.")
+    ] = None,
     egress_allow: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +95,7 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
         "run_now_per_minute": run_now_per_minute,
         "streams": streams,
         "stored_bytes": stored_bytes,
+        "catchup_rate": catchup_rate,
     }
     with connect() as client:
         if all(value is None for value in (*given.values(), egress_allow)):

@@ -18,6 +18,8 @@ class EffectiveLimits:
     streams: int | None
     stored_bytes: int | None
     """Bytes of schedules, their versions, and parameters of runs beyond those."""
+    catchup_rate: int | None
+    """Runs per minute and queue that make up for an outage."""
 
 
 @declared

@@ -86,6 +86,8 @@ def _delays(known: RunEvidence) -> Iterator[Fact]:
             f"It was created {span_of_time(late)} late, after an outage: catch-up `{spec.catchup.mode.value}` allows "
             f"that within {spec.catchup.window_seconds} s."
         )
+        if run.catchup and run.ready_at > run.created_at:
+            words += f" It is released at {clock(run.ready_at, zone)}, at the rate for such runs, behind those on time."
         yield Fact(run.created_at, FactCode.CAUGHT_UP, words, {"run_id": run.id})
     ready = spec.ready_at(run.schedule_id or "", run.scheduled_for)
     if ready > run.scheduled_for:

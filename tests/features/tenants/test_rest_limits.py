@@ -44,6 +44,8 @@ SEVERAL = {
     "run_now_per_minute": 2,
     "streams": 2,
     "stored_bytes": 50_000,
+    "catchup_rate": None,
+    "catchup_rate": None,
 }
 
 
@@ -286,6 +288,7 @@ async def test_a_tenant_sees_its_limits_and_what_it_uses(world: World) -> None:
             "run_now_per_minute": 600,
             "streams": None,
             "stored_bytes": 1_000_000_000,
+            "catchup_rate": None,
         },
         "used": {"schedules": 1, "concurrent_runs": 1, "streams": 0, "stored_bytes": stored},
         "pages": {"bytes": 0, "quota": None},

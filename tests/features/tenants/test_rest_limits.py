@@ -45,7 +45,6 @@ SEVERAL = {
     "streams": 2,
     "stored_bytes": 50_000,
     "catchup_rate": None,
-    "catchup_rate": None,
 }
 
 

@@ -18,7 +18,7 @@ from foliot.core.threads import WORK
 from foliot.db import backup
 from foliot.db.row_level_security import create_row_level_security
 
-NEWEST = "0042"
+NEWEST = "0043"
 """The last revision of `migrations/versions`; a test keeps the two in step, so that a start need not import Alembic."""
 
 log = structlog.get_logger("foliot.db")

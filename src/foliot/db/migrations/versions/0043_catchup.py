@@ -1,6 +1,6 @@
 """Runs that make up for an outage.
 
-Revision ID: 0042
+Revision ID: 0043
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0042"
-down_revision = "0041"
+revision = "0043"
+down_revision = "0042"
 branch_labels = None
 depends_on = None
 

@@ -69,7 +69,7 @@ def test_what_is_created_is_paused_and_what_exists_keeps_its_status(server: Scri
     assert "paused" not in sync
     assert poll["paused"] is True
     assert "Imported: 1 created." in done.out
-    assert "line 5: left out: @reboot is no time" in done.err
+    assert "line 5: left out: @reboot is not a time" in done.err
     assert "foliot bulk start resume -q 'tag:from-crontab'" in done.err
 
 

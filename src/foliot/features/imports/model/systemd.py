@@ -143,7 +143,7 @@ def _triggers(imported: Imported, title: str, timer: Unit, zone: str) -> list[di
             imported.note(f"{name}={text} is counted from the moment of resuming, at a fixed rate", title)
     for name in ("OnBootSec", "OnStartupSec", "OnActiveSec"):
         if timer.all("Timer", name):
-            imported.note(f"{name}={timer.last('Timer', name)}: a start of the machine is no time here", title)
+            imported.note(f"{name}={timer.last('Timer', name)}: the start of a machine is not a time here", title)
     if not triggers:
         raise UnknownTerm("has neither OnCalendar nor OnUnitActiveSec")
     return triggers
@@ -246,5 +246,5 @@ def _seconds(text: str) -> float:
         total += float(found["count"]) * _UNITS[found["unit"]]
         place = found.end()
     if not text.strip() or place != len(text.strip()):
-        raise UnknownTerm(f"{text!r} is no time span")
+        raise UnknownTerm(f"{text!r} is not a time span")
     return total

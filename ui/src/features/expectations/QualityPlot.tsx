@@ -1,5 +1,6 @@
 import { scaleLinear } from "d3-scale";
 
+import type { BaselineBand } from "@/api/schema";
 import { Chart } from "@/parts/chart/Chart";
 import { fill, lookOf } from "@/parts/state/states";
 import { useWidth } from "@/parts/useSize";
@@ -11,6 +12,9 @@ import { absolute, number } from "@/time/moment";
 import type { QualitySeries } from "./quality";
 
 const [LEFT, BELOW, HEIGHT] = [48, 18, 120];
+
+const usual = ({ median, low, high }: BaselineBand, shown: (value: number) => string): string =>
+  `usually ${shown(median)}${low === high ? "" : ` (${shown(low)} to ${shown(high)})`}`;
 
 /** One number of each run over time, with the range of the baseline; a point leads to its run. */
 export function QualityPlot({ series }: { series: QualitySeries }) {
@@ -24,10 +28,12 @@ export function QualityPlot({ series }: { series: QualitySeries }) {
   const [from, to] = [Math.min(...times), Math.max(...times)];
   const x = scaleLinear([from, Math.max(to, from + 1)], [LEFT + 6, Math.max(width - 8, LEFT + 7)]);
   const y = scaleLinear([0, Math.max(...values, 1)], [HEIGHT - BELOW, 8]).nice(3);
+  // Of a number of things, no half is marked.
+  const marks = y.ticks(3).filter((value) => unit !== "" || Number.isInteger(value));
   return (
     <Chart
       title={series.title}
-      aside={band ? `usually ${shown(band.median)} (${shown(band.low)} to ${shown(band.high)})` : "no baseline yet"}
+      aside={band ? usual(band, shown) : "no baseline yet"}
       head={["Run ended", series.title, "State"]}
       rows={() =>
         points
@@ -52,7 +58,7 @@ export function QualityPlot({ series }: { series: QualitySeries }) {
                 opacity={0.15}
               />
             ) : null}
-            {y.ticks(3).map((value) => (
+            {marks.map((value) => (
               <g key={value} className="text-[11px]">
                 <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} stroke="var(--line)" />
                 <text x={LEFT - 6} y={y(value)} dy="0.32em" textAnchor="end" fill="var(--muted)">

@@ -170,6 +170,11 @@ class Suggestion:
     why: str
 
 
+def _range(spread: Spread) -> str:
+    low, high = number(spread.low), number(spread.high)
+    return low if low == high else f"{low} to {high}"
+
+
 def suggestions(history: Sequence[DataFacts], sample: DataFacts | None = None) -> list[Suggestion]:
     """What the newest good runs have in common; nothing while they are too few for a baseline.
 
@@ -183,7 +188,7 @@ def suggestions(history: Sequence[DataFacts], sample: DataFacts | None = None) -
     runs = f"the last {len(past)} good runs"
     if items.low > 0:
         least = max(int(items.low * 0.9), 1)
-        made.append(Suggestion("items", f">= {least}", f"{runs} had {number(items.low)} to {number(items.high)} items"))
+        made.append(Suggestion("items", f">= {least}", f"{runs} had {_range(items)} items"))
         made.append(Suggestion("items_vs_baseline", ">= 60%", f"the median of {runs} is {number(items.middle)} items"))
     for name in sorted({name for one in past for name in one.coverage}):
         shares = Spread.of([share for one in past if (share := one.share(name)) is not None])

@@ -243,9 +243,12 @@ def _plan(
     content = [
         [asked.file, asked.prune, asked.overwrite, asked.offsets],
         list(asked.documents.schedules),
-        list(asked.documents.calendars),
         [change.as_dict() for change in changes],
-        *([list(asked.documents.watches)] if asked.documents.watches else []),
+        *(
+            {kind: list(documents)}
+            for kind, documents in (("calendars", asked.documents.calendars), ("watches", asked.documents.watches))
+            if documents
+        ),
     ]
     digest = hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return Plan(asked.file, digest, changes, asked.offsets)

@@ -13,9 +13,10 @@ from foliot.cluster.machine import ChildLimits, environment
 from foliot.cluster.process_pool import ProcessPool
 from foliot.cluster.process_tree import descendants
 from foliot.features.fetching.browser_actions import read_actions
-from foliot.features.fetching.model import FetchOptions, FetchRequest
+from foliot.features.fetching.model import FetchOptions, FetchRequest, KeepPage
 from foliot.features.fetching.render import installed
 from foliot.features.fetching.render.renderer import BrowserLaunch, BrowserRenderer
+from foliot.features.fetching.render.screenshots import Screenshots
 from foliot.net.allow import EgressRules
 from foliot.net.guard import EgressGuard
 from foliot.net.proxy import EgressProxy
@@ -95,6 +96,7 @@ async def renderer(
     rules: EgressRules | None = None,
     secrets: Mapping[str, str] | None = None,
     url: str = "",
+    keeper: KeepPage | None = None,
 ) -> AsyncIterator[BrowserRenderer]:
     async def resolve(host: str, tenant_id: str) -> Sequence[str]:
         return names(host) if names is not None else ["127.0.0.1"]
@@ -120,6 +122,7 @@ async def renderer(
         many=many,
         timeout=timedelta(seconds=seconds),
         secrets=None if secrets is None else Secrets(secrets),
+        shots=Screenshots(keeper=keeper),
     )
     try:
         yield made

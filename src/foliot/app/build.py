@@ -34,7 +34,7 @@ from foliot.engine.loop import Actor, EnginePace, Loop
 from foliot.engine.model.node import NodeRequest, NodeRole
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
-from foliot.engine.sql.catchup_pace import CatchupRates
+from foliot.engine.sql.due_schedules import CatchupRates
 from foliot.engine.sql.endings import EndingHooks
 from foliot.engine.sql.schedule_rows import VersionHooks
 from foliot.engine.sql.tenant_limits import ConcurrencyLimits

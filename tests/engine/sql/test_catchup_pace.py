@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 from foliot.core.time.trigger import Cron
 from foliot.db.database import Database
 from foliot.engine.model.schedule import Catchup, CatchupMode, Schedule
-from foliot.engine.sql.catchup_pace import CatchupRates
+from foliot.engine.sql.due_schedules import CatchupRates
 from foliot.engine.sql.tables import runs, tenants
 from tests.engine.sql.test_firing import ticker
 from tests.givens import HOUR, MINUTE, NOON, SECOND, TENANT, keep, schedule, spec, statements

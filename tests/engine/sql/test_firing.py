@@ -20,9 +20,8 @@ from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule
 from foliot.engine.model.settle import settle
 from foliot.engine.node_reporter import EngineCounters
 from foliot.engine.ready_times import ReadyTimes
-from foliot.engine.sql.catchup_pace import CatchupRates
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.due_schedules import CatchupRates, SqlFiring
 from foliot.engine.sql.retention import SqlRetention
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.ticker import Ticked, Ticker

@@ -149,8 +149,12 @@ def test_the_password_is_an_api_key(house: House, node: ScrapydServer, tmp_path:
 def test_a_page_of_another_site_cannot_send_requests(house: House, node: ScrapydServer) -> None:
     up(house, node)
     with front(house, node) as url:
-        for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
+        # A browser sends the credentials that it keeps with the requests of every page.
+        kept = {"Origin": "https://evil.example", "Authorization": "Basic YWRtaW46eA=="}
+        for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}, kept):
             assert refused(Request(f"{url}/listjobs.json", headers=headers))[0] == 403
+            assert refused(Request(f"{url}/addversion.json", b"egg", headers=headers))[0] == 403
+        assert refused(Request(f"{url}/schedule.json", bytes(2_000_000)))[0] == 413
 
 
 def test_the_command_serves(house: House, node: ScrapydServer) -> None:

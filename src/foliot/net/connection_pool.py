@@ -17,10 +17,10 @@ from aiohttp import ClientOSError, ServerDisconnectedError
 
 from foliot.net.addresses import Address
 from foliot.net.failures import TlsFailed, not_connected
-from foliot.net.pinned_address import Pin, WrongPeer
+from foliot.net.pinned_address import Pin, ProxyRoute, WrongPeer
 from foliot.net.response import ACCEPTED, BoundedResponse, read_answer
 from foliot.net.response_limits import BoundedResponseHandler
-from foliot.net.upstream import UpstreamFailed, UpstreamProxy, open_tunnel
+from foliot.net.upstream import UpstreamFailed, open_tunnel
 
 if TYPE_CHECKING:
     from foliot.core.egress import OutgoingRequest
@@ -46,8 +46,8 @@ _BODILESS_ANSWER = _ANSWER | {"skip_payload": True}
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
-Key = tuple[str, str, Address, int, bool, UpstreamProxy | None]
-"""Tenant, name, address, port, TLS and upstream proxy: connections are never shared across any of these."""
+Key = tuple[str, str, Address, int, bool, ProxyRoute | None]
+"""Tenant, name, address, port, TLS and upstream route: connections are never shared across any of these."""
 
 
 @dataclass(slots=True)
@@ -64,8 +64,7 @@ class PinnedConnections:
     ) -> BoundedResponse:
         """One request and its answer. On a kept connection that turns out to be dead, it is repeated if it may be."""
         pin.address, pin.connected = address, False
-        proxy = None if pin.route is None else pin.route.proxy
-        key = (request.tenant_id, target.host, address, target.port, target.url.scheme == "https", proxy)
+        key = (request.tenant_id, target.host, address, target.port, target.url.scheme == "https", pin.route)
         kept = self._take(key)
         if kept is not None:
             try:

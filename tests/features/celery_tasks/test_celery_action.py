@@ -179,6 +179,16 @@ async def test_a_secret_that_is_missing_or_no_broker_is_named(sender: Sender) ->
     assert "password" not in other.error["message"]
 
 
+@pytest.mark.parametrize("rest", ["0;redis://10.0.0.5:6379/0", "0?ssl_cert_reqs=none", "0#x"])
+async def test_a_broker_url_names_one_host_and_no_options(sender: Sender, rest: str) -> None:
+    """Alternates after a semicolon would be called without a check of their address."""
+    await sender.cases[Secrets].put(LOCAL, "several", {"value": f"redis://127.0.0.1:6379/{rest}"})
+    run = await sender.start(task="shop.add", broker="several")
+
+    assert run.error is not None
+    assert run.error["message"] == "The secret several must be a URL of one host, without a query."
+
+
 @pytest.mark.parametrize(
     ("config", "field"),
     [

@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from foliot.cluster.process_tree import descendants
+from foliot.features.fetching.access import HostAccess
 from foliot.features.fetching.model import FetchFailure, Page
 from foliot.net.allow import EgressRules
 from tests.cluster.test_process_tree import all_gone
@@ -169,6 +171,18 @@ async def test_headers_go_to_the_host_of_the_page_alone() -> None:
     assert "x-token: abc" in shop.heads[0].lower()
     assert other.paths == ["/x.js"]
     assert "x-token" not in other.heads[0].lower()
+
+
+async def test_a_host_with_extra_headers_is_not_rendered() -> None:
+    """A browser would repeat them at a redirect to another host."""
+    async with site({"/": "<p>text</p>"}) as shop, renderer() as browsers:
+        asked = wanted(shop.url())
+        access = HostAccess(headers={"X-Key": "{{ secret.KEY }}"})
+        failure = await browsers.render(replace(asked, options=replace(asked.options, access=access)))
+
+    assert isinstance(failure, FetchFailure)
+    assert (failure.problem.code, failure.permanent) == ("headers_not_rendered", True)
+    assert shop.paths == []
 
 
 async def test_a_page_that_never_ends_is_killed_with_its_browser_and_the_next_one_is_read() -> None:

@@ -61,6 +61,9 @@ class BrokerUrls:
         except (ValueError, KeyError):
             known = ", ".join(f"{scheme}://" for scheme in ports)
             raise UnusableUrl(f"The secret {secret} must be a URL that begins with one of {known}") from None
+        # Alternates and options would lead to hosts that were not checked, or switch the checks of TLS off.
+        if ";" in url or "," in parts.netloc or parts.query or parts.fragment:
+            raise UnusableUrl(f"The secret {secret} must be a URL of one host, without a query.")
         try:
             sock = await self.tcp.open(host, port, tenant_id)
         except EgressRefused as refused:

@@ -190,7 +190,8 @@ class PageFetcher:
         url = urljoin(url, "/robots.txt")
         request = await self._opened(FetchRequest(url=url, tenant_id=tenant_id, options=FetchOptions(access=access)))
         if isinstance(request, FetchFailure):
-            return request
+            # Says nothing of the host: robots.txt stays unknown, and is not taken for one that allows everything.
+            return replace(request, permanent=False)
         home = host_of(url)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.timeout.total_seconds()

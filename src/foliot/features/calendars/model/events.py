@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -21,8 +22,25 @@ LONGEST_EVENT = timedelta(days=366)
 FREQUENCIES = frozenset({"DAILY", "WEEKLY", "MONTHLY", "YEARLY"})
 LONGEST_NAME = 100
 EARLIEST = date(1970, 1, 1)
-_SLOW = frozenset({"BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS", "BYMONTH", "BYHOUR", "BYMINUTE", "BYSECOND"})
-"""Parts that may make a rule of days or weeks name nothing for thousands of years."""
+_PARTS = {
+    "DAILY": frozenset({"BYDAY"}),
+    "WEEKLY": frozenset({"BYDAY"}),
+    "MONTHLY": frozenset({"BYDAY", "BYMONTHDAY", "BYMONTH"}),
+    "YEARLY": frozenset({"BYDAY", "BYMONTHDAY", "BYMONTH"}),
+}
+_WITH_INTERVAL = {
+    "DAILY": frozenset[str](),
+    "WEEKLY": frozenset({"BYDAY"}),
+    "MONTHLY": frozenset({"BYDAY"}),
+    "YEARLY": frozenset({"BYDAY", "BYMONTH"}),
+}
+"""Parts that leave a rule with times in every few years: others could be searched for through thousands of years."""
+_ALWAYS = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"})
+_LONGEST_MONTH = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+# Text is unfolded as the library does it, so that no line is hidden from these expressions.
+_FOLD = re.compile(r"(?:\r?\n)+[ \t]")
+_ZONES = re.compile(r"(?ims)^BEGIN:VTIMEZONE[ \t]*\r?$.*?^END:VTIMEZONE[ \t]*\r?$\n?")
+_ZONE_LEFT = re.compile(r"(?im)^\s*BEGIN\b[^\n]*VTIMEZONE")
 _DAY = timedelta(days=1)
 
 
@@ -52,6 +70,10 @@ def events_of(text: str, first: date, last: date, zone: str) -> Iterator[Calenda
 def _components(text: str) -> Sequence[Any]:
     import icalendar
 
+    # The library keeps zones that a file defines for the whole process, and so for every tenant: it sees none.
+    text = _ZONES.sub("", _FOLD.sub("", text))
+    if _ZONE_LEFT.search(text):
+        raise Invalid("ics", "has a definition of a time zone (VTIMEZONE) that cannot be read")
     try:
         calendars = icalendar.Calendar.from_ical(text, multiple=True)
     except (ValueError, IndexError, KeyError, TypeError) as error:
@@ -66,6 +88,7 @@ def _components(text: str) -> Sequence[Any]:
 
 def _times(event: Any, first: date, last: date, zone: str) -> Iterator[CalendarEvent]:
     name = " ".join(str(event.get("SUMMARY", "")).split())[:LONGEST_NAME]
+    _check_zones(event, name)
     begin, end = _begin_and_end(event, name)
     begin_day = begin.date() if isinstance(begin, datetime) else begin
     if begin_day < EARLIEST:
@@ -136,9 +159,42 @@ def _check_rule(rule: Any, name: str) -> None:
     if frequency not in FREQUENCIES:
         known = ", ".join(sorted(FREQUENCIES))
         raise Invalid("ics", f"the rule of the event {name!r} must have a FREQ of {known}", got=frequency)
-    odd = _SLOW & {str(part).upper() for part in rule}
-    if frequency in {"DAILY", "WEEKLY"} and odd:
+    given = {str(part).upper() for part in rule} - _ALWAYS
+    if odd := given - _PARTS[frequency]:
         raise Invalid("ics", f"the rule of the event {name!r} combines {frequency} with {', '.join(sorted(odd))}")
+    interval = max((int(one) for one in rule.get("INTERVAL", ())), default=1)
+    if any(int(one) < 1 for one in rule.get("INTERVAL", ())):
+        raise Invalid("ics", f"the rule of the event {name!r} must have an INTERVAL of at least 1", got=interval)
+    if interval > 1 and (odd := given - _WITH_INTERVAL[frequency]):
+        why = f"combines {frequency} and an INTERVAL with {', '.join(sorted(odd))}"
+        raise Invalid("ics", f"the rule of the event {name!r} {why}")
+    _check_days(rule, frequency, name)
+
+
+def _check_days(rule: Any, frequency: str, name: str) -> None:
+    """Every month of the rule has one of its days, so that it names times."""
+    days = {abs(int(one)) for one in rule.get("BYMONTHDAY", ())}
+    months = {int(one) for one in rule.get("BYMONTH", ())} or set(range(1, 13))
+    longest = max((_LONGEST_MONTH.get(one, 31) for one in months), default=31)
+    numbers = [int(found[0]) for one in rule.get("BYDAY", ()) if (found := re.search(r"\d+", str(one)))]
+    most = 5 if frequency != "YEARLY" or "BYMONTH" in rule else 53
+    strange = not months <= set(range(1, 13)) or any(not 1 <= one <= most for one in numbers)
+    if strange or min(days, default=1) > longest:
+        raise Invalid("ics", f"the rule of the event {name!r} names days that do not exist")
+    if days and numbers:
+        raise Invalid("ics", f"the rule of the event {name!r} combines BYMONTHDAY with numbered weekdays")
+
+
+def _check_zones(event: Any, name: str) -> None:
+    """A zone that is not known would silently become the calendar's own."""
+    for part in ("DTSTART", "DTEND", "RDATE", "EXDATE"):
+        found = event.get(part)
+        for one in found if isinstance(found, list) else [] if found is None else [found]:
+            zone = one.params.get("TZID")
+            moments = [each.dt for each in getattr(one, "dts", ())] or [getattr(one, "dt", None)]
+            if zone and any(isinstance(at, datetime) and at.tzinfo is None for at in moments):
+                what = f"the event {name!r} names the time zone {str(zone)[:100]!r}: use an IANA or a Windows name"
+                raise Invalid("ics", what)
 
 
 def _without_zone(rule: Any, zone: Any) -> str:

@@ -337,7 +337,9 @@ def _result(page: Page, answer: Response, traffic: _Traffic, html: bytes, body: 
 
 def _failed(page: Page, failure: RenderFailed, wanted: Mapping[str, Any]) -> ResultWithBody:
     shot = b""
-    if wanted.get("screenshot"):
+    # A page may show what was typed into it.
+    typed = any(step.get("secret") for step in wanted.get("steps", ()))
+    if wanted.get("screenshot") and not typed:
         with contextlib.suppress(Exception):
             shot = page.screenshot(type="jpeg", quality=60, timeout=3_000)
     shot = shot if len(shot) <= MOST_SHOT else b""

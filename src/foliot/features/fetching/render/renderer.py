@@ -33,6 +33,10 @@ PAUSE = timedelta(minutes=1)
 """How long a host waits whose page killed its browser, for the tenant that asked."""
 TRANSFER = 128 * 1024 * 1024
 """Bytes that one page may load and send."""
+HEADERS = (
+    "The host of this page has extra headers, which a browser would also send to the hosts that it redirects to: fetch "
+    "the page with render: never, or take the headers of the host away."
+)
 _PERMANENT = frozenset({"not_html", "too_large", "selector_missing", "step_failed", "tls_failed", "too_many_redirects"})
 _HEADERS_LEFT_OUT = frozenset({"content-encoding", "content-length", "connection", "transfer-encoding", "set-cookie"})
 
@@ -90,6 +94,9 @@ class BrowserRenderer:
             target = self.guard.admit(request.url)
         except Invalid as refusal:
             return _failed("address_refused", f"The URL {refusal.message}.", permanent=True)
+        if request.options.access.headers:
+            # A browser repeats them at every redirect, to whatever host that leads.
+            return _failed("headers_not_rendered", HEADERS, permanent=True)
         actions = await self._actions(request)
         if isinstance(actions, FetchFailure):
             return actions

@@ -25,6 +25,9 @@ from foliot.terminal.client import Client, segment
 from foliot.terminal.output import Failure
 
 MOST_BYTES = 64 * 1024 * 1024
+MOST_FORM = 1024 * 1024
+"""Bytes of a request that uploads no egg."""
+FOREIGN = {"status": "error", "message": "a browser may not send this from another site"}
 """Of an egg, and of any other request."""
 MOST_OPEN = 64
 PATIENCE = 60.0
@@ -54,7 +57,9 @@ class ScrapydFront(ThreadingHTTPServer):
         super().__init__((host, port), _FrontHandler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self.rooms.acquire()
+        if not self.rooms.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -84,12 +89,18 @@ class _FrontHandler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdecimal()) or int(length) > MOST_BYTES:
             self._send(413, {"status": "error", "message": f"a request has at most {MOST_BYTES >> 20} MiB"})
             return
+        if int(length) > MOST_FORM and urlsplit(self.path).path != "/addversion.json":
+            self._send(413, {"status": "error", "message": f"this request has at most {MOST_FORM >> 20} MiB"})
+            return
+        if self._is_foreign():
+            self._send(403, FOREIGN)
+            return
         self._answered(self.rfile.read(int(length)))
 
     def _answered(self, body: bytes) -> None:
         try:
             if self._is_foreign():
-                self._send(403, {"status": "error", "message": "a browser may not send this from another site"})
+                self._send(403, FOREIGN)
                 return
             self._route(body)
         except SignInNeeded:
@@ -100,7 +111,15 @@ class _FrontHandler(BaseHTTPRequestHandler):
             self._send(502, {"status": "error", "message": str(failed).splitlines()[0]})
 
     def _is_foreign(self) -> bool:
-        """Without credentials a local server is open to every page that a browser of this machine shows."""
+        """Pages of other sites, whose requests a browser sends with the credentials that it keeps.
+
+        Without credentials a local server is open to every page that a browser of this machine shows.
+        """
+        given, shown = self.headers.get("Origin"), self.headers.get("Host", "")
+        if given is not None and given.lower() not in {f"http://{shown}".lower(), f"https://{shown}".lower()}:
+            return True
+        if self.command == "POST" and self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+            return True
         if "Authorization" in self.headers:
             return False
         host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host", "")

@@ -235,6 +235,31 @@ async def test_an_incident_of_a_storm_is_closed_with_its_last_alert(alerting: Al
     assert told == [("trigger", rule), ("trigger", rule), ("resolve", rule)]
 
 
+async def test_an_incident_of_a_storm_is_closed_while_a_later_alert_is_open_alone(alerting: Alerting) -> None:
+    await shops(alerting, 5)
+    pager = {"name": "pager", "kind": "pagerduty", "config": {"routing_key": "R1", "base_url": "https://pd.example"}}
+    channel = (await alerting.client.post("/api/channels", pager)).json["id"]
+    rule = await alerting.rule(channel, after=1)
+    await storm(alerting, 5)
+    await alerting.send()
+    await alerting.send(60)
+    await alerting.send(60)
+    await alerting.world.schedule(name="Late shop")
+    await alerting.world.pass_time(1)
+    runs = (await alerting.client.get("/api/runs?q=state:queued&limit=100")).json["items"]
+    (late,) = [run for run in runs if run["schedule_name"] == "Late shop"]
+    await alerting.world.end(late["id"], DEAD, {"code": "x", "message": "down"})
+    await alerting.send(120)
+    for run in runs:
+        if run is not late:
+            await alerting.world.end(run["id"], GOOD)
+    await alerting.send(120)
+
+    told = [(document["event_action"], document["dedup_key"]) for document in alerting.receiver.documents]
+    assert told.count(("resolve", rule)) == 1
+    assert [key for act, key in told if act == "trigger" and key != rule]
+
+
 async def test_incidents_that_were_opened_one_by_one_are_closed_one_by_one(alerting: Alerting) -> None:
     await shops(alerting, 2)
     pager = {"name": "pager", "kind": "opsgenie", "config": {"api_key": "K1", "base_url": "https://og.example"}}

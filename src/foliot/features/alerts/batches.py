@@ -85,7 +85,7 @@ def message_id(claimed: Sequence[ClaimedDelivery]) -> str:
 async def incidents_of(tx: Transaction, message: Message, channel: Channel, rule_id: str | None) -> list[Message]:
     """The message for each incident that it is about: that of one alert, or that of the storms of a rule.
 
-    The incident of the storms ends when no alert of the rule is open.
+    The incident of the storms ends when no alert is open that was part of one.
     """
     alerts = message.alerts
     if channel.kind not in INCIDENT_KINDS or not alerts or rule_id is None:
@@ -96,6 +96,6 @@ async def incidents_of(tx: Transaction, message: Message, channel: Channel, rule
     messages = [message.about([alert], alert.id) for alert in alerts if alert.id in alone]
     stormy: list[Alert] = [alert for alert in alerts if alert.id in together or alert.id not in alone]
     if stormy and (together or len(alerts) > 1):
-        standing = await SqlAlerts(tx).are_open(rule_id)
+        standing = await SqlAlerts(tx).is_storm_open(rule_id, channel.id)
         messages.append(message.about(stormy, rule_id, ends=not standing))
     return messages or [message.about(alerts, alerts[0].id)]

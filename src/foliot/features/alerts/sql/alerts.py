@@ -18,7 +18,14 @@ from foliot.engine.model.schedule import ScheduleStatus
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.follow_ups import first_runs
 from foliot.engine.sql.tables import runs, schedules, versions
-from foliot.features.alerts.model.alert import Alert, AlertState, AlertSubject, SubjectKind
+from foliot.features.alerts.model.alert import (
+    Alert,
+    AlertState,
+    AlertSubject,
+    DeliveryEvent,
+    DeliveryState,
+    SubjectKind,
+)
 from foliot.features.alerts.model.alert_sort import NAMED, SEVERITIES, STATES, AlertSort, AlertSortKey
 from foliot.features.alerts.model.rule import AlertEvent, AlertSeverity
 from foliot.features.alerts.tables import alert_streaks, alerts, deliveries
@@ -119,10 +126,17 @@ class SqlAlerts(Statements):
             await self.conn.execute(update(alerts).where(these).values(remind_at=None, **values))
         return ended
 
-    async def are_open(self, rule_id: str) -> bool:
-        """Whether an alert of this rule is not resolved."""
-        query = select(alerts.c.id).where(alerts.c.rule_id == rule_id, alerts.c.open_of.is_not(None)).limit(1)
-        return (await self.conn.execute(query)).first() is not None
+    async def is_storm_open(self, rule_id: str, channel_id: str) -> bool:
+        """Whether an alert of this rule is not resolved that the channel was notified of together with others."""
+        storm = select(deliveries.c.id).where(
+            deliveries.c.alert_id == alerts.c.id,
+            deliveries.c.channel_id == channel_id,
+            deliveries.c.state == DeliveryState.SENT,
+            deliveries.c.event.in_([DeliveryEvent.OPENED, DeliveryEvent.REMINDED]),
+            deliveries.c.grouped > 1,
+        )
+        query = select(alerts.c.id).where(alerts.c.rule_id == rule_id, alerts.c.open_of.is_not(None), storm.exists())
+        return (await self.conn.execute(query.limit(1))).first() is not None
 
     async def acknowledge(self, alert_id: str, by: str, now: datetime) -> None:
         values = {"state": AlertState.ACKNOWLEDGED.value, "acknowledged_by": by, "acknowledged_at": now}

@@ -35,6 +35,8 @@ class Transaction:
     """Whether the caller's clock decides instead of the database's, for tests that stop time."""
     sealer: Sealer | None = None
     """Encrypts credentials; without one they are stored as given."""
+    confined: bool = False
+    """Whether it is of one tenant: under row-level security it sees no row of another."""
     caches: dict[type[Any], Any] = field(default_factory=dict, repr=False)
     """What modules keep in memory for this database, one of each type; shared by all of a process's transactions."""
 
@@ -112,21 +114,21 @@ class Database:
         if self._writer is None:
             async with self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
                 await self._confine(conn, tenant_id)
-                yield self._transaction(conn)
+                yield self._transaction(conn, tenant_id)
         else:
             async with self._writer, self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
-                yield self._transaction(conn)
+                yield self._transaction(conn, tenant_id)
 
     @asynccontextmanager
     async def read(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         """A read transaction with a consistent snapshot."""
         if self.engines.read is self.engines.write and self._writer is not None:
-            async with self.begin() as tx:
+            async with self.begin(tenant_id) as tx:
                 yield tx
             return
         async with self._noted(writes=False), _translated(), self.engines.read.connect() as conn:
             await self._confine(conn, tenant_id)
-            yield self._transaction(conn)
+            yield self._transaction(conn, tenant_id)
 
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Transaction]:
@@ -179,8 +181,9 @@ class Database:
         if self._has_row_level_security:
             await self.dialect.confine(conn, tenant_id)
 
-    def _transaction(self, conn: AsyncConnection) -> Transaction:
-        return Transaction(conn, self.dialect, self.bind_clock, self.sealer, caches=self.caches)
+    def _transaction(self, conn: AsyncConnection, tenant_id: str | None = None) -> Transaction:
+        confined = tenant_id is not None
+        return Transaction(conn, self.dialect, self.bind_clock, self.sealer, confined, caches=self.caches)
 
     async def close(self) -> None:
         await self.engines.write.dispose()

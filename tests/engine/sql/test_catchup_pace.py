@@ -9,13 +9,32 @@ from sqlalchemy import insert, select
 
 from foliot.core.time.trigger import Cron
 from foliot.db.database import Database
-from foliot.engine.model.schedule import Catchup, CatchupMode, Schedule
-from foliot.engine.sql.due_schedules import CatchupRates
+from foliot.engine.model.run import AttemptError, Failed, Succeeded
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule
+from foliot.engine.model.settle import settle
+from foliot.engine.model.views import PostponedRun
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import CatchupRates, SqlFiring
 from foliot.engine.sql.tables import runs, tenants
 from tests.engine.sql.test_firing import ticker
-from tests.givens import HOUR, MINUTE, NOON, SECOND, TENANT, keep, schedule, spec, statements
+from tests.givens import (
+    HOUR,
+    MINUTE,
+    NOON,
+    SECOND,
+    TENANT,
+    catch_up,
+    claim,
+    finish,
+    keep,
+    ready,
+    schedule,
+    spec,
+    statements,
+)
 
 LATE = NOON + 3 * HOUR + 30 * MINUTE
+BEHIND = timedelta(seconds=270)
 AN_HOUR_AGO = Catchup(CatchupMode.LATEST, window_seconds=7200)
 
 
@@ -83,7 +102,7 @@ async def test_what_is_on_time_begins_at_once_and_before_what_is_owed(store: Dat
     late, on_time = sorted(await owed(store), key=lambda one: not bool(one.catchup))
     assert (bool(late.catchup), bool(on_time.catchup)) == (True, False)
     assert on_time.order_key < late.order_key
-    assert late.order_key - LATE == timedelta(seconds=270)
+    assert late.order_key - LATE == BEHIND
     assert late.priority == on_time.priority
 
 
@@ -99,3 +118,57 @@ async def test_a_tick_that_catches_up_is_still_a_handful_of_statements(store: Da
 
     assert ticked.runs == 1000
     assert len(seen) <= 8, seen
+
+
+async def test_neither_a_retry_nor_a_postponement_moves_the_pace_or_lifts_the_priority(store: Database) -> None:
+    store.caches[CatchupRates] = CatchupRates(default=60)
+    await keep(store, *hourly(2))
+    await ticker(store, LATE).run_once()
+    tried, put_off = await ready(store, LATE + SECOND)
+    until = LATE + HOUR
+    full = PostponedRun(until, "waiting_target", "It is full.")
+
+    (claimed,) = await claim(store, LATE + SECOND, tried)
+    await finish(store, claimed, Failed(AttemptError("late", "It failed."), retry_after=HOUR), LATE + SECOND)
+    async with store.begin() as tx:
+        await SqlClaims(tx).claim([put_off], "w1", MINUTE, LATE + SECOND, None, lambda _: {put_off: full})
+    await keep(store, *hourly(1))
+    await ticker(store, LATE + SECOND).run_once()
+
+    new, *moved = await owed(store)
+    assert new.ready_at == LATE + 2 * SECOND
+    assert {one.ready_at for one in moved} == {until, until + SECOND}
+    assert [one.order_key - one.ready_at for one in moved] == [BEHIND, BEHIND]
+
+
+async def test_a_buffered_run_counts_for_the_pace_and_stays_behind_when_it_is_released(store: Database) -> None:
+    store.caches[CatchupRates] = CatchupRates(default=60)
+    both = spec(Cron("0 * * * *", "UTC"), catchup=catch_up(max_runs=2), overlap=Overlap.BUFFER_ALL)
+    await keep(store, schedule(both))
+    await ticker(store, LATE).run_once()
+    await keep(store, *hourly(1))
+    await ticker(store, LATE).run_once()
+    assert [one.ready_at for one in await owed(store)] == [LATE, LATE + SECOND, LATE + 2 * SECOND]
+
+    (first,) = await ready(store, LATE)
+    (claimed,) = await claim(store, LATE, first)
+    await finish(store, claimed, Succeeded(), LATE + MINUTE)
+
+    released = (await owed(store))[-1]
+    assert (released.ready_at, released.order_key) == (LATE + MINUTE, LATE + MINUTE + BEHIND)
+
+
+async def test_rates_that_are_read_for_one_tenant_are_not_kept_for_all(store: Database) -> None:
+    rates = store.caches[CatchupRates] = CatchupRates(default=60)
+    (one,) = hourly(1)
+    await keep(store, one)
+
+    async with store.begin(TENANT) as tx:
+        due = await SqlFiring(tx).lock_one(one.id)
+        assert due is not None
+        assert (await SqlFiring(tx).record([settle(due, LATE)], LATE)).runs == 1
+
+    assert rates.read_at is None
+    await keep(store, *hourly(1))
+    await ticker(store, LATE).run_once()
+    assert rates.read_at == LATE

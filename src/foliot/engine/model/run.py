@@ -41,6 +41,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from foliot.core.queue_name import PRIORITIES
+
 LINE_LIMIT = 16 * 1024
 LINES_PER_RUN = 1_000_000
 LOG_BYTES = 256 * 1024 * 1024
@@ -248,9 +250,12 @@ class Fence:
     token: str
 
 
-def order_key(ready_at: datetime, priority: int) -> datetime:
-    """The position of a run in its queue: by time, delayed by priority, so that waiting always wins in the end."""
-    return ready_at + (priority - 1) * AGEING
+def order_key(ready_at: datetime, priority: int, *, catchup: bool | None = None) -> datetime:
+    """The position of a run in its queue: by time, delayed by priority, so that waiting always wins in the end.
+
+    What catches up has the lowest priority: it waits behind what is on time.
+    """
+    return ready_at + ((PRIORITIES[-1] if catchup else priority) - 1) * AGEING
 
 
 TEST = "test"

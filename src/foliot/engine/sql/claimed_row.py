@@ -44,6 +44,7 @@ class ClaimableRun(NamedTuple):
     cancel_requested: bool
     action: Any
     priority: int
+    catchup: bool | None
     due_at: datetime | None
     origin: str
 

@@ -237,7 +237,7 @@ class SqlClaims(Statements):
         keys = {"id": [row.id for row, _ in waits], "epoch": [row.epoch for row, _ in waits]}
         values: dict[str, list[Any]] = {
             "ready_at": [wait.until for _, wait in waits],
-            "order_key": [order_key(wait.until, row.priority) for row, wait in waits],
+            "order_key": [order_key(wait.until, row.priority, catchup=row.catchup) for row, wait in waits],
             "due_at": [row.due_at or row.ready_at for row, _ in waits],
             "waiting": [wait.as_dict() for _, wait in waits],
         }

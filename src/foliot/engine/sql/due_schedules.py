@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, Text, bindparam, func, literal_column, select, type_coerce
+from sqlalchemy import CompoundSelect, Select, Text, bindparam, func, literal_column, select, type_coerce, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.batch_statements import Change
@@ -112,7 +112,11 @@ class SqlFiring(Statements):
         if not plans:
             return PlansRecorded()
         owed = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
-        runs_made = await paced(self.conn, self.dialect, self.tx.cache(CatchupRates), owed, now)
+        rates = self.tx.cache(CatchupRates)
+        if self.tx.confined:
+            # What is read here may be the rate of one tenant only, and must not be kept for all.
+            rates = CatchupRates(rates.default)
+        runs_made = await paced(self.conn, self.dialect, rates, owed, now)
         if runs_made:
             moved = await self.dialect.update_and_insert(
                 self.conn, _advanced(plans), (runs, settled_rows.created(runs_made, now))
@@ -187,6 +191,16 @@ class CatchupRates:
         return self.own.get(tenant_id, self.default)
 
 
+def _last_moments(dialect: Dialect, tenant_ids: Sequence[str]) -> CompoundSelect[Any]:
+    """The last moment given out for each queue, by runs that wait in it and by buffered ones."""
+    # A retry or a postponement moves `ready_at`; `due_at` keeps the moment that was given out.
+    moment = func.max(func.coalesce(runs.c.due_at, runs.c.ready_at))
+    query = select(runs.c.tenant_id, runs.c.queue, moment).group_by(runs.c.tenant_id, runs.c.queue)
+    query = query.where(dialect.among(runs.c.tenant_id, tenant_ids), runs.c.catchup.is_(True))
+    # Each half can use a partial index.
+    return union_all(query.where(runs.c.lane.is_not(None)), query.where(runs.c.buffered_of.is_not(None)))
+
+
 async def paced(
     conn: AsyncConnection, dialect: Dialect, rates: CatchupRates, made: Sequence[settled_rows.Made], now: datetime
 ) -> Sequence[settled_rows.Made]:
@@ -201,11 +215,9 @@ async def paced(
     if not limited:
         return made
     await wait_turns(conn, dialect, limited, CATCHUP)
-    waiting = select(runs.c.tenant_id, runs.c.lane, func.max(runs.c.ready_at)).where(
-        dialect.among(runs.c.tenant_id, limited), runs.c.lane.is_not(None), runs.c.catchup.is_(True)
-    )
-    rows = await conn.execute(waiting.group_by(runs.c.tenant_id, runs.c.lane))
-    last: dict[tuple[str, str], datetime] = {(tenant, lane): at for tenant, lane, at in rows}
+    last: dict[tuple[str, str], datetime] = {}
+    for tenant, queue, at in await conn.execute(_last_moments(dialect, limited)):
+        last[tenant, queue] = max(at, last.get((tenant, queue), at))
     found = []
     for due, spec, run in made:
         rate = rates.of(due.tenant_id) if run.catchup else None

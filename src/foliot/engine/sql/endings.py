@@ -43,6 +43,7 @@ class HeldRun(NamedTuple):
     attempt_at: datetime | None
     worker: str | None
     priority: int
+    catchup: bool | None
     queue: str
     origin: str
     parent_id: str | None
@@ -158,7 +159,9 @@ async def _write(
         "state": [ending.state.value for _, ending in held],
         "attempt": [row.attempt - ending.refund for row, ending in held],
         "ready_at": ready,
-        "order_key": [order_key(at, row.priority) for at, (row, _) in zip(ready, held, strict=True)],
+        "order_key": [
+            order_key(at, row.priority, catchup=row.catchup) for at, (row, _) in zip(ready, held, strict=True)
+        ],
         "lane": [None if ending.state.final else row.queue for row, ending in held],
         "offered_at": [None] * len(held),
         "open_of": [None if ending.state.final else row.schedule_id for row, ending in held],
@@ -341,7 +344,7 @@ async def release(
         return 0
     columns = (
         *(runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at),
-        *(runs.c.scheduled_for, runs.c.kind),
+        *(runs.c.scheduled_for, runs.c.kind, runs.c.catchup),
     )
     query = select(*columns).where(dialect.among(runs.c.open_of, queued)).order_by(runs.c.id)
     first: dict[str, Any] = {}
@@ -361,7 +364,7 @@ async def release(
         "lane": [row.queue for row in free],
         "offered_at": [None] * len(free),
         "ready_at": ready,
-        "order_key": [order_key(at, row.priority) for at, row in zip(ready, free, strict=True)],
+        "order_key": [order_key(at, row.priority, catchup=row.catchup) for at, row in zip(ready, free, strict=True)],
     }
     values = run_items.without_lane(values, [row.kind for row in free])
     keys = {"id": [row.id for row in free], "state": [RunState.QUEUED.value] * len(free)}

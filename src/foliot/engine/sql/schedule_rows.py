@@ -240,7 +240,7 @@ async def _ledger(
 async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now: datetime) -> list[datetime]:
     """The runs stay, with the instant they were made for, which counts as settled when its time comes."""
     fired = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
-    columns = (*fired, runs.c.poll_at, runs.c.state)
+    columns = (*fired, runs.c.poll_at, runs.c.state, runs.c.catchup)
     query = select(*columns).where(runs.c.schedule_id == schedule_id, runs.c.scheduled_for > now)
     rows = (await conn.execute(dialect.lock(query.order_by(runs.c.scheduled_for)))).all()
     if not rows:
@@ -254,7 +254,8 @@ async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now
         "scheduled_for": [None] * len(rows),
         "ready_at": ready,
         "order_key": [
-            order_key(now, row.priority) if late else row.order_key for row, late in zip(rows, waits, strict=True)
+            order_key(now, row.priority, catchup=row.catchup) if late else row.order_key
+            for row, late in zip(rows, waits, strict=True)
         ],
     }
     if any(unopened):

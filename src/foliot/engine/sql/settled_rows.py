@@ -13,7 +13,6 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import RUN, new_id
-from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Dialect
 from foliot.engine.model.ledger import LedgerKind
 from foliot.engine.model.overlap import OpenRun
@@ -106,7 +105,7 @@ def created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
         "priority": [spec.priority for _, spec, _ in made],
         # What catches up waits behind what is on time.
         "order_key": [
-            order_key(max(run.ready_at, now), PRIORITIES[-1]) if run.catchup else order_key(run.ready_at, spec.priority)
+            order_key(max(run.ready_at, now) if run.catchup else run.ready_at, spec.priority, catchup=run.catchup)
             for _, spec, run in made
         ],
         "lane": [None if run.buffered else spec.queue for _, spec, run in made],

@@ -392,3 +392,55 @@ async def test_a_file_defines_calendars_and_the_schedules_that_name_them(world: 
     with pytest.raises(InvalidMany) as refused:
         await apply({**SWEDEN, "holidays": "XX"})
     assert refused.value.errors[0].field == "calendars[0].holidays"
+
+
+FRIDAYS = {**HOURLY, "cron_expr": "0 9 * * 5", "timezone": "UTC", "exclude": ["calendar:closed"]}
+MONDAYS = {**FRIDAYS, "cron_expr": "0 9 * * 1"}
+EMPTY, FRIDAY, MONDAY = ({"name": "closed", "dates": days} for days in (["2027-12-24"], ["2027-01-08"], ["2027-01-11"]))
+
+
+@pytest.mark.parametrize(
+    ("document", "shift", "before", "after", "runs"),
+    [
+        # The 8th has run: it does not move to the 11th.
+        (FRIDAYS, "next_business_day", EMPTY, FRIDAY, [utc(8, 9), utc(15, 9)]),
+        # The 8th was moved to the 11th, which is still ahead.
+        (FRIDAYS, "next_business_day", FRIDAY, EMPTY, [utc(11, 9), utc(15, 9)]),
+        # The 11th is still ahead, and moves.
+        (MONDAYS, "next_business_day", EMPTY, MONDAY, [utc(12, 9)]),
+        # The 11th has run on the 8th: it does not run again.
+        (MONDAYS, "previous_business_day", MONDAY, EMPTY, [utc(8, 9)]),
+        # The 11th would move to the 8th, which is over.
+        (MONDAYS, "previous_business_day", EMPTY, MONDAY, [utc(11, 9)]),
+    ],
+)
+async def test_a_changed_calendar_neither_repeats_nor_loses_what_is_moved_to_a_business_day(
+    world: World, document: Any, shift: str, before: Any, after: Any, runs: list[datetime]
+) -> None:
+    calendar = await world.cases[NamedCalendars].create(LOCAL, before)
+    made = await world.schedule({**document, "shift": shift}, overlap="allow_all")
+    await hours(world, 24 * 5)
+
+    # It is Saturday the 9th.
+    await world.cases[NamedCalendars].replace(LOCAL, calendar.id, after)
+    await hours(world, 24 * 7)
+
+    assert (await current(world, made.id)).version == 2
+    assert await fired(world, made.id) == runs
+    await prove(world)
+
+
+async def test_a_completed_schedule_is_not_revived_by_its_calendar(world: World) -> None:
+    calendar = await world.cases[NamedCalendars].create(LOCAL, EMPTY)
+    once = {**FRIDAYS, "type": "oneoff", "run_at": "2027-01-08T09:00:00Z", "shift": "next_business_day"}
+    made = await world.schedule({name: value for name, value in once.items() if name != "cron_expr"})
+    await hours(world, 24 * 5)
+    ended = await current(world, made.id)
+    assert ended.status == "completed"
+
+    await world.cases[NamedCalendars].replace(LOCAL, calendar.id, FRIDAY)
+    await hours(world, 24 * 4)
+
+    assert await current(world, made.id) == ended
+    assert await fired(world, made.id) == [utc(8, 9)]
+    await prove(world)

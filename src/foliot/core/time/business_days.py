@@ -82,6 +82,19 @@ class BusinessDayShift:
             yield at
             at = self.after(rule, at)
 
+    def kept_until(self, became: BusinessDayShift, today: date) -> date:
+        """The last day that stays as it is when other days are closed from now on.
+
+        An instant that has run must not move to a later day, and one that is still to run not to a day that is over.
+        """
+        if self.forward:
+            return today
+        for place in range(1, FARTHEST + 1):
+            day = today + place * _DAY
+            if self._open(day) and became._open(day):
+                return day - _DAY
+        return today + FARTHEST * _DAY
+
     def _of_day(self, rule: NamedInstants, day: date) -> tuple[datetime, ...]:
         """The instants that run on this local day."""
         known = self._days.get((rule, day))

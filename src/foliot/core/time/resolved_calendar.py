@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -73,6 +73,11 @@ class ResolvedCalendar:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Invalid("calendars", f"is damaged ({error})", got=name) from None
+
+    def from_day(self, first: date, before: ResolvedCalendar) -> ResolvedCalendar:
+        """Its own days from this day on, and those of an earlier revision until then."""
+        earlier = {day: name for day, name in before.days.items() if day < first}
+        return replace(self, days={**earlier, **{day: name for day, name in self.days.items() if day >= first}})
 
     def rule(self) -> TimeRule:
         return TimeRule(f"calendar {self.name}", self.days, self.stretches)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from foliot.commands.envelope import CommandContext
 from foliot.core.errors import Invalid
 from foliot.core.time.resolved_calendar import ResolvedCalendar, calendar_names, read_entries
+from foliot.core.time.zone import zone_info
 from foliot.db.database import Database, Transaction
 from foliot.engine.model.restrictions import CalendarBook
-from foliot.engine.model.schedule import ScheduleStatus
+from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
 from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.calendars.sql import SqlCalendars, SqlCalendarUses
@@ -20,6 +22,7 @@ from foliot.features.schedules.usecases.change import hold, hold_settled, turned
 MOST_TURNED = 1000
 """Schedules that the transaction of a calendar's change turns; an actor turns the others."""
 FIELDS = ("exclude", "only")
+OVER = frozenset({ScheduleStatus.DELETED, ScheduleStatus.COMPLETED})
 
 
 def named_calendars(raws: Iterable[object]) -> set[str]:
@@ -51,6 +54,22 @@ async def calendars_of(store: Database, tenant_id: str, *raws: object) -> Calend
         return await calendars_in(tx, tenant_id, *raws)
 
 
+def with_calendar(spec: ScheduleSpec, calendar: ResolvedCalendar, now: datetime) -> ScheduleSpec:
+    """The spec with this revision of a calendar that it names.
+
+    Where instants are moved to business days, the days that decided about past ones stay as they were: otherwise one
+    that has run would run again, and one would be lost.
+    """
+    before = spec.trigger.shift
+    became = replace(spec, calendars={**spec.calendars, calendar.name: calendar}).restricted()
+    if before is None or became.trigger.shift is None:
+        return became
+    today = now.astimezone(zone_info(before.zone)).date()
+    first = before.kept_until(became.trigger.shift, today) + timedelta(days=1)
+    mixed = calendar.from_day(first, spec.calendars[calendar.name])
+    return replace(spec, calendars={**spec.calendars, calendar.name: mixed}).restricted()
+
+
 @dataclass(frozen=True, slots=True)
 class CalendarTurns:
     """Gives schedules that hold an older revision of a calendar a new version."""
@@ -71,18 +90,18 @@ class CalendarTurns:
         return len(ids)
 
     async def _turn(self, ctx: CommandContext, was: StoredSchedule, calendar: ResolvedCalendar) -> ScheduleTurn | None:
-        """None for one that is deleted, cannot be read, or no longer names it."""
+        """None for one that is deleted or completed, cannot be read, or no longer names it."""
         schedule = was.schedule
-        if schedule.status is ScheduleStatus.DELETED or schedule.fault is not None:
+        if schedule.status in OVER or schedule.fault is not None:
             return None
         held = hold_settled(schedule, ctx.now)
         if held is None:
             held = await hold(ctx, schedule, ctx.now)
             was = (await SqlSchedules(ctx.tx).stored(ctx.tenant_id, [schedule.id], skip_locked=False))[schedule.id]
         spec = held.schedule.spec
-        if held.broken or calendar.name not in spec.calendars:
+        if held.broken or held.schedule.status in OVER or calendar.name not in spec.calendars:
             return None
-        spec = replace(spec, calendars={**spec.calendars, calendar.name: calendar}).restricted()
+        spec = with_calendar(spec, calendar, held.now)
         became = turned(replace(held.schedule, spec=spec), held.now)
         change = edited("calendar", was.schedule, became)
         why = {"calendar": f"{calendar.name}, revision {calendar.revision}"}

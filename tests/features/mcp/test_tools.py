@@ -23,6 +23,7 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.views import PageRequest
 from foliot.features.audit_log.usecases import AuditLog
 from foliot.features.bulk.usecases import Bulks
+from foliot.features.calendars.usecases import NamedCalendars
 from foliot.features.explanations.usecases import Explanations
 from foliot.features.mcp.rest.endpoint import TOOLS
 from foliot.features.runs.usecases.runs import Runs
@@ -200,6 +201,15 @@ async def test_a_schedule_is_created_only_when_its_draft_is_confirmed(world: Wor
     assert made["id"] == again["id"] == stored.id
     (entry,) = await world.cases[AuditLog].list(Caller("acme", "ada", Role.ADMIN), PageRequest(5), thing_id=stored.id)
     assert (entry.verb, entry.user_id, entry.door) == ("create", "otto", Interface.MCP.value)
+
+
+async def test_a_draft_leaves_out_the_days_of_its_calendar(world: World) -> None:
+    await world.cases[NamedCalendars].create(OPERATOR, {"name": "office", "dates": ["2027-01-05/2027-01-07"]})
+
+    async with agent(world) as asked:
+        draft = await asked.call("create_schedule", schedule={**PRICES, "exclude": ["calendar:office"]})
+
+    assert [one[:10] for one in draft["draft"]["next_times"]] == [f"2027-01-{day:02}" for day in (8, 9, 10, 11, 12)]
 
 
 async def test_a_draft_is_refused_by_the_rules_of_creating(world: World) -> None:

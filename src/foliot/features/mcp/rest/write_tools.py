@@ -34,7 +34,7 @@ async def create_schedule(call: ToolCall, asked: model.CreateScheduleArguments) 
     async def draft() -> Draft:
         one = await call.cases[ScheduleDrafts].draft(call.caller, asked.schedule)
         after, times = call.cases[Schedules].clock.now(), list[datetime]()
-        while len(times) < NEXT_TIMES and (following := one.spec.trigger.next_after(after)) is not None:
+        while len(times) < NEXT_TIMES and (following := one.spec.trigger.next_run_after(after)) is not None:
             times.append(following)
             after = following
         shown = schedules_schema.Schedule.of(one)

@@ -12,6 +12,7 @@ from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule
 from foliot.features.schedules.model.document import asleep
 from foliot.features.schedules.usecases import parents
+from foliot.features.schedules.usecases.calendars import calendars_in
 from foliot.features.schedules.usecases.check_target import copied, objection
 from foliot.features.schedules.usecases.create import ScheduleOwner
 from foliot.features.schedules.usecases.schedules import Schedules
@@ -44,7 +45,8 @@ class ScheduleDrafts:
         tx = await ctx.begin()
         owner = ScheduleOwner(self.schedules.new_id(SCHEDULE), ctx.caller.user_id)
         resolved = await parents.resolved(tx, ctx.tenant_id, await copied(tx, ctx.caller, rest), owner.schedule_id)
-        draft = self.schedules.creation.draft(ctx.caller, resolved, owner, reason)
+        calendars = await calendars_in(tx, ctx.tenant_id, resolved)
+        draft = self.schedules.creation.draft(ctx.caller, resolved, owner, reason, calendars)
         if objects is not None:
             raise objects
         return draft.schedule

@@ -14,11 +14,13 @@ from foliot.core.errors import Conflict, Forbidden, Invalid, InvalidMany, NotFou
 from foliot.core.time.resolved_calendar import ResolvedCalendar
 from foliot.core.time.trigger import Cron
 from foliot.db.database import Database
+from foliot.engine.model import restrictions
 from foliot.engine.model.ledger import LedgerEntry, LedgerKind, LedgerReason
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import PageRequest
 from foliot.engine.sql.schedule_rows import VersionHooks
 from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.calendars import actor as calendar_actor
 from foliot.features.calendars.actor import CalendarRefresher
 from foliot.features.calendars.model.calendar import YEARS_LEFT
 from foliot.features.calendars.sql import record_uses
@@ -444,3 +446,63 @@ async def test_a_completed_schedule_is_not_revived_by_its_calendar(world: World)
     assert await current(world, made.id) == ended
     assert await fired(world, made.id) == [utc(8, 9)]
     await prove(world)
+
+
+async def test_a_calendar_that_cannot_be_read_hides_no_other_and_is_deleted(world: World) -> None:
+    broken = await world.cases[NamedCalendars].create(LOCAL, SWEDEN)
+    other = await world.cases[NamedCalendars].create(LOCAL, EMPTY)
+    await world.sql(f"UPDATE calendars SET settings = 'not JSON' WHERE id = '{broken.id}'")
+
+    assert [one.id for one in await world.cases[NamedCalendars].list(LOCAL)] == [other.id]
+    with pytest.raises(Invalid, match="delete it and create it again"):
+        await world.cases[NamedCalendars].get(LOCAL, broken.id)
+    await world.cases[NamedCalendars].delete(LOCAL, broken.id)
+    again = await world.cases[NamedCalendars].create(LOCAL, SWEDEN)
+
+    assert [one.id for one in await world.cases[NamedCalendars].list(LOCAL)] == [again.id, other.id]
+
+
+async def test_calendars_that_cannot_be_resolved_are_put_off_and_hold_up_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.cases[NamedCalendars].create(LOCAL, SWEDEN)
+    await world.cases[NamedCalendars].create(LOCAL, {**SWEDEN, "name": "Sweden"})
+    await world.sql("UPDATE calendars SET resolved = 'not JSON' WHERE name = 'SE'")
+    monkeypatch.setattr(calendar_actor, "BATCH", 1)
+    refresher = CalendarRefresher(clock=world.clock, store=world.store, cases=world.cases[NamedCalendars])
+    world.clock.advance(timedelta(days=2))
+
+    rests = [(await refresher.run_once()).rest for _ in range(3)]
+
+    assert rests == [0.0, 0.0, 60.0]
+
+
+async def test_a_calendar_that_does_not_fit_one_of_its_schedules_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calendar = await world.cases[NamedCalendars].create(LOCAL, EMPTY)
+    made = await world.schedule({**HOURLY, "exclude": ["calendar:closed"]})
+    monkeypatch.setattr(restrictions, "MOST_CALENDAR_TEXT", 200)
+
+    with pytest.raises(Invalid, match=r"would give the schedule 'Hourly' calendars of .* characters; at most 200"):
+        await world.cases[NamedCalendars].replace(LOCAL, calendar.id, {**EMPTY, "dates": ["2027-01-05/2027-01-31"]})
+
+    assert (await current(world, made.id)).version == 1
+    assert (await world.cases[NamedCalendars].get(LOCAL, calendar.id)).resolved.revision == 1
+
+
+async def test_a_schedule_that_further_years_do_not_fit_stays_as_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calendar = await world.cases[NamedCalendars].create(LOCAL, SWEDEN)
+    made = await world.schedule(EXCLUDING)
+    await world.cases[Schedules].pause(LOCAL, made.id)
+    refresher = CalendarRefresher(clock=world.clock, store=world.store, cases=world.cases[NamedCalendars])
+    world.clock.advance(timedelta(days=366 * (11 - YEARS_LEFT)))
+    monkeypatch.setattr(restrictions, "MOST_CALENDAR_TEXT", 200)
+
+    rounds = [await refresher.run_once() for _ in range(2)]
+
+    assert [(one.calendars, one.schedules, one.rest) for one in rounds] == [(1, 0, 60.0), (0, 0, 60.0)]
+    assert (await world.cases[NamedCalendars].get(LOCAL, calendar.id)).resolved.revision == 2
+    assert (await current(world, made.id)).version == 2

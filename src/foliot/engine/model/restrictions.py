@@ -99,6 +99,14 @@ def resolved(asked: Restriction, book: CalendarBook) -> Restriction:
     return replace(asked, calendars={name: book.calendars[name] for name in asked.names()})
 
 
+def too_large(calendars: Mapping[str, ResolvedCalendar]) -> str | None:
+    """What is wrong with calendars that do not fit a schedule."""
+    size = sum(len(str(one.as_dict())) for one in calendars.values())
+    if size <= MOST_CALENDAR_TEXT:
+        return None
+    return f"calendars of {size:,} characters; at most {MOST_CALENDAR_TEXT:,} fit a schedule"
+
+
 def check_restriction(asked: Restriction, trigger: Trigger, now: datetime, before: Trigger | None) -> None:
     """`Invalid` for what no schedule of this trigger can have. `trigger` is the restricted one."""
     if asked.empty:
@@ -111,9 +119,8 @@ def check_restriction(asked: Restriction, trigger: Trigger, now: datetime, befor
         most = max(trigger.rule.count(now + place * day, now + (place + 1) * day) for place in range(SAMPLED_DAYS))
         if most > MOST_A_DAY:
             raise Invalid("shift", f"is for schedules of at most {MOST_A_DAY} times a day", got=asked.shift.value)
-    size = sum(len(str(one.as_dict())) for one in asked.calendars.values())
-    if size > MOST_CALENDAR_TEXT:
-        raise Invalid(where, f"names calendars of {size:,} characters; at most {MOST_CALENDAR_TEXT:,} fit a schedule")
+    if oversize := too_large(asked.calendars):
+        raise Invalid(where, f"names {oversize}")
     silent_before = before is not None and before.next_run_after(now) is None
     if not silent_before and trigger.next_after(now) is not None and trigger.next_run_after(now) is None:
         where = "only" if asked.only else where

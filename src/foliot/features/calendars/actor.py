@@ -11,7 +11,8 @@ from foliot.core.access import Caller, Interface, Role
 from foliot.core.errors import FoliotError, Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.calendars.sql import SqlCalendarUses
+from foliot.features.calendars.model.calendar import REFRESHED
+from foliot.features.calendars.sql import SqlCalendars, SqlCalendarUses
 from foliot.features.calendars.usecases import NamedCalendars
 from foliot.wakeups.feed import SCHEDULES_TOPIC
 
@@ -58,6 +59,9 @@ class CalendarRefresher:
         except FoliotError as refused:
             why = {"id": calendar_id, "why": str(refused)}
             log.warning("a calendar cannot be resolved again", action="calendar_faulty", **why)
+            # Otherwise it would be the first of every round.
+            async with self.store.begin(tenant_id) as tx:
+                await SqlCalendars(tx).postpone(calendar_id, self.clock.now() + REFRESHED)
             return False
         if changed:
             log.info("a calendar has other days now", action="calendar_refreshed", id=calendar_id)

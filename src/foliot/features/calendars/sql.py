@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import structlog
 from sqlalchemy import delete, func, insert, select, update
 
 from foliot.core.errors import Invalid
@@ -20,6 +21,8 @@ from foliot.features.calendars.model.calendar import CalendarSettings, StoredCal
 from foliot.features.calendars.tables import calendar_uses, calendars
 
 MOST_NAMED = 5
+
+log = structlog.get_logger("foliot.calendars")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +56,29 @@ class SqlCalendars(Statements):
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
         return None if row is None else _stored(row, await self._used([row.id]))
 
+    async def name_of(self, tenant_id: str, calendar_id: str) -> str | None:
+        """Also of one that cannot be read."""
+        query = select(calendars.c.name).where(calendars.c.id == calendar_id, calendars.c.tenant_id == tenant_id)
+        name: str | None = await self.conn.scalar(query)
+        return name
+
     async def named(self, tenant_id: str, name: str) -> StoredCalendar | None:
         query = select(calendars).where(calendars.c.name == name, calendars.c.tenant_id == tenant_id)
         row = (await self.conn.execute(query)).first()
         return None if row is None else _stored(row, await self._used([row.id]))
 
     async def of_tenant(self, tenant_id: str) -> list[StoredCalendar]:
-        """In order of name."""
+        """In order of name; one that cannot be read is left out."""
         query = select(calendars).where(calendars.c.tenant_id == tenant_id).order_by(calendars.c.name)
         rows = (await self.conn.execute(query)).all()
         used = await self._used([row.id for row in rows])
-        return [_stored(row, used) for row in rows]
+        found = []
+        for row in rows:
+            try:
+                found.append(_stored(row, used))
+            except Invalid as damaged:
+                log.warning("a calendar cannot be read", action="calendar_faulty", id=row.id, why=str(damaged))
+        return found
 
     async def count(self, tenant_id: str) -> int:
         query = select(func.count()).select_from(calendars).where(calendars.c.tenant_id == tenant_id)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from typing import Any, Protocol
 
 from foliot.commands.audit import AuditedChange
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, IdempotentRequest
 from foliot.core.access import Caller, Thing, Verb
-from foliot.core.errors import Conflict, NotFound, TooMany
+from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.core.time.resolved_calendar import ResolvedCalendar
@@ -30,9 +31,15 @@ from foliot.features.calendars.model.calendar import (
 from foliot.features.calendars.sql import SqlCalendars, SqlCalendarUses
 from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
 
-TurnSchedules = Callable[[CommandContext, ResolvedCalendar], Awaitable[int]]
-"""Gives schedules that hold an older revision a new version, as part of the transaction; returns how many."""
 _DAY = timedelta(days=1)
+
+
+class TurnSchedules(Protocol):
+    """Gives schedules that hold an older revision a new version, as part of the transaction; returns how many."""
+
+    async def __call__(self, ctx: CommandContext, calendar: ResolvedCalendar, *, refuse: bool = True) -> int:
+        """Where the days do not fit a schedule: `Invalid`, or else the schedule stays as it is."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,33 +102,47 @@ class NamedCalendars:
         return await self.change(ctx, known, settings, found)
 
     async def change(
-        self, ctx: CommandContext, known: StoredCalendar, settings: CalendarSettings, found: ResolvedCalendar
+        self,
+        ctx: CommandContext,
+        known: StoredCalendar,
+        settings: CalendarSettings,
+        found: ResolvedCalendar,
+        *,
+        refuse: bool = True,
     ) -> StoredCalendar:
         """Write a changed one, which is locked, as part of the caller's transaction."""
         if settings.name != known.settings.name:
-            await self._refuse_used(ctx.tx, known, "keeps its name")
+            await self._refuse_used(ctx, known.id, known.settings.name, "keeps its name")
             await _refuse_taken(ctx.tx, ctx.tenant_id, settings.name)
         became = self._revised(known, settings, found)
         if became == known:
             return known
         await SqlCalendars(ctx.tx).change(became)
         ctx.audit(AuditedChange("replace", Thing.CALENDAR, known.id, known.audited(), became.audited()))
-        await self.turn(ctx, became.resolved)
+        await self.turn(ctx, became.resolved, refuse=refuse)
         ctx.wake(SCHEDULES_TOPIC)
         return became
 
     @command(Verb.WRITE, Thing.CALENDAR)
     async def delete(self, ctx: CommandContext, calendar_id: str) -> None:
-        """One that schedules name is refused."""
+        """One that schedules name is refused; one that cannot be read is not."""
         tx = await ctx.begin()
-        known = await _find(tx, ctx.tenant_id, calendar_id, lock=True)
-        await self.remove(ctx, known)
+        try:
+            known = await _find(tx, ctx.tenant_id, calendar_id, lock=True)
+        except Invalid as damaged:
+            name = await SqlCalendars(tx).name_of(ctx.tenant_id, calendar_id) or ""
+            await self._remove(ctx, calendar_id, name, {"name": name, "damaged": str(damaged)})
+        else:
+            await self.remove(ctx, known)
 
     async def remove(self, ctx: CommandContext, known: StoredCalendar) -> None:
         """Delete one, which is locked, as part of the caller's transaction."""
-        await self._refuse_used(ctx.tx, known, "cannot be deleted")
-        await SqlCalendars(ctx.tx).delete(known.id)
-        ctx.audit(AuditedChange("delete", Thing.CALENDAR, known.id, known.audited()))
+        await self._remove(ctx, known.id, known.settings.name, known.audited())
+
+    async def _remove(self, ctx: CommandContext, calendar_id: str, name: str, was: dict[str, Any]) -> None:
+        await self._refuse_used(ctx, calendar_id, name, "cannot be deleted")
+        await SqlCalendars(ctx.tx).delete(calendar_id)
+        ctx.audit(AuditedChange("delete", Thing.CALENDAR, calendar_id, was))
 
     @command(Verb.WRITE, Thing.CALENDAR)
     async def refresh(self, ctx: CommandContext, calendar_id: str) -> bool:
@@ -140,7 +161,7 @@ class NamedCalendars:
         if not changed and not ends_soon:
             await SqlCalendars(tx).postpone(calendar_id, ctx.now + REFRESHED)
             return False
-        await self.change(ctx, known, known.settings, found)
+        await self.change(ctx, known, known.settings, found, refuse=False)
         return True
 
     @command(Verb.WRITE, Thing.CALENDAR)
@@ -148,7 +169,7 @@ class NamedCalendars:
         """Give the next schedules that hold an older revision a new version."""
         tx = await ctx.begin()
         known = await _find(tx, ctx.tenant_id, calendar_id, lock=True)
-        turned = await self.turn(ctx, known.resolved)
+        turned = await self.turn(ctx, known.resolved, refuse=False)
         ctx.wake(SCHEDULES_TOPIC)
         return turned
 
@@ -186,11 +207,11 @@ class NamedCalendars:
             updated_at=max(now, known.updated_at),
         )
 
-    async def _refuse_used(self, tx: Transaction, known: StoredCalendar, what: str) -> None:
-        names = await SqlCalendarUses(tx).names_of(known.tenant_id, known.id)
+    async def _refuse_used(self, ctx: CommandContext, calendar_id: str, name: str, what: str) -> None:
+        names = await SqlCalendarUses(ctx.tx).names_of(ctx.tenant_id, calendar_id)
         if names:
-            shown: builtins.list[str] = [repr(name) for name in names]
-            raise Conflict(f"calendar {known.settings.name!r} {what}: schedules use it, such as {', '.join(shown)}")
+            shown: builtins.list[str] = [repr(one) for one in names]
+            raise Conflict(f"calendar {name!r} {what}: schedules use it, such as {', '.join(shown)}")
 
 
 def _until(now: datetime) -> datetime:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+import structlog
+
 from foliot.commands.envelope import CommandContext
 from foliot.core.errors import Invalid
 from foliot.core.time.resolved_calendar import ResolvedCalendar, calendar_names, read_entries
 from foliot.core.time.zone import zone_info
 from foliot.db.database import Database, Transaction
-from foliot.engine.model.restrictions import CalendarBook
+from foliot.engine.model.restrictions import CalendarBook, too_large
 from foliot.engine.model.schedule import ScheduleSpec, ScheduleStatus
 from foliot.engine.sql.schedule_rows import ScheduleTurn, StoredSchedule
 from foliot.engine.sql.schedules import SqlSchedules
@@ -21,6 +23,7 @@ from foliot.features.schedules.usecases.change import hold, hold_settled, turned
 
 MOST_TURNED = 1000
 """Schedules that the transaction of a calendar's change turns; an actor turns the others."""
+log = structlog.get_logger("foliot.calendars")
 FIELDS = ("exclude", "only")
 OVER = frozenset({ScheduleStatus.DELETED, ScheduleStatus.COMPLETED})
 
@@ -74,14 +77,16 @@ def with_calendar(spec: ScheduleSpec, calendar: ResolvedCalendar, now: datetime)
 class CalendarTurns:
     """Gives schedules that hold an older revision of a calendar a new version."""
 
-    async def turn(self, ctx: CommandContext, calendar: ResolvedCalendar) -> int:
+    async def turn(self, ctx: CommandContext, calendar: ResolvedCalendar, *, refuse: bool = True) -> int:
         """As part of the caller's transaction: at most `MOST_TURNED`, in order of their ids."""
         ids = await SqlCalendarUses(ctx.tx).outdated(calendar, MOST_TURNED)
         if not ids:
             return 0
         sql = SqlSchedules(ctx.tx)
         stored = await sql.stored(ctx.tenant_id, ids, skip_locked=False)
-        turns = [one for was in stored.values() if (one := await self._turn(ctx, was, calendar)) is not None]
+        turns = [
+            one for was in stored.values() if (one := await self._turn(ctx, was, calendar, refuse=refuse)) is not None
+        ]
         if turns:
             await sql.turn(turns, *ctx.take_audit())
         left = set(ids) - {one.became.id for one in turns}
@@ -89,8 +94,13 @@ class CalendarTurns:
             await SqlCalendarUses(ctx.tx).settle(calendar, left)
         return len(ids)
 
-    async def _turn(self, ctx: CommandContext, was: StoredSchedule, calendar: ResolvedCalendar) -> ScheduleTurn | None:
-        """None for one that is deleted or completed, cannot be read, or no longer names it."""
+    async def _turn(
+        self, ctx: CommandContext, was: StoredSchedule, calendar: ResolvedCalendar, *, refuse: bool
+    ) -> ScheduleTurn | None:
+        """None for one that is deleted or completed, cannot be read, or no longer names it.
+
+        Where the days do not fit it, this is refused, or the schedule stays as it is.
+        """
         schedule = was.schedule
         if schedule.status in OVER or schedule.fault is not None:
             return None
@@ -102,6 +112,11 @@ class CalendarTurns:
         if held.broken or held.schedule.status in OVER or calendar.name not in spec.calendars:
             return None
         spec = with_calendar(spec, calendar, held.now)
+        if oversize := too_large(spec.calendars):
+            if refuse:
+                raise Invalid("name", f"would give the schedule {schedule.name!r} {oversize}", got=calendar.name)
+            log.warning("a schedule keeps old days", action="calendar_faulty", id=schedule.id, why=oversize)
+            return None
         became = turned(replace(held.schedule, spec=spec), held.now)
         change = edited("calendar", was.schedule, became)
         why = {"calendar": f"{calendar.name}, revision {calendar.revision}"}

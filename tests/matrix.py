@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -301,6 +301,8 @@ class House:
     app: FastAPI
     ours: Things
     named: frozenset[str]
+    narrow: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """Keys for a few things, by their scopes."""
 
     @classmethod
     def on(cls, store: Database, furniture: Furniture) -> House:
@@ -336,10 +338,11 @@ class House:
         for role in (Role.ADMIN, Role.OPERATOR, Role.VIEWER):
             if not may(caller(OURS, role), *route.permission):
                 return self.token(OURS, role)
-        rest = sorted(scope(*one) for one in _SMALL if one != route.permission)
-        admin = caller(OURS, Role.ADMIN)
-        key = await self.world.cases[KeysCases].create(admin, {"name": "narrow", "role": "viewer", "scopes": rest})
-        return key.text
+        rest = tuple(sorted(scope(*one) for one in _SMALL if one != route.permission))
+        if rest not in self.narrow:
+            asked = {"name": "narrow", "role": "viewer", "scopes": list(rest)}
+            self.narrow[rest] = (await self.world.cases[KeysCases].create(caller(OURS, Role.ADMIN), asked)).text
+        return self.narrow[rest]
 
     async def rows(self, tenant_id: str) -> dict[str, list[Any]]:
         return await rows_of(self.world.store, tenant_id)

@@ -150,7 +150,8 @@ def test_every_limit_has_its_setting() -> None:
     from foliot.config.settings import Settings
 
     keys = {key for declared in Settings.declared() for key in declared.keys}
-    assert {f"FOLIOT_LIMIT_{name.upper()}" for name in LIMITS} <= keys
+    named = {"catchup_rate": "FOLIOT_CATCHUP_RATE"}
+    assert {named.get(name, f"FOLIOT_LIMIT_{name.upper()}") for name in LIMITS} <= keys
 
 
 def test_a_wrong_setting_is_refused_by_its_key() -> None:

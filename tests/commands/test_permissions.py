@@ -27,6 +27,7 @@ SILENT = {
     # Answers less to callers who may less, and nothing to the others.
     "Tasks.faults",
     # Parts of what creates schedules; their callers state the permission.
+    "NamedCalendars.drafted",
     "ScheduleBatches.refusals",
     "Schedules.check_for",
     # One of two permissions: of all tenants with the one, of the caller's with the other.

@@ -51,6 +51,7 @@ _LEASES = "src/foliot/engine/sql/leases.py"
 _ARTICLE_ENDINGS = "src/foliot/features/articles/sql/endings.py"
 _BATCHES = "tests/features/articles/test_sql_batches.py::"
 _SETTLE = "src/foliot/engine/model/settle.py"
+_OVERLAP = "src/foliot/engine/model/overlap.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _ENVELOPE = "src/foliot/commands/envelope.py"
@@ -234,7 +235,7 @@ MUTANTS = (
     ),
     Mutant(
         "overlap skip ignores open runs",
-        (Edit(_SETTLE, "return False, LedgerReason.OVERLAP if self.open else None", "return False, None"),),
+        (Edit(_OVERLAP, "return False, LedgerReason.OVERLAP if self.open else None", "return False, None"),),
         _on_sqlite("test_an_instant_is_skipped_while_an_earlier_run_is_open"),
     ),
     Mutant(

@@ -64,7 +64,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 class HostAccess:
     """Headers and proxy of a host; values name secrets as `{{ secret.NAME }}`."""
 
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
     proxy: str | None = None
 
     def __bool__(self) -> bool:

@@ -37,8 +37,16 @@ class CalendarBook:
     """All of the tenant, to suggest one of them."""
 
     def beside(self, before: Mapping[str, ResolvedCalendar]) -> CalendarBook:
-        """With those that a schedule holds already, where no newer revision is known."""
-        return replace(self, calendars={**before, **self.calendars}) if before else self
+        """With those that a schedule holds already, where no other revision is known.
+
+        Those may differ from the calendar of that revision in days that are past: they decided about its instants.
+        """
+        found = dict(self.calendars)
+        for name, held in before.items():
+            known = found.get(name, held)
+            if (known.id, known.revision) == (held.id, held.revision):
+                found[name] = held
+        return replace(self, calendars=found) if before else self
 
 
 NO_CALENDARS = CalendarBook()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -78,6 +79,9 @@ async def test_following_what_is_not_there_fails_at_once_and_what_stays_away_aft
     ):
         with pytest.raises(NotFound):
             await anext(client.runs.follow(unknown))
-    async with AsyncFoliot(served.url, retries=0) as client:
-        with pytest.raises(Unavailable, match="did not come back"):
-            await anext(client.runs.follow(unknown))
+    # A port that is held and not listened on: no server of another test takes it meanwhile.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        async with AsyncFoliot(f"http://127.0.0.1:{held.getsockname()[1]}", retries=0) as client:
+            with pytest.raises(Unavailable, match="did not come back"):
+                await anext(client.runs.follow(unknown))

@@ -30,6 +30,7 @@ from tests.features.imports.oracles import (
 )
 from tests.features.imports.test_beat import due
 from tests.redis_server import NoRedis, a_redis
+from tests.services import absent
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with a_redis(tmp_path_factory.mktemp("redis")) as url:
             yield url
     except NoRedis as missing:
-        pytest.skip(str(missing))
+        absent(missing)
 
 
 NAMES = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
